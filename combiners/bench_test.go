@@ -82,25 +82,28 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 	run("pull/none", pulling(kernel.Pull{Lists: pull, Present: make([]uint64, words)}))
 	box := &kernel.Inbox[M]{Msg: make([]M, benchVertices), Has: bitmap.NewFrontier(make([]uint64, words))}
 	p := kernel.Push{Lists: push, Present: all, Skip: make([]uint64, words)}
-	pushing := func(f func(w int) int) func() int {
+	pushing := func(f func(rows []kernel.Row)) func() int {
+		var rows []kernel.Row
 		return func() (edges int) {
 			box.Has.Clear()
 			for w := range words {
-				edges += f(w)
+				rows = p.Senders(rows[:0], w)
+				edges += p.Find(rows)
+				f(rows)
 			}
 			return edges
 		}
 	}
-	run("push", pushing(func(w int) int { return k.Push(&p, w, box) }))
+	run("push", pushing(func(rows []kernel.Row) { k.Push(&p, rows, box) }))
 	if claimer, ok := k.(kernel.Claimer[M]); ok {
-		run("claim", pushing(func(w int) int { return claimer.Claim(&p, w, box) }))
+		run("claim", pushing(func(rows []kernel.Row) { claimer.Claim(&p, rows, box) }))
 	}
 	bins := kernel.NewBins[M](benchVertices, 12)
-	run("emit", pushing(func(w int) int {
-		if w == 0 {
+	run("emit", pushing(func(rows []kernel.Row) {
+		if len(rows) > 0 && rows[0].From < 64 {
 			bins.Reset()
 		}
-		return k.Emit(&p, w, bins)
+		k.Emit(&p, rows, bins)
 	}))
 	run("fold", func() (edges int) {
 		box.Has.Clear()

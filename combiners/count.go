@@ -46,36 +46,28 @@ func (k *countKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64
 	return found, walked
 }
 
-func (k *countKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	edges := 0
+func (k *countKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		lo, hi := p.Sender(uint32(w<<6 + bits.TrailingZeros64(senders)))
-		edges += int(hi - lo)
-		for _, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		for _, d := range p.Adj[row.Lo:row.Hi] {
 			v, bit := d>>6, uint64(1)<<(d&63)
 			switch {
 			case p.Skip[v]&bit != 0:
 			case has[v]&bit == 0:
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = 1
 			default:
 				in[d]++
 			}
 		}
 	}
-	return edges
 }
 
-func (k *countKernel[T]) Emit(p *kernel.Push, w int, bins *kernel.Bins[T]) int {
-	edges := 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		lo, hi := p.Row(uint32(w<<6 + bits.TrailingZeros64(senders)))
-		edges += int(hi - lo)
-		kernel.Scatter(p.Adj[lo:hi], p.Skip, 1, bins)
+func (k *countKernel[T]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[T]) {
+	for _, row := range rows {
+		kernel.Scatter(p.Adj[row.Lo:row.Hi], p.Skip, 1, bins)
 	}
-	return edges
 }
 
 // Fold adds, as Sum's does.

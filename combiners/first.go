@@ -19,18 +19,13 @@ func (k *firstKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64
 }
 
 // Claim pushes with one atomic operation for each receiver that has no message yet; receivers that have one cost a load.
-func (k *firstKernel[T]) Claim(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	edges := 0
+func (k *firstKernel[T]) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, skip := into.Has.Words, p.Skip
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Row(s)
-		edges += int(hi - lo)
-		for _, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		for _, d := range p.Adj[row.Lo:row.Hi] {
 			if (skip[d>>6]|atomic.LoadUint64(&has[d>>6]))>>(d&63)&1 == 0 && into.Has.AddShared(d) {
-				into.Msg[d] = k.Read[s]
+				into.Msg[d] = k.Read[row.From]
 			}
 		}
 	}
-	return edges
 }

@@ -82,8 +82,8 @@ func heard(list []uint32, present []uint64) bool {
 
 func (k *plain[M]) Traits() kernel.Traits { return k.traits }
 
-func (k *plain[M]) Emit(p *kernel.Push, w int, bins *kernel.Bins[M]) int {
-	return kernel.Emit(p, w, k.Read, bins)
+func (k *plain[M]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[M]) {
+	kernel.Emit(p, rows, k.Read, bins)
 }
 
 type (

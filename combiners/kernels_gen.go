@@ -42,15 +42,12 @@ func (k *sumKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	return found, walked
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *sumKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Push folds the messages that cross some rows into the inbox.
+func (k *sumKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -59,7 +56,7 @@ func (k *sumKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x + 0
 				continue
 			}
@@ -68,7 +65,6 @@ func (k *sumKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc += x".
@@ -121,15 +117,11 @@ func (k *narrowSumKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found, walked
 }
 
-// Emit appends the messages of the senders of word w, edge by edge.
-func (k *narrowSumKernel) Emit(p *kernel.Push, w int, bins *kernel.Bins[float64]) int {
-	rows, base, edges := p.Bits[w], p.Rank[w], 0
-	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
-		i := uint(bits.TrailingZeros64(senders)) & 63
-		lo, hi := p.Bounds(i, rows, base)
-		sent := float64(k.Read[w<<6+int(i)])
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Emit appends the messages that cross some rows, edge by edge.
+func (k *narrowSumKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[float64]) {
+	for _, row := range rows {
+		sent := float64(k.Read[row.From])
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			if p.Skip[d>>6]>>(d&63)&1 != 0 {
@@ -140,18 +132,14 @@ func (k *narrowSumKernel) Emit(p *kernel.Push, w int, bins *kernel.Bins[float64]
 			bins.Msg[b] = append(bins.Msg[b], x)
 		}
 	}
-	return edges
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *narrowSumKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[float64]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := float64(k.Read[s])
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Push folds the messages that cross some rows into the inbox.
+func (k *narrowSumKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[float64]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for _, row := range rows {
+		sent := float64(k.Read[row.From])
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -160,7 +148,7 @@ func (k *narrowSumKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[float64
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x + 0
 				continue
 			}
@@ -169,7 +157,6 @@ func (k *narrowSumKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[float64
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc += x".
@@ -277,16 +264,13 @@ func (k *minKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found | need, walked
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *minKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+// Push folds the messages that cross some rows into the inbox.
+func (k *minKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			if best != nil {
@@ -301,7 +285,7 @@ func (k *minKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -312,7 +296,6 @@ func (k *minKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "if x < acc { acc = x; STOP }".
@@ -428,16 +411,13 @@ func (k *maxKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found | need, walked
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *maxKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+// Push folds the messages that cross some rows into the inbox.
+func (k *maxKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			if best != nil {
@@ -452,7 +432,7 @@ func (k *maxKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -463,7 +443,6 @@ func (k *maxKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "if x > acc { acc = x; STOP }".
@@ -556,15 +535,12 @@ func (k *orKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bo
 	return found | need, walked
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *orKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Push folds the messages that cross some rows into the inbox.
+func (k *orKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[bool]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -573,7 +549,7 @@ func (k *orKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -582,7 +558,6 @@ func (k *orKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc = acc || x".
@@ -667,15 +642,12 @@ func (k *andKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]b
 	return found | need, walked
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *andKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Push folds the messages that cross some rows into the inbox.
+func (k *andKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[bool]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -684,7 +656,7 @@ func (k *andKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -693,7 +665,6 @@ func (k *andKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc = acc && x".
@@ -778,15 +749,12 @@ func (k *orBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	return found | need, walked
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *orBitsKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Push folds the messages that cross some rows into the inbox.
+func (k *orBitsKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -795,7 +763,7 @@ func (k *orBitsKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -804,7 +772,6 @@ func (k *orBitsKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc |= x".
@@ -825,15 +792,12 @@ func (k *orBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *firstKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Push folds the messages that cross some rows into the inbox.
+func (k *firstKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -842,12 +806,11 @@ func (k *firstKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int 
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 			}
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc = x".
@@ -896,15 +859,12 @@ func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]
 	return found, walked
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *funcKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+// Push folds the messages that cross some rows into the inbox.
+func (k *funcKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			_ = j
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -913,7 +873,7 @@ func (k *funcKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -922,7 +882,6 @@ func (k *funcKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc = k.combine(acc, x)".
@@ -1029,18 +988,14 @@ func (k *minPlusKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in
 	return found | need, walked
 }
 
-// Emit appends the messages of the senders of word w, edge by edge.
-func (k *minPlusKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
-	rows, base, edges := p.Bits[w], p.Rank[w], 0
+// Emit appends the messages that cross some rows, edge by edge.
+func (k *minPlusKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[W]) {
 	all := weightsOf[W](p.Lists)
 	best := k.best
-	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
-		i := uint(bits.TrailingZeros64(senders)) & 63
-		lo, hi := p.Bounds(i, rows, base)
-		weights := all[lo:hi]
-		sent := k.Read[w<<6+int(i)]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		weights := all[row.Lo:row.Hi]
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			x = x + weights[j]
 			if best != nil && !(x < best[d]) {
@@ -1054,21 +1009,17 @@ func (k *minPlusKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int
 			bins.Msg[b] = append(bins.Msg[b], x)
 		}
 	}
-	return edges
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *minPlusKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+// Push folds the messages that cross some rows into the inbox.
+func (k *minPlusKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[W]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
 	all := weightsOf[W](p.Lists)
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		weights := all[lo:hi]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		weights := all[row.Lo:row.Hi]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			x = x + weights[j]
 			if best != nil {
@@ -1083,7 +1034,7 @@ func (k *minPlusKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) in
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -1094,7 +1045,6 @@ func (k *minPlusKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) in
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "if x < acc { acc = x }".
@@ -1206,18 +1156,14 @@ func (k *maxMinKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	return found | need, walked
 }
 
-// Emit appends the messages of the senders of word w, edge by edge.
-func (k *maxMinKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
-	rows, base, edges := p.Bits[w], p.Rank[w], 0
+// Emit appends the messages that cross some rows, edge by edge.
+func (k *maxMinKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[W]) {
 	all := weightsOf[W](p.Lists)
 	best := k.best
-	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
-		i := uint(bits.TrailingZeros64(senders)) & 63
-		lo, hi := p.Bounds(i, rows, base)
-		weights := all[lo:hi]
-		sent := k.Read[w<<6+int(i)]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		weights := all[row.Lo:row.Hi]
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			x = min(x, weights[j])
 			if best != nil && !(x > best[d]) {
@@ -1231,21 +1177,17 @@ func (k *maxMinKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int 
 			bins.Msg[b] = append(bins.Msg[b], x)
 		}
 	}
-	return edges
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *maxMinKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+// Push folds the messages that cross some rows into the inbox.
+func (k *maxMinKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[W]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
 	all := weightsOf[W](p.Lists)
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		weights := all[lo:hi]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		weights := all[row.Lo:row.Hi]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			x = min(x, weights[j])
 			if best != nil {
@@ -1260,7 +1202,7 @@ func (k *maxMinKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x
 				continue
 			}
@@ -1271,7 +1213,6 @@ func (k *maxMinKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "if x > acc { acc = x }".
@@ -1360,17 +1301,13 @@ func (k *sumTimesKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, i
 	return found | need, walked
 }
 
-// Emit appends the messages of the senders of word w, edge by edge.
-func (k *sumTimesKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
-	rows, base, edges := p.Bits[w], p.Rank[w], 0
+// Emit appends the messages that cross some rows, edge by edge.
+func (k *sumTimesKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[W]) {
 	all := weightsOf[W](p.Lists)
-	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
-		i := uint(bits.TrailingZeros64(senders)) & 63
-		lo, hi := p.Bounds(i, rows, base)
-		weights := all[lo:hi]
-		sent := k.Read[w<<6+int(i)]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		weights := all[row.Lo:row.Hi]
+		sent := k.Read[row.From]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			x = x * weights[j]
 			if p.Skip[d>>6]>>(d&63)&1 != 0 {
@@ -1381,20 +1318,16 @@ func (k *sumTimesKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) in
 			bins.Msg[b] = append(bins.Msg[b], x)
 		}
 	}
-	return edges
 }
 
-// Push folds the messages of the senders of word w into the inbox.
-func (k *sumTimesKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+// Push folds the messages that cross some rows into the inbox.
+func (k *sumTimesKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[W]) {
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	all := weightsOf[W](p.Lists)
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		weights := all[lo:hi]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		sent := k.Read[row.From]
+		weights := all[row.Lo:row.Hi]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			x := sent
 			x = x * weights[j]
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -1403,7 +1336,7 @@ func (k *sumTimesKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) i
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = x + 0
 				continue
 			}
@@ -1412,7 +1345,6 @@ func (k *sumTimesKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) i
 			in[d] = acc
 		}
 	}
-	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc += x".

@@ -273,7 +273,7 @@ func (x *bench[M]) pushes(deterministic bool) {
 	p := kernel.Push{Lists: x.push, Present: x.sent.present, Skip: x.skip}
 	if !deterministic || !x.k.Traits().Ordered {
 		box, before := x.inbox()
-		each(func(w int) int { return x.k.Push(&p, w, box) })
+		each(func(w int) int { return x.rows(&p, w, func(rows []kernel.Row) { x.k.Push(&p, rows, box) }) })
 		x.checkInbox("push", box, before)
 
 		box, before = x.inbox()
@@ -281,7 +281,7 @@ func (x *bench[M]) pushes(deterministic bool) {
 			for from := uint32(0); from < uint32(x.b.owned); from += 64 {
 				q := p
 				q.Ranged, q.From, q.To = true, from, from+64
-				walked += x.k.Push(&q, w, box)
+				walked += x.rows(&q, w, func(rows []kernel.Row) { x.k.Push(&q, rows, box) })
 			}
 			return walked
 		})
@@ -289,18 +289,26 @@ func (x *bench[M]) pushes(deterministic bool) {
 	}
 	if claimer, ok := x.k.(kernel.Claimer[M]); ok && !deterministic {
 		box, before := x.inbox()
-		each(func(w int) int { return claimer.Claim(&p, w, box) })
+		each(func(w int) int { return x.rows(&p, w, func(rows []kernel.Row) { claimer.Claim(&p, rows, box) }) })
 		x.checkInbox("push by claims", box, before)
 	}
 	box, before := x.inbox()
 	bins := kernel.NewBins[M](x.b.owned, 6)
-	each(func(w int) int { return x.k.Emit(&p, w, bins) })
+	each(func(w int) int { return x.rows(&p, w, func(rows []kernel.Row) { x.k.Emit(&p, rows, bins) }) })
 	for i, to := range bins.To {
 		x.k.Fold(to, bins.Msg[i], box)
 	}
 	if !deterministic || !x.k.Traits().Ordered {
 		x.checkInbox("emit and fold", box, before)
 	}
+}
+
+// rows calls f with the rows of the senders of a word, and returns how many edges these have.
+func (x *bench[M]) rows(p *kernel.Push, w int, f func(rows []kernel.Row)) int {
+	rows := p.Senders(nil, w)
+	walked := p.Find(rows)
+	f(rows)
+	return walked
 }
 
 // folds folds random pairs.

@@ -123,16 +123,12 @@ func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64,
 	return found, walked
 }
 
-func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[Arrival[W]]) int {
-	edges := 0
+func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[Arrival[W]]) {
 	has, in, skip, best := into.Has.Words, into.Msg, p.Skip, k.best
 	all := weightsOf[W](p.Lists)
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		id, dist, weights := pregel.VertexID(k.ids.ID(s)), k.Read[s], all[lo:hi]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		id, dist, weights := pregel.VertexID(k.ids.ID(row.From)), k.Read[row.From], all[row.Lo:row.Hi]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			a := Arrival[W]{dist + weights[j], id}
 			if best != nil && !k.better(d, a.Dist) {
 				continue
@@ -143,25 +139,21 @@ func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				into.Has.MarkShared(int(v))
+				p.Mark(into.Has, v)
 				in[d] = a
 			} else if a.Dist <= in[d].Dist {
 				in[d] = nearer(in[d], a)
 			}
 		}
 	}
-	return edges
 }
 
-func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[Arrival[W]]) int {
-	edges, best := 0, k.best
+func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[Arrival[W]]) {
+	best := k.best
 	all := weightsOf[W](p.Lists)
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Row(s)
-		id, dist, weights := pregel.VertexID(k.ids.ID(s)), k.Read[s], all[lo:hi]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		id, dist, weights := pregel.VertexID(k.ids.ID(row.From)), k.Read[row.From], all[row.Lo:row.Hi]
+		for j, d := range p.Adj[row.Lo:row.Hi] {
 			if best != nil && dist+weights[j] > best[d] || p.Skip[d>>6]>>(d&63)&1 != 0 {
 				continue
 			}
@@ -170,7 +162,6 @@ func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[A
 			bins.Msg[b] = append(bins.Msg[b], Arrival[W]{dist + weights[j], id})
 		}
 	}
-	return edges
 }
 
 func (k *minPlusSenderKernel[W]) Fold(to []uint32, msg []Arrival[W], into *kernel.Inbox[Arrival[W]]) {

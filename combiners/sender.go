@@ -108,27 +108,18 @@ func (k *senderKernel) pullLeast(p *kernel.Pull, w int, need, found uint64, in *
 	return found | hit, walked
 }
 
-func (k *senderKernel) Emit(p *kernel.Push, w int, bins *kernel.Bins[pregel.VertexID]) int {
-	edges := 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Row(s)
-		edges += int(hi - lo)
-		kernel.Scatter(p.Adj[lo:hi], p.Skip, pregel.VertexID(k.ids.ID(s)), bins)
+func (k *senderKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[pregel.VertexID]) {
+	for _, row := range rows {
+		kernel.Scatter(p.Adj[row.Lo:row.Hi], p.Skip, pregel.VertexID(k.ids.ID(row.From)), bins)
 	}
-	return edges
 }
 
 // Push pushes to the receivers that have no message yet.
-func (k *senderKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[pregel.VertexID]) int {
-	edges := 0
+func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		id := pregel.VertexID(k.ids.ID(s))
-		edges += int(hi - lo)
-		for _, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		id := pregel.VertexID(k.ids.ID(row.From))
+		for _, d := range p.Adj[row.Lo:row.Hi] {
 			v, bit := d>>6, uint64(1)<<(d&63)
 			if (skip[v]|has[v])&bit != 0 {
 				if k.least && skip[v]&bit == 0 {
@@ -137,29 +128,23 @@ func (k *senderKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[pregel.Ver
 				continue
 			}
 			has[v] |= bit
-			into.Has.MarkShared(int(v))
+			p.Mark(into.Has, v)
 			in[d] = id
 		}
 	}
-	return edges
 }
 
-// Claim pushes with one atomic operation for each receiver that has no message yet; receivers that have one cost a load.
-func (k *senderKernel) Claim(p *kernel.Push, w int, into *kernel.Inbox[pregel.VertexID]) int {
-	edges := 0
+// Claim pushes to the receivers that have no message yet.
+func (k *senderKernel) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
 	has, skip := into.Has.Words, p.Skip
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Row(s)
-		id := pregel.VertexID(k.ids.ID(s))
-		edges += int(hi - lo)
-		for _, d := range p.Adj[lo:hi] {
+	for _, row := range rows {
+		id := pregel.VertexID(k.ids.ID(row.From))
+		for _, d := range p.Adj[row.Lo:row.Hi] {
 			if (skip[d>>6]|atomic.LoadUint64(&has[d>>6]))>>(d&63)&1 == 0 && into.Has.AddShared(d) {
 				into.Msg[d] = id
 			}
 		}
 	}
-	return edges
 }
 
 // Fold keeps the least id.

@@ -148,12 +148,12 @@ func (i *instance[V, M]) Combine(keys []uint64, from, to kernel.Column, position
 func (i *instance[V, M]) MakeInbox() {
 	if i.inbox.Has == nil {
 		i.inbox.Msg = mem.Make[M](i.arena, i.slots)
+		i.view.Data = i.inbox.Msg
 		i.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](i.arena, bitmap.Words(i.slots)))
 	}
 }
 
 func (i *instance[V, M]) Inbox() (kernel.Column, *bitmap.Frontier) {
-	i.view.Data = i.inbox.Msg
 	return &i.view, i.inbox.Has
 }
 

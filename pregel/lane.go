@@ -1,7 +1,6 @@
 package pregel
 
 import (
-	"math/bits"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -286,6 +285,8 @@ func (l *lane[V, M]) Resend(w int, run, active uint64) (sent, toIn uint64) {
 
 func (l *lane[V, M]) Sweep(n int) {
 	b, i := &l.batch, l.of
+	i.values.Fetch(b.Words[:n], b.Run[:])
+	i.view.Fetch(b.Words[:n], b.Run[:])
 	for k := range n {
 		w := int(b.Words[k])
 		l.Block.In = (*[64]M)(i.inbox.Msg[w<<6:])
@@ -319,34 +320,16 @@ func (l *lane[V, M]) PullInto(p kernel.ColumnPull, w int, need uint64) (walked i
 	return walked
 }
 
-func (l *lane[V, M]) Push(p *kernel.Push, way, base int, words uint64) (walked int) {
-	k, into := l.of.ways[way].kernel, &l.of.inbox
-	for ; words != 0; words &= words - 1 {
-		if w := base + bits.TrailingZeros64(words); p.Present[w] != 0 {
-			walked += k.Push(p, w, into)
-		}
-	}
-	return walked
+func (l *lane[V, M]) Push(p *kernel.Push, way int, rows []kernel.Row) {
+	l.of.ways[way].kernel.Push(p, rows, &l.of.inbox)
 }
 
-func (l *lane[V, M]) Claim(p *kernel.Push, way, lo, hi int) (walked int) {
-	k, into := l.of.ways[way].claimer, &l.of.inbox
-	for w := lo; w < hi; w++ {
-		if p.Present[w] != 0 {
-			walked += k.Claim(p, w, into)
-		}
-	}
-	return walked
+func (l *lane[V, M]) Claim(p *kernel.Push, way int, rows []kernel.Row) {
+	l.of.ways[way].claimer.Claim(p, rows, &l.of.inbox)
 }
 
-func (l *lane[V, M]) Emit(p *kernel.Push, way, lo, hi int) (walked int) {
-	k := l.of.ways[way].kernel
-	for w := lo; w < hi; w++ {
-		if p.Present[w] != 0 {
-			walked += k.Emit(p, w, l.bins)
-		}
-	}
-	return walked
+func (l *lane[V, M]) Emit(p *kernel.Push, way int, rows []kernel.Row) {
+	l.of.ways[way].kernel.Emit(p, rows, l.bins)
 }
 
 func (l *lane[V, M]) Pairs(shift uint) kernel.Pairs {

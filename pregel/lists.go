@@ -42,8 +42,8 @@ func (k *listKernel[M]) gather(p *kernel.Pull, lo, hi uint32, msgs []M) []M {
 	return msgs
 }
 
-func (k *listKernel[M]) Emit(p *kernel.Push, w int, bins *kernel.Bins[M]) int {
-	return kernel.Emit(p, w, k.Read, bins)
+func (k *listKernel[M]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[M]) {
+	kernel.Emit(p, rows, k.Read, bins)
 }
 
 const cannotFold = "pregel: the kernel of a list program does not combine"
@@ -52,7 +52,7 @@ func (k *listKernel[M]) Pull(*kernel.Pull, int, uint64, uint64, *[64]M) (uint64,
 	panic(cannotFold)
 }
 
-func (k *listKernel[M]) Push(*kernel.Push, int, *kernel.Inbox[M]) int { panic(cannotFold) }
+func (k *listKernel[M]) Push(*kernel.Push, []kernel.Row, *kernel.Inbox[M]) { panic(cannotFold) }
 
 func (k *listKernel[M]) Fold([]uint32, []M, *kernel.Inbox[M]) { panic(cannotFold) }
 

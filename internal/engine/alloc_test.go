@@ -19,7 +19,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// layered is a graph of many supersteps that are all alike, each large enough for several threads: every vertex of a
+// layered is a graph of many supersteps that are all alike, each shared among threads: every vertex of a
 // layer has edges to three of the next.
 func layered(layers, width int) shape {
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -56,6 +56,7 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, way))
 	check(t, err)
 	defer j.Close()
+	j.ShareWork(4<<10, 128<<10)
 	var least []int
 	for run := range 4 {
 		allocations = allocations[:0]

@@ -18,6 +18,7 @@ func (r *runner) fill() {
 // reset sets everything but the values to its state before superstep 0.
 func (r *runner) reset() {
 	clear(r.active)
+	r.awake.All = true
 	clear(r.finished)
 	for _, c := range r.columns {
 		c.read.All, c.write.All = true, true

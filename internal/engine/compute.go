@@ -8,7 +8,8 @@ import (
 )
 
 // drain takes what the vertices run of word w did to the partition's states.
-func (r *partition) drain(t *thread, w int, run, received, sent, halted, finished uint64) {
+// active are those that were awake.
+func (r *partition) drain(t *thread, w int, active, run, received, sent, halted, finished uint64) {
 	c := &t.count
 	c.computed += bits.OnesCount64(run)
 	c.receivers += bits.OnesCount64(received & run)
@@ -31,11 +32,10 @@ func (r *partition) drain(t *thread, w int, run, received, sent, halted, finishe
 		}
 		c.finishedEdges += edges
 	}
-	before := r.active[w]
-	after := (before | run) &^ (halted | finished)
-	if after != before {
+	if after := (active | run) &^ (halted | finished); after != active {
 		r.active[w] = after
-		c.active += bits.OnesCount64(after) - bits.OnesCount64(before)
+		r.awake.MarkShared(w)
+		c.active += bits.OnesCount64(after) - bits.OnesCount64(active)
 	}
 }
 

@@ -108,12 +108,12 @@ func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, re
 func (r *partition) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
 
 // ran takes what a pull of word w did.
-func (r *partition) ran(t *thread, w int, run, received, sent, halted, finished uint64) {
+func (r *partition) ran(t *thread, w int, active, run, received, sent, halted, finished uint64) {
 	if run == 0 {
 		r.nothingSent(w)
 		return
 	}
-	r.drain(t, w, run, received, sent, halted, finished)
+	r.drain(t, w, active, run, received, sent, halted, finished)
 	if r.back != nil {
 		r.drainBack(t, w, t.SentBack())
 	}

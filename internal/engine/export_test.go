@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -218,4 +219,20 @@ func SetMostPlaces(n int) (reset func()) {
 	before := mostPlaces
 	mostPlaces = n
 	return func() { mostPlaces = before }
+}
+
+// PushesMeasured returns over how many edges pushes were measured, if they were when the job was made.
+func (j *Job) PushesMeasured() int {
+	r := j.runners[0]
+	r.push.measure()
+	return r.threads[0].count.walked
+}
+
+// AwakeWords returns how many words of vertices a superstep would look at because some may be awake, and how many there are.
+func (j *Job) AwakeWords() (looked, of int) {
+	a := j.runners[0].awake
+	for top := range a.Top {
+		looked += bits.OnesCount64(a.Summary(top))
+	}
+	return looked, len(a.Words)
 }

@@ -142,7 +142,7 @@ func (l *lightest) estimate() error {
 		l.thin = nil
 	}
 	if l.thin != nil {
-		p.PushEdges = max(1, l.sampled(words, func(w int) int { return through(l.thin, w, l.write.Words[w]) }))
+		p.PushEdges = max(1, l.sampled(words, l.through))
 		l.pushEdges = p.PushEdges
 	}
 	if p.SenderEdges <= l.rows/4 {
@@ -173,13 +173,10 @@ func (l *lightest) sampled(words int, count func(w int) int) int {
 	return sum
 }
 
-// through is how many arcs the senders of a word have.
-func through(a *graph.Adjacency, w int, senders uint64) (n int) {
-	for senders &= a.Bits[w]; senders != 0; senders &= senders - 1 {
-		lo, hi := a.Row(uint32(w<<6 + bits.TrailingZeros64(senders)))
-		n += int(hi - lo)
-	}
-	return n
+// through is how many arcs of the thinned lists the senders of a word have.
+func (l *lightest) through(w int) int {
+	p := kernel.Push{Lists: &l.thin.Lists, Present: l.write.Words}
+	return p.Find(p.Senders(l.threads[0].rows[:0], w))
 }
 
 const (
@@ -207,7 +204,7 @@ func (l *lightest) makeThin(bound float64) error {
 	l.emptyBins()
 	l.thin, l.bound = &l.lists, bound
 	l.made++
-	l.report.PushEdges = max(1, l.sampled(l.part.Words(), func(w int) int { return through(l.thin, w, l.write.Words[w]) }))
+	l.report.PushEdges = max(1, l.sampled(l.part.Words(), l.through))
 	l.pushEdges = l.report.PushEdges
 	l.report.Aside = time.Since(start).Seconds()
 	return nil

@@ -48,10 +48,12 @@ func (r *pusher) measure() (rates delivery.Rates) {
 	turn := 0
 	pull := func() (rows, edges int) {
 		turn++
-		r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
-			edges += t.TryPull(&p, w)
-			if !r.list {
-				rows += bits.OnesCount64(a.Bits[w])
+		r.sample(turn, a.Chunks, len(a.Bits), func(lo, hi int) {
+			for w := lo; w < hi; w++ {
+				edges += t.TryPull(&p, w)
+				if !r.list {
+					rows += bits.OnesCount64(a.Bits[w])
+				}
 			}
 		})
 		return rows, edges
@@ -97,50 +99,42 @@ func (r *pusher) measure() (rates delivery.Rates) {
 func (r *pusher) measurePush(turn int) float64 {
 	t, b := r.threads[0], r.layout.Blocks[0].Push
 	a := b.BySender
-	all := make([]uint64, len(r.read.Words))
-	bitmap.Fill(all, r.layout.Count)
-	p := kernel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
+	all := bitmap.NewFrontier(make([]uint64, len(r.read.Words)))
+	bitmap.Fill(all.Words, r.layout.Count)
+	all.All = true
+	r.sending = &column{read: all}
+	p := kernel.Push{Lists: &a.Lists, Present: all.Words, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
-	push := func() (rows, edges int) {
+	by := t.Push
+	var to [][]uint32
+	if r.team.Size() > 1 && r.pushBy(b, 0, 0) == byBins {
+		_, to = r.binsOf(t).Layout()
+		by = t.Emit
+	}
+	defer r.inbox.Has.Clear()
+	_, rate := clock(func() (rows, edges int) {
 		turn++
-		r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
-			edges += t.Push(&p, 0, w, 1)
-		})
+		t.count.walked = 0
+		r.sample(turn, a.Chunks, len(a.Bits), func(lo, hi int) { r.send(t, &p, lo, hi, by) })
+		for k := range to {
+			r.instance.FoldBins(r.lanes[:1], k)
+		}
 		r.kernel.Reset() // else a monotone kernel drops the second call's messages
 		r.inbox.Has.Clear()
-		return 0, edges
-	}
-	if r.team.Size() > 1 && r.pushBy(b, 0, 0) == byBins {
-		_, to := r.binsOf(t).Layout()
-		push = func() (rows, edges int) {
-			turn++
-			r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
-				edges += t.Emit(&p, 0, w, w+1)
-			})
-			for k := range to {
-				r.instance.FoldBins(r.lanes[:1], k)
-			}
-			r.kernel.Reset()
-			r.inbox.Has.Clear()
-			return 0, edges
-		}
-	}
-	_, rate := clock(push)
-	r.inbox.Has.Clear()
+		return 0, t.count.walked
+	})
 	return rate
 }
 
-// sample calls f for the words of a few chunks, spread evenly: at every turn others, if there are so many.
-func (r *pusher) sample(turn int, chunks []uint32, words int, f func(w int)) {
+// sample calls f for the borders of a few chunks of words, spread evenly: at every turn others, if there are so many.
+func (r *pusher) sample(turn int, chunks []uint32, words int, f func(lo, hi int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
 		c := k*n/samples + turn*7%max(n/samples, 1)
 		if n <= samples {
 			c = k
 		}
-		for w := int(chunks[c]); w < min(int(chunks[c+1]), words); w++ {
-			f(w)
-		}
+		f(int(chunks[c]), min(int(chunks[c+1]), words))
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -39,8 +40,9 @@ type partition struct {
 	in         *graph.Degrees
 	inEdges    int // along which messages may come to all owned vertices
 	active     []uint64
-	finished   []uint64       // by slot: ghosts never are
-	inbox      delivery.Inbox // made when first needed
+	awake      *bitmap.Frontier // of active
+	finished   []uint64         // by slot: ghosts never are
+	inbox      delivery.Inbox   // made when first needed
 	shared     *sharedPart
 	properties []kernel.Column // the program's of shared, by their numbers
 

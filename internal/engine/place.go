@@ -40,6 +40,8 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	}
 	slots := bitmap.Words(r.layout.Count)
 	r.active = mem.Make[uint64](r.arena, size/64)
+	r.awake = bitmap.NewFrontier(r.active)
+	r.awake.All = true
 	r.finished = mem.Make[uint64](r.arena, slots)
 	r.inbox = delivery.Inbox{}
 	r.pull.announced = nil

@@ -118,7 +118,7 @@ func (r *puller) pullWords(t *thread, lo, hi int) {
 			written[w] = 0
 			continue
 		}
-		r.drain(t, w, run, received, sent, halted, ended)
+		r.drain(t, w, active, run, received, sent, halted, ended)
 		if sent != 0 && r.light.shares {
 			r.light.share(w, sent)
 		}
@@ -129,9 +129,10 @@ func (r *puller) pullWords(t *thread, lo, hi int) {
 // pullMany is pullWords where messages come in more than one way.
 func (r *puller) pullMany(t *thread, lo, hi int) {
 	for w := lo; w < hi; w++ {
-		run, received, sent, halted, finished, edges := t.Pull(w, ^r.finished[w], r.active[w])
+		active := r.active[w]
+		run, received, sent, halted, finished, edges := t.Pull(w, ^r.finished[w], active)
 		t.count.walked += edges
-		r.ran(t, w, run, received, sent, halted, finished)
+		r.ran(t, w, active, run, received, sent, halted, finished)
 		if sent != 0 && r.light.shares {
 			r.light.share(w, sent)
 		}

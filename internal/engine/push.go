@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"sort"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -15,8 +14,9 @@ import (
 )
 
 const (
-	// serialEdges is the number of edges below which one goroutine alone is faster than the team.
-	serialEdges = 4 << 10
+	// serialEdges is the number of edges below which one goroutine alone is faster than the team: what one thread wrote in
+	// the superstep before the others would have to get from its caches.
+	serialEdges = 16 << 10
 	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache. Messages that a
 	// monotone program drops are none.
 	roundEdges = 128 << 10
@@ -31,6 +31,8 @@ const (
 	longLists = 64
 	// hubShares: senders whose words have more of a push's edges than one of so many parts of a worker's share are pushed by ranges.
 	hubShares = 4
+	// hubEdges is the number of edges of a word of senders below which sharing them costs more than it saves.
+	hubEdges = 4 << 10
 	// binBytes is about how much of the inbox a bin covers, in bytes: half a second-level cache.
 	binBytes = 256 << 10
 )
@@ -124,7 +126,7 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 		from.read.Tighten()
 	}
 	if edges <= r.serialEdges || r.team.Size() == 1 {
-		r.pushWords(r.threads[0], &r.pushing)
+		r.pushAlone()
 		return nil
 	}
 	by := r.pushBy(r.through, r.sending.delivering.senders, edges)
@@ -147,9 +149,15 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 	case r.binned(edges):
 		return r.pushRounds(chunks)
 	default:
-		r.pushWords(r.threads[0], &r.pushing)
+		r.pushAlone()
 		return r.failed()
 	}
+}
+
+// pushAlone pushes the messages of all senders, but for hubs that were pushed apart, on one thread.
+func (r *pusher) pushAlone() {
+	t := r.threads[0]
+	r.send(t, &r.pushing, r.hubs, len(r.pushing.Bits), t.Push)
 }
 
 // parting is how the workers of a team divide a push.
@@ -183,14 +191,10 @@ func (r *pusher) hubWords(edges int) (words, senders, part int) {
 		return 0, 0, 0
 	}
 	team := len(r.threads)
-	least := max(edges/(hubShares*team), r.serialEdges)
+	least := max(edges/(hubShares*team), min(r.serialEdges, hubEdges))
 	r.senderWords(0, len(r.pushing.Bits), func(w int) bool {
-		own, n := 0, 0
-		for present := r.sending.read.Words[w]; present != 0; present &= present - 1 {
-			lo, hi := r.pushing.Row(uint32(w<<6 + bits.TrailingZeros64(present)))
-			own += int(hi - lo)
-			n++
-		}
+		rows := r.pushing.Senders(r.threads[0].rows[:0], w)
+		own, n := r.pushing.Find(rows), len(rows)
 		if own < least || own < longLists*n*team {
 			return false
 		}
@@ -205,11 +209,6 @@ func (r *pusher) pushRanges(words, senders, edges int) error {
 	r.cutRanges(senders, edges)
 	r.ranged = words
 	return r.run(true, nil, r.ranging)
-}
-
-// pushWords pushes the messages of all senders present, but for hubs that were pushed apart, to the receivers in range.
-func (r *pusher) pushWords(t *thread, p *kernel.Push) {
-	r.pushBelow(t, p, len(p.Bits))
 }
 
 // cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20, 3.4): by the list of the first
@@ -237,17 +236,13 @@ func (r *pusher) cutRanges(senders, edges int) {
 }
 
 // firstSender returns the sender of the least slot.
-func (r *pusher) firstSender() uint32 {
-	read := r.sending.read
-	for t := range read.Top {
-		for top := read.Summary(t); top != 0; top &= top - 1 {
-			w := t<<6 + bits.TrailingZeros64(top)
-			if word := read.Words[w]; word != 0 {
-				return uint32(w<<6 + bits.TrailingZeros64(word))
-			}
-		}
-	}
-	return 0
+func (r *pusher) firstSender() (first uint32) {
+	words := r.sending.read.Words
+	r.senderWords(0, len(words), func(w int) bool {
+		first = uint32(w<<6 + bits.TrailingZeros64(words[w]))
+		return false
+	})
+	return first
 }
 
 // rangedTask takes ranges of receivers and pushes to them.
@@ -257,7 +252,7 @@ func (r *pusher) rangedTask(worker int) {
 		t.push = r.pushing
 		t.push.Ranged = true
 		t.push.From, t.push.To = r.borders[k], r.borders[k+1]
-		r.pushBelow(t, &t.push, r.ranged)
+		r.send(t, &t.push, 0, r.ranged, t.Push)
 	}
 }
 
@@ -277,7 +272,7 @@ func (r *pusher) pushRounds(chunks []uint32) error {
 func (r *pusher) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
-		t.count.walked += t.Claim(&r.pushing, r.sending.way, max(lo, r.hubs), hi)
+		r.send(t, &r.pushing, max(lo, r.hubs), hi, t.Claim)
 		return true
 	})
 }
@@ -286,7 +281,7 @@ func (r *pusher) emitTask(worker int) {
 	t := r.threads[worker]
 	bins := r.binsOf(t)
 	r.eachChunk(func(lo, hi int) bool {
-		t.count.walked += t.Emit(&r.pushing, r.sending.way, max(lo, r.hubs), hi)
+		r.send(t, &r.pushing, max(lo, r.hubs), hi, t.Emit)
 		return bins.Len() < r.round
 	})
 }
@@ -312,21 +307,23 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 	return t.Pairs(shift)
 }
 
-// pushBelow pushes the messages of all senders in words below a limit, but for hubs that were pushed apart.
-func (r *pusher) pushBelow(t *thread, p *kernel.Push, limit int) {
-	read := r.sending.read
-	for top := r.hubs >> 6; top < min(len(read.Top), (limit+63)>>6); top++ {
-		words := read.Summary(top)
-		if top == r.hubs>>6 {
-			words &^= 1<<(r.hubs&63) - 1
-		}
-		if rest := limit - top<<6; rest < 64 {
-			words &= bitmap.Low(rest)
-		}
-		if words != 0 {
-			t.count.walked += t.Push(p, r.sending.way, top<<6, words)
-		}
+// send passes on the rows of the senders in words [from, to), some at a time.
+func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.Push, way int, rows []kernel.Row)) {
+	rows, walked := t.rows[:0], 0
+	pass := func() {
+		walked += p.Find(rows)
+		p.Fetch(rows)
+		f(p, r.sending.way, rows)
+		rows = rows[:0]
 	}
+	r.senderWords(from, to, func(w int) bool {
+		if rows = p.Senders(rows, w); len(rows) > len(t.rows)-64 {
+			pass()
+		}
+		return true
+	})
+	pass()
+	t.count.walked += walked
 }
 
 // senderWords calls f for every word of source slots from one on and below a limit that has a sender, until f returns false.

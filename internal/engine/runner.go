@@ -57,6 +57,7 @@ type thread struct {
 	batch    *kernel.Batch
 	requests *kernel.Requests // nil if the program changes no graph
 	push     kernel.Push      // the worker's range of a push
+	rows     [256]kernel.Row  // that are pushed at a time
 	count    counts
 	_        [64]byte
 }

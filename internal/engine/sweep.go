@@ -31,18 +31,18 @@ func (r *sweep) startTask(worker int) {
 	defer r.recover(t)
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
-			r.startWord(t, w, r.active[w])
+			r.startWord(t, w, r.active[w], r.active[w])
 		}
 		return true
 	})
 }
 
-func (r *sweep) startWord(t *thread, w int, run uint64) {
+func (r *sweep) startWord(t *thread, w int, active, run uint64) {
 	if run == 0 {
 		return
 	}
 	sent, halted, finished := t.Start(w, run)
-	r.drain(t, w, run, 0, sent, halted, finished)
+	r.drain(t, w, active, run, 0, sent, halted, finished)
 	if r.back != nil {
 		r.drainBack(t, w, t.SentBack())
 	}
@@ -66,7 +66,7 @@ func (r *sweep) startSources() error {
 	func() {
 		defer r.recover(t)
 		for _, w := range slices.Sorted(maps.Keys(words)) {
-			r.startWord(t, w, words[w])
+			r.startWord(t, w, 0, words[w])
 			for _, c := range r.columns {
 				c.write.Mark(w)
 			}
@@ -75,52 +75,54 @@ func (r *sweep) startSources() error {
 	return r.failed()
 }
 
-// inboxTask runs the vertices that have a message in the inbox or are awake, 64 words at a time.
+// inboxTask runs the vertices that have a message in the inbox or are awake, up to 64 words of them at a time.
 func (r *sweep) inboxTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
-	p, active, finished, has := r.partition, r.active, r.finished, r.inbox.Has
-	words, all := len(active), r.report.Active > 0
-	for {
-		top := p.chunks.Take(1)
-		if top<<6 >= words || p.stop.Load() {
-			return
-		}
+	p, finished, has, awake := r.partition, r.finished, r.inbox.Has, r.report.Active > 0
+	words, active := len(r.active), uint64(0)
+	b, n := t.batch, 0
+	for top := p.chunks.Take(1); top<<6 < words && !p.stop.Load(); top = p.chunks.Take(1) {
 		summary := has.Summary(top)
-		if all {
-			summary = ^uint64(0)
+		if awake {
+			summary |= p.awake.Summary(top)
 		}
-		b, n := t.batch, 0
 		for ; summary != 0; summary &= summary - 1 {
 			w := top<<6 + bits.TrailingZeros64(summary)
 			if w >= words {
 				break
 			}
 			received := has.Words[w] &^ finished[w]
-			if run := received | active[w]; run != 0 {
-				b.Words[n], b.Run[n], b.Received[n], b.Active[n] = int32(w), run, received, active[w]
-				n++
+			if awake {
+				if active = p.active[w]; active == 0 {
+					p.awake.Top[top] &^= summary & -summary
+				}
 			}
-		}
-		if n > 0 {
-			t.Sweep(n)
-		}
-		ran, back := uint64(0), uint64(0)
-		for k := range n {
-			w := int(b.Words[k])
-			p.drain(t, w, b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k])
-			if b.Sent[k] != 0 {
-				ran |= 1 << (w & 63)
-			}
-			if p.back != nil {
-				if p.drainBack(t, w, b.Back[k]); b.Back[k] != 0 {
-					back |= 1 << (w & 63)
+			if run := received | active; run != 0 {
+				b.Words[n], b.Run[n], b.Received[n], b.Active[n] = int32(w), run, received, active
+				if n++; n == len(b.Words) {
+					r.runBatch(t, n)
+					n = 0
 				}
 			}
 		}
-		p.write.Top[top] = ran
+	}
+	r.runBatch(t, n)
+}
+
+// runBatch runs n words of a thread's batch. No other thread has words of the same runs of 4096 vertices.
+func (r *sweep) runBatch(t *thread, n int) {
+	p, b := r.partition, t.batch
+	t.Sweep(n)
+	for k := range n {
+		w := int(b.Words[k])
+		if p.drain(t, w, b.Active[k], b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k]); b.Sent[k] != 0 {
+			p.write.Mark(w)
+		}
 		if p.back != nil {
-			p.back.write.Top[top] = back
+			if p.drainBack(t, w, b.Back[k]); b.Back[k] != 0 {
+				p.back.write.Mark(w)
+			}
 		}
 	}
 }
@@ -135,6 +137,9 @@ func (r *sweep) computeInbox() error {
 	}
 	r.makeInbox()
 	defer r.inbox.Has.Clear()
+	if r.awake.All && r.report.Active < len(r.active) {
+		r.awake.Tighten()
+	}
 	work := r.report.Active + r.delivered()
 	if r.command.Sends {
 		work += r.came
@@ -160,9 +165,10 @@ func (r *sweep) computeLists(t *thread, lo, hi int, pull bool) {
 		if last := r.part.Owned - w<<6; last < 64 {
 			open &= bitmap.Low(last)
 		}
-		run, received, sent, halted, finished, edges := t.Lists(w, open, r.active[w], pull)
+		active := r.active[w]
+		run, received, sent, halted, finished, edges := t.Lists(w, open, active, pull)
 		t.count.walked += edges
-		r.ran(t, w, run, received, sent, halted, finished)
+		r.ran(t, w, active, run, received, sent, halted, finished)
 	}
 	t.EndLists()
 }

@@ -13,10 +13,7 @@ func (r *pusher) emit(a *graph.Adjacency, edges int) error {
 	if edges <= r.serialEdges { // few words have a sender
 		t := r.threads[0]
 		r.binsOf(t)
-		r.senderWords(r.hubs, len(r.pushing.Bits), func(w int) bool {
-			t.count.walked += t.Emit(&r.pushing, r.sending.way, w, w+1)
-			return true
-		})
+		r.send(t, &r.pushing, r.hubs, len(r.pushing.Bits), t.Emit)
 		return r.failed()
 	}
 	round := r.round

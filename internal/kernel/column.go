@@ -98,17 +98,23 @@ func (c *MessageColumn[S]) Unpack(from *Packed, present []uint64, first uint32) 
 	}
 }
 
-// Emit appends the messages of the senders of word w, edge by edge.
-func Emit[M any](p *Push, w int, read []M, bins *Bins[M]) int {
-	rows, base, edges := p.Bits[w], p.Rank[w], 0
-	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
-		i := uint(bits.TrailingZeros64(senders)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		list := p.Adj[p.Starts[r]:p.Starts[r+1]]
-		edges += len(list)
-		Scatter(list, p.Skip, read[w<<6+int(i)], bins)
+// Emit appends the messages that cross some rows, edge by edge.
+func Emit[M any](p *Push, rows []Row, read []M, bins *Bins[M]) {
+	for _, row := range rows {
+		Scatter(p.Adj[row.Lo:row.Hi], p.Skip, read[row.From], bins)
 	}
-	return edges
+}
+
+// Fetch reads the first of the values of each word that are in which, as Push.Fetch does rows.
+//
+//go:noinline
+func (v *Vec[T]) Fetch(words []int32, which []uint64) (read byte) {
+	for k, w := range words {
+		if unsafe.Sizeof(*new(T)) > 0 {
+			read += *(*byte)(unsafe.Pointer(&v.Data[int(w)<<6+bits.TrailingZeros64(which[k])]))
+		}
+	}
+	return read
 }
 
 // grow makes room in a bin.

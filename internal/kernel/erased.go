@@ -167,12 +167,11 @@ type Lane[ID ~uint64] interface {
 	TryPull(p *Pull, w int) (walked int)
 	// PullInto pulls into the inbox. If any one message is enough, no vertex of need has one.
 	PullInto(p ColumnPull, w int, need uint64) (walked int)
-	// Push pushes the messages of the senders of some words from base on into the inbox.
-	Push(p *Push, way, base int, words uint64) (walked int)
-	// Claim and Emit push the messages of the senders of words [lo, hi): to receivers that have
-	// none yet, and into bins. Skipped words have no sender.
-	Claim(p *Push, way, lo, hi int) (walked int)
-	Emit(p *Push, way, lo, hi int) (walked int)
+	// Push pushes the messages that cross some rows into the inbox, Claim to receivers that have
+	// none yet, and Emit into bins.
+	Push(p *Push, way int, rows []Row)
+	Claim(p *Push, way int, rows []Row)
+	Emit(p *Push, way int, rows []Row)
 	// Pairs are the bins, made with this shift at first use; nil if not made and shift is 0.
 	Pairs(shift uint) Pairs
 	// Reserve makes room in the bins for so many pairs each.

@@ -4,6 +4,7 @@
 package kernel
 
 import (
+	"math/bits"
 	"reflect"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -64,11 +65,10 @@ type Kernel[M any] interface {
 	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to those of found, and
 	// returns found with the vertices added that now have a message, and the number of edges walked.
 	Pull(p *Pull, w int, need, found uint64, in *[64]M) (uint64, int)
-	// Push folds the messages of the senders of word w straight into the inbox, of receivers in the push's range alone,
-	// and returns the number of edges walked. Ranges of different calls at once are disjoint.
-	Push(p *Push, w int, into *Inbox[M]) int
-	// Emit appends the messages of the senders of word w, edge by edge, to the bins.
-	Emit(p *Push, w int, bins *Bins[M]) int
+	// Push folds the messages that cross some rows straight into the inbox. Ranges of different calls at once are disjoint.
+	Push(p *Push, rows []Row, into *Inbox[M])
+	// Emit appends the messages that cross some rows, edge by edge, to the bins.
+	Emit(p *Push, rows []Row, bins *Bins[M])
 	// Fold folds pairs of receiver and message into an inbox. Receivers of different calls at once must lie in different
 	// runs of 4096.
 	Fold(to []uint32, msg []M, into *Inbox[M])
@@ -95,9 +95,9 @@ type Broadcast interface {
 
 // Claimer is a kernel of AnyOne, whose goroutines can push into the inbox concurrently.
 type Claimer[M any] interface {
-	// Claim pushes the messages of the senders of word w to the receivers that have none and are not skipped. An already claimed
-	// receiver costs one load.
-	Claim(p *Push, w int, into *Inbox[M]) int
+	// Claim pushes the messages that cross some rows to the receivers that have none and are not skipped, with one atomic operation
+	// for each. An already claimed receiver costs one load.
+	Claim(p *Push, rows []Row, into *Inbox[M])
 }
 
 // Lifter is a kernel that converts messages to single vertices. It panics for one that the sender may not send.
@@ -183,13 +183,56 @@ type Push struct {
 	Ranged   bool
 }
 
-// Sender returns where in Adj the edges of source slot s to receivers in range begin and end.
-func (p *Push) Sender(s uint32) (lo, hi uint32) {
-	lo, hi = p.Row(s)
-	if !p.Ranged || lo == hi || p.Adj[lo] >= p.From && p.Adj[hi-1] < p.To {
-		return lo, hi
+// Row is the list of a sender in Adj[Lo:Hi], or the part of it with the receivers in range.
+type Row struct{ From, Lo, Hi uint32 }
+
+// Senders adds the senders of word w to rows, for Find: Lo is the number of the row.
+func (p *Push) Senders(rows []Row, w int) []Row {
+	lists, rank := p.Bits[w], p.Rank[w]
+	for senders := p.Present[w] & lists; senders != 0; senders &= senders - 1 {
+		i := bits.TrailingZeros64(senders) & 63
+		before := lists & (1<<i - 1)
+		rows = append(rows, Row{From: uint32(w<<6 + i), Lo: rank + uint32(bits.OnesCount64(before))})
 	}
-	return p.search(lo, hi, p.From), p.search(lo, hi, p.To)
+	return rows
+}
+
+// Find finds the rows of senders, and returns how many edges they have.
+func (p *Push) Find(rows []Row) (edges int) {
+	for i := range rows { // without anything else, so that the processor waits for many at once
+		row := &rows[i]
+		row.Lo, row.Hi = p.Starts[row.Lo], p.Starts[row.Lo+1]
+	}
+	for i := range rows {
+		row := &rows[i]
+		if p.Ranged && row.Lo < row.Hi && (p.Adj[row.Lo] < p.From || p.Adj[row.Hi-1] >= p.To) {
+			row.Lo, row.Hi = p.search(row.Lo, row.Hi, p.From), p.search(row.Lo, row.Hi, p.To)
+		}
+		edges += int(row.Hi - row.Lo)
+	}
+	return edges
+}
+
+// Fetch reads the first receiver of each row: the processor waits for many at once, and not for one after the other
+// between messages.
+//
+//go:noinline
+func (p *Push) Fetch(rows []Row) (read uint32) {
+	for _, row := range rows {
+		if row.Lo < row.Hi {
+			read += p.Adj[row.Lo]
+		}
+	}
+	return read
+}
+
+// Mark notes that word w of an inbox may now hold a one.
+func (p *Push) Mark(has *bitmap.Frontier, w uint32) {
+	if p.Ranged { // then others push, too
+		has.MarkShared(int(w))
+	} else {
+		has.Mark(int(w))
+	}
 }
 
 // search returns the first place in Adj[lo:hi] of a slot not below s.

@@ -1,14 +1,15 @@
 package kernel_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// TestSenderBeyond31Bits: the receivers of a range are found in a list whose places need all 32 bits.
-func TestSenderBeyond31Bits(t *testing.T) {
+// TestRowsBeyond31Bits: the receivers of a range are found in a list whose places need all 32 bits.
+func TestRowsBeyond31Bits(t *testing.T) {
 	const arcs, few = 1<<31 + 64, 100
 	if testing.Short() || mem.Available() < 12<<30 {
 		t.Skip("needs 8 GiB of addresses")
@@ -20,8 +21,10 @@ func TestSenderBeyond31Bits(t *testing.T) {
 	for i := range uint32(few) {
 		l.Adj[arcs-few+i] = 2 * i
 	}
-	p := &kernel.Push{Lists: l, From: 64, To: 128, Ranged: true}
-	if lo, hi := p.Sender(1); lo != arcs-few+32 || hi != arcs-few+64 {
-		t.Errorf("found places %d to %d, want %d to %d", lo, hi, arcs-few+32, arcs-few+64)
+	p := &kernel.Push{Lists: l, Present: []uint64{2}, From: 64, To: 128, Ranged: true}
+	want := []kernel.Row{{From: 1, Lo: arcs - few + 32, Hi: arcs - few + 64}}
+	rows := p.Senders(nil, 0)
+	if p.Find(rows); !slices.Equal(rows, want) {
+		t.Errorf("found %v, want %v", rows, want)
 	}
 }

@@ -1,0 +1,110 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// watchman is a program of which one vertex alone stays awake.
+type watchman struct{ awake pregel.VertexID }
+
+func (watchman) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
+func (p watchman) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
+	if v.Set(v.Value() + 1); v.ID() != p.awake {
+		v.VoteToHalt()
+	}
+}
+
+// TestFewAwake: a superstep looks at the words of those that are awake, and not at all.
+func TestFewAwake(t *testing.T) {
+	const n, awake, steps = 20_000, 12_345, 4
+	s := shape{name: "path", n: n}
+	for i := range uint64(n - 1) {
+		s.tuples = append(s.tuples, [2]uint64{i, i + 1})
+	}
+	for _, threads := range []int{1, 2} {
+		way := setting{parts: 1, threads: threads}
+		way.o.MaxSupersteps = steps
+		g := s.loadAs(t, way, edges.Unweighted)
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(watchman{awake}), teamed(t, way))
+		check(t, err)
+		defer j.Close()
+		for range 2 { // the second run begins with all awake again
+			_, err = j.Run(t.Context())
+			check(t, err)
+			if looked, of := j.AwakeWords(); looked != 1 {
+				t.Errorf("%d threads: one vertex is awake, and a superstep looks at %d of %d words", threads, looked, of)
+			}
+			for _, id := range []pregel.VertexID{0, awake, n - 1} {
+				want := uint64(1)
+				if id == awake {
+					want = steps
+				}
+				if ran := j.Any(id); ran != want {
+					t.Errorf("%d threads: vertex %d ran %v times, want %d", threads, id, ran, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPushesAreMeasured: the rate of pushes is that of a sample of edges, in each way a team divides them.
+func TestPushesAreMeasured(t *testing.T) {
+	s := layered(6, 1500)
+	for _, threads := range []int{1, 2} {
+		way := setting{parts: 1, threads: threads}
+		g := s.loadAs(t, way, edges.Float64)
+		for _, p := range []engine.Erased{
+			pregel.Erase(algorithms.BFS{}), pregel.Erase(algorithms.SSSP[float64]{}),
+		} {
+			j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
+			check(t, err)
+			if n := j.PushesMeasured(); n < len(s.tuples)/8 {
+				t.Errorf("%T, %d threads: pushes were measured over %d of %d edges", p.Program, threads, n, len(s.tuples))
+			}
+			j.Close()
+		}
+	}
+}
+
+// BenchmarkSmallSupersteps searches a lattice, whose supersteps have few senders among many vertices.
+func BenchmarkSmallSupersteps(b *testing.B) {
+	for _, side := range []int{300, 1500} {
+		s := shape{name: "lattice", n: side * side}
+		for v := range uint64(side * side) {
+			if v%uint64(side) > 0 {
+				s.tuples = append(s.tuples, [2]uint64{v - 1, v})
+			}
+			if v >= uint64(side) {
+				s.tuples = append(s.tuples, [2]uint64{v - uint64(side), v})
+			}
+		}
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("side=%d/threads=%d", side, threads), func(b *testing.B) {
+				way := setting{parts: 1, threads: threads}
+				j, err := engine.NewJob(b.Context(), s.loadAs(b, way, edges.Unweighted), pregel.Erase(algorithms.BFS{}), teamed(b, way))
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer j.Close()
+				supersteps, took := 0, time.Duration(0)
+				for b.Loop() {
+					o, err := j.Run(b.Context())
+					if err != nil {
+						b.Fatal(err)
+					}
+					supersteps, took = supersteps+o.Supersteps, took+time.Duration(j.Seconds()*1e9)
+				}
+				b.ReportMetric(float64(took.Microseconds())/float64(supersteps), "µs/superstep")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
