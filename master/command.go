@@ -205,47 +205,43 @@ func (s *Server) stopLoading(job string, epoch uint32, name string, team []*cont
 	}
 }
 
-// meet readies a team to do something together.
-func (s *Server) meet(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet) error {
-	m.Attempt = s.meetings.Add(1)
-	_, err := s.gather(ctx, team, order{what: what, command: func() *control.Command {
-		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m}}
-	}})
-	return err
-}
-
-// meetings is how often a team meets for one load, as long as its meetings end before the load.
+// meetings is how often a team meets for one thing, as long as its meetings end before that.
 const meetings = 3
 
-// unmet reports whether a worker had attached anew between a meeting and what it was for.
-func unmet(err error) bool {
-	var failed *workerError
-	return errors.As(err, &failed) && failed.failure.Absent
-}
-
-// meetAndLoad has a team meet and load its shares, and returns their answers in the team's order.
-func (s *Server) meetAndLoad(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load) ([]*control.Report, error) {
-	what := "load " + l.Source().Input
-	if err := s.meet(ctx, job, epoch, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
-		return nil, err
+// together has a team meet and then do something together. If a worker has attached anew in between, they meet again.
+func (s *Server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
+	for again := 1; ; again++ {
+		m := proto.CloneOf(m) // the lanes may still have the one before
+		m.Attempt = s.meetings.Add(1)
+		_, err := s.gather(ctx, team, order{what: what, command: func() *control.Command {
+			return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m}}
+		}})
+		if err == nil {
+			err = do()
+		}
+		var failed *workerError
+		if again == meetings || !errors.As(err, &failed) || !failed.failure.Unmet {
+			return err
+		}
+		s.mu.Lock()
+		// The next meeting would wait for who is still at it.
+		s.stopLoading(job, epoch, m.Graph, team, err)
+		s.mu.Unlock()
 	}
-	return s.gather(ctx, team, order{what: what, command: func() *control.Command {
-		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
-	}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
 }
 
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
 func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load,
 	seen func(i int, r *control.Report),
 ) (*control.LoadReport, error) {
-	answers, err := s.meetAndLoad(ctx, job, epoch, team, l)
-	for again := 1; again < meetings && unmet(err); again++ {
-		s.mu.Lock()
-		// The next meeting would wait for who is still at it.
-		s.stopLoading(job, epoch, l.Graph, team, err)
-		s.mu.Unlock()
-		answers, err = s.meetAndLoad(ctx, job, epoch, team, l)
-	}
+	what := "load " + l.Source().Input
+	var answers []*control.Report
+	err := s.together(ctx, job, epoch, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}, func() (err error) {
+		answers, err = s.gather(ctx, team, order{what: what, command: func() *control.Command {
+			return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
+		}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

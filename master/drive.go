@@ -4,21 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // drive has the workers run what they have prepared, to its end. The first of them drives the run, and tells how far it is; reported are the
-// facts of each, before is what has run before in the same job, search the name of a search of Graph500, and totals asks for the aggregators' at
-// the end.
-func (r *run) drive(ctx context.Context, reported [][]byte, before bsp.Outcome, search string, totals bool) (*control.RunEnd, error) {
+// facts of each, before is what has run before in the same job, and totals asks for the aggregators' at the end.
+func (r *run) drive(ctx context.Context, reported [][]byte, before bsp.Outcome, totals bool) (*control.RunEnd, error) {
 	d := &control.Drive{
 		Facts: reported, Before: resolve.Outcome(before), SuperstepLimit: uint64(r.server.options.CommandTimeout), Totals: totals,
-		Search: search,
 	}
 	return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Drive{Drive: d}} })
+}
+
+// together has the workers meet and do a job, each its part, to its end.
+func (r *run) together(ctx context.Context, c *control.Run) (end *control.RunEnd, err error) {
+	c.SpecJson, c.Placements, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.placements, r.job.rows, r.job.columns
+	c.Limit = uint64(r.server.options.CommandTimeout)
+	meet := &control.Meet{Graph: resolve.OwnGraph(r.id), Placements: r.job.placements}
+	err = r.server.together(ctx, r.id, r.epoch, r.team, "meeting", meet, func() error {
+		end, err = r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Run{Run: c}} })
+		return err
+	})
+	return end, err
 }
 
 // ride hears of a run until it has ended. A worker that loses its session, and comes back before its lease has lapsed, is asked to go on telling.
@@ -136,6 +148,17 @@ func (r *run) heard(d *control.DriveReport) error {
 			a.GraphLeft, a.Forked = o.GraphLeft, o.Forked
 		})
 	}
+	if g := d.Load; g != nil {
+		r.set(func(a *control.Job) { a.Vertices, a.Edges, a.Arcs = g.Vertices, g.Edges, g.Arcs })
+	}
+	if d.Graph500 != nil {
+		r.set(func(a *control.Job) { a.Graph500 = d.Graph500 })
+	}
+	if d.Running {
+		r.set(func(a *control.Job) { a.LoadSeconds = time.Since(r.began).Seconds() })
+		r.advance(control.JobState_JOB_STATE_RUNNING)
+		r.began = time.Now()
+	}
 	if d.Checkpoint > 0 {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
 		if r.pace != nil {
@@ -161,6 +184,9 @@ func (r *run) heard(d *control.DriveReport) error {
 	}
 	if r.pace != nil && len(d.Records) > 0 {
 		r.straggles()
+	}
+	for _, stage := range d.Stages {
+		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
 	}
 	return nil
 }

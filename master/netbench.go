@@ -24,14 +24,13 @@ func coordinateNetbench(ctx context.Context, r *run) error {
 	if len(r.team) < 2 {
 		return errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")
 	}
-	err := r.server.meet(ctx, r.id, r.epoch, r.team, "meeting", &control.Meet{Graph: r.job.graph(), Placements: r.job.placements})
-	if err != nil {
-		return err
-	}
-	r.advance(control.JobState_JOB_STATE_RUNNING)
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
-	return r.storeResult(ctx, "netbench", &control.Command{Body: &control.Command_Measure{Measure: &control.Measure{
-		Meeting: r.job.graph(), SpecJson: jobspec.Text(r.spec.Netbench), Placements: r.job.placements,
-	}}})
+	meet := &control.Meet{Graph: r.job.graph(), Placements: r.job.placements}
+	return r.server.together(ctx, r.id, r.epoch, r.team, "meeting", meet, func() error {
+		r.advance(control.JobState_JOB_STATE_RUNNING)
+		return r.storeResult(ctx, "netbench", &control.Command{Body: &control.Command_Measure{Measure: &control.Measure{
+			Meeting: r.job.graph(), SpecJson: jobspec.Text(r.spec.Netbench), Placements: r.job.placements,
+		}}})
+	})
 }

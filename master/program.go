@@ -150,7 +150,7 @@ func (r *run) prepare(ctx context.Context, p *control.Prepare, goOn *control.GoO
 // supersteps runs a program that was prepared, before which so much has run in the same job, to its end.
 func (r *run) supersteps(ctx context.Context, facts [][]byte, before bsp.Outcome, totals bool) (*control.RunEnd, error) {
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	end, err := r.drive(ctx, facts, before, "", totals)
+	end, err := r.drive(ctx, facts, before, totals)
 	r.set(func(a *control.Job) { a.RunSeconds += end.GetSeconds() })
 	return end, err
 }

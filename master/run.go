@@ -37,7 +37,8 @@ type run struct {
 	// When the attempt began, and how long it took until the workers ran it by themselves.
 	since      time.Duration
 	begins     time.Duration
-	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
+	began      time.Time // a benchmark, then its searches
+	checkpoint float64   // seconds that the last checkpoint took; 0 if there was none
 	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator

@@ -41,7 +41,7 @@ func TestATeamMeetsAgain(t *testing.T) {
 				} else if c.GetCancel() != nil { // of the load before
 					r.Body = nil
 				} else if loads++; loads <= unmet {
-					r.Failure, r.Body = &control.Failure{Absent: true, Message: "is not connected to others"}, nil
+					r.Failure, r.Body = &control.Failure{Unmet: true, Message: "is not connected to others"}, nil
 				}
 				w.answered(r)
 			}
@@ -88,7 +88,7 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 					case c.GetLoad() != nil:
 						r.Body = &control.Report_Load{Load: &control.LoadReport{Vertices: 5}}
 						if loads++; loads == 1 && name == "a" {
-							r.Failure, r.Body = &control.Failure{Absent: true, Message: "is not connected to others"}, nil
+							r.Failure, r.Body = &control.Failure{Unmet: true, Message: "is not connected to others"}, nil
 						} else if loads == 1 {
 							held = true // at work on it
 							continue

@@ -13,9 +13,12 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/graph500"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 	objects "github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // attempt is the worker's part in an attempt at a job. It has what its jobs have in common: they come
@@ -28,10 +31,14 @@ import (
 // when the next one runs.
 type attempt struct {
 	*mem.Refs
-	epoch     uint32
-	shared    *engine.Shared    // of the phases of a plan; nil if there is none
-	decides   map[string]string // what the values depend on, for checkpoints
-	benchmark *benchmark        // of Graph500, or nil
+	epoch   uint32
+	shared  *engine.Shared    // of the phases of a plan; nil if there is none
+	decides map[string]string // what the values depend on, for checkpoints
+
+	// What its workers do together they do over this session; nil while there is none.
+	session *mesh.Session
+	rank    *graph500.Rank // of Graph500, or nil
+	threads *parallel.Team // the rank's
 
 	// Of checkpoints, if they are kept.
 	keep   *control.Keep // nil: none are
@@ -44,9 +51,9 @@ type attempt struct {
 
 	mu     sync.Mutex
 	job    *job // that was prepared last, or nil
+	run    *run // that was begun last, or nil
 	closed bool
 	keeper *checkpoint.Keeper // decides when checkpoints are taken, where the run is driven
-	driven *job               // that hears of checkpoints
 }
 
 func newAttempt(epoch uint32) *attempt {
@@ -57,8 +64,12 @@ func newAttempt(epoch uint32) *attempt {
 
 func (a *attempt) free() {
 	a.shared.Close()
-	if a.benchmark != nil {
-		a.benchmark.free()
+	if a.session != nil {
+		a.session.Close()
+	}
+	if a.rank != nil {
+		a.rank.Close()
+		a.threads.Close()
 	}
 	if a.keep == nil {
 		return
@@ -70,11 +81,13 @@ func (a *attempt) free() {
 	objects.Close(a.store)
 }
 
-// Close closes the job that was prepared last, and lets no other begin.
+// Close stops the run, if one is under way, closes the job that was prepared last, and lets no other
+// begin.
 func (a *attempt) Close() {
 	a.mu.Lock()
 	a.closed = true
 	a.mu.Unlock()
+	a.stop(errDropped)
 	a.replace(nil)
 	a.Refs.Close()
 }
@@ -102,11 +115,31 @@ func (a *attempt) current() *job {
 	return a.job
 }
 
+// begin starts a run, if none is under way.
+func (a *attempt) begin(t task) (*run, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return nil, errDropped
+	case a.run != nil && !a.run.over():
+		return nil, errors.New("a run of it is under way")
+	}
+	a.run = newRun(t)
+	return a.run, nil
+}
+
+// last is the run that was begun last, or nil.
+func (a *attempt) last() *run {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.run
+}
+
 // stop stops the run that is under way, if one is.
 func (a *attempt) stop(cause error) {
-	if j := a.current(); j != nil {
-		j.stop(cause)
-		j.Release()
+	if r := a.last(); r != nil {
+		r.stop(cause)
 	}
 }
 
@@ -133,19 +166,12 @@ func (a *attempt) keeps(k *control.Keep, open func(string) (objects.Store, error
 func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.driven = j; a.keeper == nil {
+	if a.keeper == nil {
 		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
 		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
-			func(text string) { a.hears().log("warning: " + text) }, func(e checkpoint.Event) { a.hears().checkpointed(e) })
+			func(text string) { a.last().log("warning: " + text) }, func(e checkpoint.Event) { a.last().checkpointed(e) })
 	}
 	return a.keeper
-}
-
-// hears returns the run that hears of checkpoints.
-func (a *attempt) hears() *run {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.driven.last()
 }
 
 // attempt returns the worker's part in an attempt, which the caller releases: the one that there is,

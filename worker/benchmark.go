@@ -3,185 +3,145 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
-	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/pregel"
 )
 
-// benchmark is a worker's part in an attempt at Graph500: its rank in the run. Its searches are runs of jobs, which have sessions of
-// their own.
-type benchmark struct {
-	placements []*control.Placement
-	threads    *parallel.Team
-	places     places
-	session    *mesh.Session
-	group      *collective.Group
-	rank       *graph500.Rank
-	kernel     string // of the job that there is
-}
-
-func (b *benchmark) free() {
-	if b.session != nil {
-		b.session.Close()
-	}
-	if b.rank != nil {
-		b.rank.Close()
-	}
-	b.threads.Close()
-}
-
-// benchmark does a step of Graph500.
-func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkStep) (r *control.BenchmarkReport, err error) {
+// graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions of their own.
+func (p *part) graph500(ctx context.Context) (_ *control.DriveReport, err error) {
 	defer mem.Recover(&err)
-	if g := s.GetGenerate(); g != nil {
-		return x.generate(ctx, t, g)
-	}
-	a, err := x.find(t)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Release()
-	b := a.benchmark
-	if b == nil {
-		return nil, x.unprepared(t)
-	}
-	b.rank.Progress = t.progress
-	switch step := s.Step.(type) {
-	case *control.BenchmarkStep_Construct:
-		if err = x.calibrate(ctx, b.group, &b.places, 0); err == nil {
-			r, err = b.construct(ctx)
-		}
-	case *control.BenchmarkStep_Search:
-		r, err = x.search(ctx, t, a, step.Search)
-	case *control.BenchmarkStep_Judge:
-		r, err = x.judge(ctx, t, b, step.Judge)
-	default:
-		err = errors.New("a step of Graph500 that this version does not know")
-	}
-	if broken := b.session.Err(); err != nil && lostPeer(x.options.Name, broken) != "" {
-		err = broken // whatever others made of it
-	}
-	return r, err
-}
-
-func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*control.BenchmarkReport, error) {
-	spec, err := jobspec.Read[jobspec.Graph500](g.SpecJson)
-	if err != nil {
-		return nil, err
-	}
+	spec, was := p.spec.Graph500, p.asked.Searched
+	p.enter("generating")
 	generator, err := resolve.Generator(spec)
 	if err != nil {
 		return nil, err
 	}
-	a, err := x.attempt(ctx, t, false)
-	if err != nil {
+	if err := p.calibrate(ctx, p.group, &p.places, 0); err != nil {
 		return nil, err
 	}
-	defer a.Release()
-	a.benchmark = &benchmark{placements: g.Placements, threads: x.threads()}
-	if err := x.take(ctx, t, a.benchmark, generator, spec, g); err != nil {
-		return nil, err
-	}
-	seconds, err := a.benchmark.rank.Generate(ctx)
-	return &control.BenchmarkReport{Seconds: seconds}, err
-}
-
-// take takes part in a run, with the other workers.
-func (x *executor) take(
-	ctx context.Context, t task, b *benchmark, generator generate.Kronecker, spec *jobspec.Graph500, g *control.Generate,
-) (err error) {
-	b.places = placesOf(b.placements)
-	if b.session, err = x.connect(ctx, t.job+" together", t.epoch, b.places.layout, nil); err != nil {
-		return err
-	}
-	if b.group, err = b.places.group(b.session.Link()); err != nil {
-		return err
-	}
-	b.rank = graph500.NewRank(b.group, 0, graph500.Config{
+	a := p.attempt
+	a.threads = p.threads()
+	a.rank = graph500.NewRank(p.group, 0, graph500.Config{
 		Generator: generator, Roots: int(spec.Roots), SSSP: spec.SSSP, Validate: !spec.NoValidate,
-		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: b.places.layout.Owner,
-		Team: b.threads, Progress: t.progress,
+		Grid: graph.Grid{Rows: int(p.asked.Rows), Columns: int(p.asked.Columns)}, Owner: p.places.layout.Owner,
+		Team: a.threads, Progress: p.task.progress,
 	})
-	return nil
-}
-
-func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, error) {
-	seconds, roots, err := b.rank.Construct(ctx)
-	if err != nil {
-		return nil, err
+	p.report = &graph500.Report{
+		Restarts: was.GetRestarts(), BFS: resolve.Searched(was.GetBfs()), SSSP: resolve.Searched(was.GetSssp()),
 	}
-	g := b.rank.Graph()
-	r := &control.BenchmarkReport{Seconds: seconds, Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs}
-	for _, root := range roots {
-		r.Roots = append(r.Roots, &control.Vertex{Label: root.Vertex, Id: uint64(root.ID)})
-	}
-	return r, nil
-}
-
-// search makes ready to search from a root: with a new job, if the one before was of another kernel, else with that.
-func (x *executor) search(ctx context.Context, t task, a *attempt, s *control.Search) (*control.BenchmarkReport, error) {
-	b := a.benchmark
-	program, err := graph500.Program(s.Kernel, x.options.Registry.New("bfs"), pregel.VertexID(s.GetRoot().GetId()))
-	if err != nil {
-		return nil, err
-	}
-	if b.kernel == s.Kernel {
-		j, err := x.job(t)
-		if err != nil {
-			return nil, err
-		}
-		defer j.Release()
-		if err := program.Restart(j.program); err != nil {
-			return nil, err
-		}
-		return &control.BenchmarkReport{}, j.restart()
-	}
-	a.replace(nil)
-	asked, err := jobspec.Read[jobspec.Options](s.OptionsJson)
-	if err != nil {
-		return nil, err
-	}
-	o, err := resolve.Options(*asked)
-	if err != nil {
-		return nil, err
-	}
-	g := &localGraph{Graph: b.rank.Graph(), Refs: a.Refs}
-	j := &job{attempt: a, graph: g, of: program, options: o, trace: asked.Trace, placements: b.placements}
-	facts, err := x.begin(ctx, t, j, t.job+" "+s.Kernel)
-	if err != nil {
-		return nil, err
-	}
-	b.kernel = s.Kernel
-	return &control.BenchmarkReport{Facts: facts}, nil
-}
-
-// judge judges what the search found that ended last.
-func (x *executor) judge(ctx context.Context, t task, b *benchmark, s *control.Judge) (*control.BenchmarkReport, error) {
-	j, err := x.job(t)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Release()
-	found, err := graph500.FoundBy(j.program)
-	if err != nil {
-		return nil, err
-	}
-	judged, err := b.rank.Judge(ctx, s.Root, found)
-	r := &control.BenchmarkReport{TranslateSeconds: judged.Translate, ValidateSeconds: judged.Validate, Nedge: uint64(judged.Nedge)}
+	err = p.report.Coordinate(ctx, a.rank, p.options.Registry.New("bfs"), p.search, p.tell)
 	var broken *validate.Violation
-	if errors.As(err, &broken) {
-		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
+	switch found := errors.As(err, &broken); {
+	case found && p.leads():
+		err = &runError{err}
+	case found: // the first says so, after what it has found
 		err = nil
 	}
-	return r, err
+	if p.leads() {
+		p.add(0, func(news *control.DriveReport) { news.Graph500 = p.found(broken) })
+	}
+	return &control.DriveReport{End: &control.RunEnd{}}, err
+}
+
+// tell tells those who watch the job what is being done, and what is known then to those who ask for it.
+func (p *part) tell(stage string, done, total int, note string) {
+	p.enter(stage)
+	if !p.leads() {
+		return
+	}
+	p.add(0, func(news *control.DriveReport) {
+		if note != "" {
+			news.Graph500 = p.found(nil)
+		}
+		if g := p.attempt.rank.Graph(); stage == graph500.Constructing && g != nil {
+			news.Running = true
+			news.Load = &control.LoadReport{Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs}
+		}
+		news.Stages = append(news.Stages, &control.BenchmarkStage{
+			Stage: stage, Done: uint32(done), Total: uint32(total), Note: note,
+		})
+	})
+	p.Flush()
+}
+
+// found is what is known so far.
+func (p *part) found(broken *validate.Violation) *control.Graph500Result {
+	r := &control.Graph500Result{
+		Generation: p.report.Generation, Construction: p.report.Construction, Roots: slices.Clone(p.report.Roots),
+		Bfs: kernelResult(p.report.BFS), Sssp: kernelResult(p.report.SSSP), Restarts: p.report.Restarts,
+	}
+	if broken != nil {
+		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
+	}
+	return r
+}
+
+// kernelResult is nil for a kernel that has not searched.
+func kernelResult(k graph500.Kernel) *control.KernelResult {
+	if len(k.Time) == 0 {
+		return nil
+	}
+	r := &control.KernelResult{
+		Time: slices.Clone(k.Time), Translate: slices.Clone(k.Translate), Validate: slices.Clone(k.Validate),
+	}
+	for _, n := range k.Nedge {
+		r.Nedge = append(r.Nedge, uint64(n))
+	}
+	return r
+}
+
+// search searches with a new job, if the one before was of another kernel, else with that.
+func (p *part) search(
+	ctx context.Context, kernel string, program engine.Program, name string,
+) (engine.Bound, float64, error) {
+	d, fresh := &control.Drive{}, p.kernel != kernel
+	if fresh {
+		facts, err := p.newSearches(ctx, kernel, program)
+		if err != nil {
+			return nil, 0, err
+		}
+		if d.Facts, err = p.group.Gather(ctx, collective.Call{Tag: tagFacts}, 0, facts); err != nil {
+			return nil, 0, err
+		}
+		p.kernel, d.SuperstepLimit = kernel, p.asked.Limit
+	}
+	j, err := p.job(p.task)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer j.Release()
+	if !fresh {
+		if err := program.Restart(j.program); err != nil {
+			return nil, 0, err
+		}
+		if err := j.restart(); err != nil {
+			return nil, 0, err
+		}
+	}
+	j.search = name
+	end, err := j.drive(p.run, d)
+	return j.program, end.GetEnd().GetSeconds(), err
+}
+
+// newSearches makes the job of a kernel's searches, and returns its facts.
+func (p *part) newSearches(ctx context.Context, kernel string, program engine.Program) ([]byte, error) {
+	a := p.attempt
+	a.replace(nil)
+	o, err := resolve.Options(p.spec.Options)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{
+		attempt: a, graph: &localGraph{Graph: a.rank.Graph(), Refs: a.Refs}, of: program, options: o,
+		trace: p.spec.Options.Trace, placements: p.asked.Placements,
+	}
+	return p.executor.begin(ctx, p.task, j, p.task.job+" "+kernel)
 }

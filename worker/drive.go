@@ -18,8 +18,8 @@ import (
 
 // drive takes part in a run of what was prepared, to its end: the first worker of the job drives it, the others follow.
 func (j *job) drive(r *run, d *control.Drive) (*control.DriveReport, error) {
-	j.first, j.reported = int(d.Before.GetSupersteps()), nil
-	if j.session.Link().Rank() == 0 {
+	j.run, j.first, j.reported = r, int(d.Before.GetSupersteps()), nil
+	if j.link.Rank() == 0 {
 		return j.lead(r, d)
 	}
 	return &control.DriveReport{}, j.follow(r.ctx, r.task)
@@ -50,7 +50,6 @@ func (j *job) lead(r *run, d *control.Drive) (*control.DriveReport, error) {
 		}
 	}
 	ctx := r.ctx
-	j.search = d.Search
 	j.driver.Follow(resolve.OutcomeOf(d.Before))
 	if err := j.gather(ctx); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func (x *executor) drive(ctx context.Context, t task, d *control.Drive, tell fun
 		return nil, err
 	}
 	defer j.Release()
-	r, err := j.begin(t)
+	r, err := j.attempt.begin(t)
 	if err != nil {
 		return nil, err
 	}

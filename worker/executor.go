@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -283,6 +284,25 @@ func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*co
 	defer g.Release()
 	facts, err := x.newJob(ctx, t, a, p, g)
 	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, err
+}
+
+// together returns a new attempt whose workers have met, which the caller releases.
+func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
+	x.mu.Lock()
+	session := x.peers[resolve.OwnGraph(t.job)]
+	delete(x.peers, resolve.OwnGraph(t.job))
+	x.mu.Unlock()
+	if session == nil {
+		return nil, fmt.Errorf("worker %s %w for job %s", x.options.Name, errUnmet, t.job)
+	}
+	a := newAttempt(t.epoch)
+	a.session = session
+	a.Acquire()
+	if err := store(ctx, x, x.attempts, t.job, a); err != nil {
+		a.Release()
+		return nil, err
+	}
+	return a, nil
 }
 
 // values passes the lines of the job's vertices here to emit, in pieces of any size.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
@@ -39,6 +39,7 @@ type job struct {
 	layout     mesh.Layout
 	threads    *parallel.Team
 	session    *mesh.Session
+	link       collective.Link // over which its first worker commands the others
 	program    engine.Bound
 	totals     []kernel.Cell
 	fills      map[string]*filling
@@ -56,10 +57,7 @@ type job struct {
 	reports []*bsp.Report   // by partition
 	cells   [][]kernel.Cell // of partitions of other workers
 	out     []byte
-
-	mu     sync.Mutex
-	run    *run // that was begun last, or nil
-	closed bool
+	run     *run   // under way
 }
 
 // newJob makes the job of a program, or of a phase of its plan, and returns its facts.
@@ -137,7 +135,7 @@ func (x *executor) begin(ctx context.Context, t task, j *job, as string) (facts 
 		}
 	}()
 	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, t.job, t.log, a.shared, a.decides
-	o.Summary = !j.phase && a.benchmark == nil
+	o.Summary = !j.phase && a.rank == nil
 	cost := x.network.cost(x.options.Name, j.layout.Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if j.trace {
@@ -152,6 +150,9 @@ func (x *executor) begin(ctx context.Context, t task, j *job, as string) (facts 
 	j.totals = j.program.Aggregates().Cells()
 	if j.session, err = x.connect(ctx, as, t.epoch, j.layout, codec); err != nil {
 		return nil, err
+	}
+	if j.link = j.session.Link(); a.session != nil {
+		j.link = a.session.Link()
 	}
 	if err = j.restart(); err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (j *job) restart() error {
 	past := j.past
 	err := j.program.Begin(running, func(partition int) transport.Endpoint {
 		e := transport.Later(j.session.Endpoint(partition), past)
-		if j.attempt.benchmark != nil { // it runs again
+		if j.attempt.rank != nil { // it runs again
 			e = transport.Near(e)
 		}
 		return e

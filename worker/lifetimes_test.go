@@ -147,7 +147,7 @@ func TestALoadWhoseMeetingIsOver(t *testing.T) {
 	h.must(h.connectPeers(t.Context(), &control.Meet{Graph: "g", Placements: h.placements}))
 	h.retain(nil, nil)()
 	_, err := h.executor.load(t.Context(), h.task("", 0), &control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=9"}), Rows: 1, Columns: 1, Placements: h.placements})
-	if !errors.Is(err, errUnmet) || !(&queue{session: &session{Worker: &Worker{}}}).failure(err).Absent {
+	if !errors.Is(err, errUnmet) || !(&queue{session: &session{Worker: &Worker{}}}).failure(err).Unmet {
 		t.Errorf("error %v, failure %v", err, (&queue{session: &session{Worker: &Worker{}}}).failure(err))
 	}
 	h.must(h.load(t.Context(), "g")) // after another meeting

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,49 +59,12 @@ func newRun(t task) *run {
 	return r
 }
 
-// begin starts a run of a job, if none is under way.
-func (j *job) begin(t task) (*run, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	switch {
-	case j.closed:
-		return nil, errDropped
-	case j.run != nil && !j.run.over():
-		return nil, errors.New("a run of it is under way")
-	}
-	j.run = newRun(t)
-	return j.run, nil
-}
-
 // do does the run with a function, to its end.
 func (r *run) do(drive func() (*control.DriveReport, error)) {
 	defer close(r.done)
 	defer r.stop(nil)
 	defer context.AfterFunc(r.ctx, r.halt)()
 	r.answer, r.err = contained(drive)
-}
-
-// last is the run of a job that was begun last, or nil.
-func (j *job) last() *run {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.run
-}
-
-// stop stops the run that is under way, if one is.
-func (j *job) stop(cause error) {
-	if r := j.last(); r != nil {
-		r.stop(cause)
-	}
-}
-
-// Close stops the job's run, if one is under way, and frees what the job holds as soon as nobody uses it.
-func (j *job) Close() {
-	j.mu.Lock()
-	j.closed = true
-	j.mu.Unlock()
-	j.stop(errDropped)
-	j.Refs.Close()
 }
 
 func (r *run) over() bool {
@@ -211,8 +175,12 @@ func (r *run) awaitRoom() {
 func (r *run) leave(report *control.Report) {
 	if len(r.told) >= mostTold {
 		oldest := r.told[0].GetDrive()
-		if next := r.told[1].GetDrive(); next != nil && next.Checkpoint == 0 {
-			next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(), oldest.GetCheckpointSeconds()
+		if next := r.told[1].GetDrive(); next != nil {
+			next.Running = next.Running || oldest.GetRunning()
+			next.Load, next.Graph500 = cmp.Or(next.Load, oldest.GetLoad()), cmp.Or(next.Graph500, oldest.GetGraph500())
+			if next.Checkpoint == 0 {
+				next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(), oldest.GetCheckpointSeconds()
+			}
 		}
 		r.lost += len(oldest.GetRecords())
 		r.told = r.told[1:]
@@ -277,21 +245,49 @@ func (r *run) follow(ctx, session context.Context, send func(*control.Report) er
 
 // drive begins to take part in a run of what was prepared, and follows it.
 func (q *queue) drive(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
-	j, err := q.executor.job(t)
+	a, err := q.executor.find(t)
 	if err != nil {
 		return nil, err
 	}
-	r, err := j.begin(t)
-	if err != nil {
-		j.Release()
-		return nil, err
-	}
-	q.commands.Go(func() {
+	defer a.Release()
+	return q.begin(ctx, session, c, t, a, func(r *run) (*control.DriveReport, error) {
+		j, err := q.executor.job(t)
+		if err != nil {
+			return nil, err
+		}
 		defer j.Release()
+		return j.drive(r, c.GetDrive())
+	})
+}
+
+// run begins to do the worker's part in a job, and follows it.
+func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
+	a, err := q.executor.together(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Release()
+	return q.begin(ctx, session, c, t, a, func(r *run) (*control.DriveReport, error) {
+		return q.executor.run(r, a, c.GetRun())
+	})
+}
+
+// begin begins a run of an attempt, and follows it.
+func (q *queue) begin(
+	ctx, session context.Context, c *control.Command, t task, a *attempt,
+	do func(*run) (*control.DriveReport, error),
+) (*control.DriveReport, error) {
+	r, err := a.begin(t)
+	if err != nil {
+		return nil, err
+	}
+	a.Acquire() // the caller has it
+	q.commands.Go(func() {
+		defer a.Release()
 		defer q.watch(r.ctx, c, t)()
 		r.do(func() (*control.DriveReport, error) {
 			began := q.Now()
-			answer, err := j.drive(r, c.GetDrive())
+			answer, err := do(r)
 			q.observed(r.ctx, c, q.Now().Sub(began), &control.Report{Body: &control.Report_Drive{Drive: answer}}, err)
 			return answer, err
 		})
@@ -301,12 +297,12 @@ func (q *queue) drive(ctx, session context.Context, c *control.Command, t task) 
 
 // rejoin follows a run that has begun over another session.
 func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
-	j, err := q.executor.job(t)
+	a, err := q.executor.find(t)
 	if err != nil {
 		return nil, errAbsent
 	}
-	defer j.Release()
-	r := j.last()
+	defer a.Release()
+	r := a.last()
 	if r == nil {
 		return nil, errAbsent
 	}
