@@ -175,7 +175,7 @@ func (e *workerError) Error() string {
 // load loads a graph of the catalog.
 func (s *Server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
-	report, err := s.loadOn(ctx, "", 0, team, g.asLoad(), func(int, *control.Report) {})
+	report, err := s.loadOn(ctx, team, g.asLoad())
 	s.awaitExit(ctx, err)
 	if s.ending() {
 		return
@@ -231,36 +231,23 @@ func (s *Server) together(ctx context.Context, job string, epoch uint32, team []
 }
 
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
-func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load,
-	seen func(i int, r *control.Report),
-) (*control.LoadReport, error) {
+func (s *Server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
 	what := "load " + l.Source().Input
 	var answers []*control.Report
-	err := s.together(ctx, job, epoch, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}, func() (err error) {
+	err := s.together(ctx, "", 0, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}, func() (err error) {
 		answers, err = s.gather(ctx, team, order{what: what, command: func() *control.Command {
-			return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
+			return &control.Command{Body: &control.Command_Load{Load: proto.CloneOf(l)}}
 		}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	sum := &control.LoadReport{}
+	shares := make([]*control.LoadReport, len(answers))
 	for i, a := range answers {
-		seen(i, a)
-		share := a.GetLoad()
-		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
-			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
-				l.Source().Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
-		}
-		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
-		sum.Bytes += share.Bytes
-		sum.Skipped = append(sum.Skipped, share.Skipped...)
-		sum.Notes = append(sum.Notes, share.Notes...)
-		sum.Seconds = max(sum.Seconds, share.Seconds)
-		sum.Directed, sum.Weighted, sum.Named = share.Directed, share.Weighted, share.Named
+		shares[i] = a.GetLoad()
 	}
-	return sum, nil
+	return control.SumLoads(l.Source().Input, workersOf(team), shares)
 }
 
 // errSessionBroke is why commands under way fail when a worker's connection does.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -38,15 +37,5 @@ func coordinateGraph500(ctx context.Context, r *run) error {
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{
 		Stage: &control.BenchmarkStage{Stage: "generating", Total: 1},
 	}})
-	r.began = time.Now()
-	_, err := r.together(ctx, &control.Run{Searched: r.figures().Graph500})
-	r.set(func(a *control.Job) {
-		seconds := time.Since(r.began).Seconds()
-		if a.LoadSeconds == 0 {
-			a.LoadSeconds = seconds
-		} else {
-			a.RunSeconds = seconds
-		}
-	})
-	return err
+	return r.together(ctx, &control.Run{Searched: r.figures().Graph500})
 }

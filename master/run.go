@@ -25,8 +25,6 @@ type run struct {
 	epoch  uint32
 	spec   *jobspec.Spec
 	team   []*control.Placement // one a worker
-	// parameters are those of the spec, with input ids in place of vertices' names once these are found.
-	parameters map[string]string
 
 	mu    sync.Mutex
 	about control.Job // the figures
@@ -37,8 +35,7 @@ type run struct {
 	// When the attempt began, and how long it took until the workers ran it by themselves.
 	since      time.Duration
 	begins     time.Duration
-	began      time.Time // a benchmark, then its searches
-	checkpoint float64   // seconds that the last checkpoint took; 0 if there was none
+	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
 	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
@@ -46,7 +43,7 @@ type run struct {
 
 // newRun is called under the server's lock.
 func newRun(s *Server, j *job) *run {
-	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements), parameters: j.spec.Parameters}
+	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
 	if j.takenUp {
 		proto.Merge(&r.about, j.about)
 	}
@@ -231,9 +228,6 @@ func (r *run) cleanUp(err error) {
 			tell(i, w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
 		}
 		tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
-		if r.spec.Graph == "" {
-			tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph()}}})
-		}
 	}
 	r.server.mu.Unlock()
 	for i, all := range answers {

@@ -2,10 +2,8 @@ package worker
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +37,7 @@ type attempt struct {
 	session *mesh.Session
 	rank    *graph500.Rank // of Graph500, or nil
 	threads *parallel.Team // the rank's
+	search  string         // of Graph500, as records call it
 
 	// Of checkpoints, if they are kept.
 	keep   *control.Keep // nil: none are
@@ -174,24 +173,6 @@ func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	return a.keeper
 }
 
-// attempt returns the worker's part in an attempt, which the caller releases: the one that there is,
-// for the next phase of its plan, or a new one in place of what there was before.
-func (x *executor) attempt(ctx context.Context, t task, next bool) (*attempt, error) {
-	if next {
-		if a, err := x.find(t); err == nil {
-			a.nextPhase()
-			return a, nil
-		}
-	}
-	a := newAttempt(t.epoch)
-	a.Acquire()
-	if err := store(ctx, x, x.attempts, t.job, a); err != nil {
-		a.Release()
-		return nil, err
-	}
-	return a, nil
-}
-
 // find acquires the worker's part in an attempt.
 func (x *executor) find(t task) (*attempt, error) {
 	x.mu.Lock()
@@ -218,40 +199,6 @@ func (x *executor) job(t task) (*job, error) {
 		return j, nil
 	}
 	return nil, x.unprepared(t)
-}
-
-// goOn takes up the state of a checkpoint, with which what was prepared goes on. The other workers of
-// the job do so at the same time.
-func (x *executor) goOn(ctx context.Context, t task, g *control.GoOn) (*control.PrepareReport, error) {
-	j, err := x.job(t)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Release()
-	began := time.Now()
-	s, err := x.options.Stores(g.Place)
-	if err != nil {
-		return nil, fmt.Errorf("checkpoints: %w", &checkpoint.UnreadError{Err: err})
-	}
-	defer objects.Close(s)
-	m, err := checkpoint.Find(ctx, s, g.Manifest, func(string) {})
-	if err != nil {
-		return nil, fmt.Errorf("checkpoints: %w", err)
-	}
-	j.session.Begin(m.Own())
-	if err := j.program.Restore(ctx, &checkpoint.Reader{Store: s, Manifest: m}); err != nil {
-		return nil, err
-	}
-	a := j.attempt
-	j.from = m
-	if before, began := history.Before(m.Account); a.keep != nil && !began.IsZero() {
-		a.meter.Summary, a.began = before, began
-	}
-	if a.plan != nil && m.Plan != nil {
-		a.plan.Ran = slices.Clone(m.Plan.Ran)
-	}
-	facts, err := j.facts()
-	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, err
 }
 
 // keepNow has the run of a job that is driven here take a checkpoint soon.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -12,14 +14,13 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/job/resolve"
-	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions of their own.
-func (p *part) graph500(ctx context.Context) (_ *control.DriveReport, err error) {
-	defer mem.Recover(&err)
+func (p *part) graph500(ctx context.Context) (*control.DriveReport, error) {
 	spec, was := p.spec.Graph500, p.asked.Searched
 	p.enter("generating")
+	p.began = time.Now()
 	generator, err := resolve.Generator(spec)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (p *part) graph500(ctx context.Context) (_ *control.DriveReport, err error)
 	if p.leads() {
 		p.add(0, func(news *control.DriveReport) { news.Graph500 = p.found(broken) })
 	}
-	return &control.DriveReport{End: &control.RunEnd{}}, err
+	return &control.DriveReport{End: &control.RunEnd{Seconds: time.Since(p.began).Seconds()}}, err
 }
 
 // tell tells those who watch the job what is being done, and what is known then to those who ask for it.
@@ -62,8 +63,10 @@ func (p *part) tell(stage string, done, total int, note string) {
 			news.Graph500 = p.found(nil)
 		}
 		if g := p.attempt.rank.Graph(); stage == graph500.Constructing && g != nil {
-			news.Running = true
-			news.Load = &control.LoadReport{Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs}
+			news.Load = &control.LoadReport{
+				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Seconds: time.Since(p.began).Seconds(),
+			}
+			p.began = time.Now()
 		}
 		news.Stages = append(news.Stages, &control.BenchmarkStage{
 			Stage: stage, Done: uint32(done), Total: uint32(total), Note: note,
@@ -102,46 +105,43 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 func (p *part) search(
 	ctx context.Context, kernel string, program engine.Program, name string,
 ) (engine.Bound, float64, error) {
-	d, fresh := &control.Drive{}, p.kernel != kernel
-	if fresh {
-		facts, err := p.newSearches(ctx, kernel, program)
+	a := p.attempt
+	if p.kernel != kernel {
+		a.replace(nil)
+		o, err := resolve.Options(p.spec.Options)
 		if err != nil {
 			return nil, 0, err
 		}
-		if d.Facts, err = p.group.Gather(ctx, collective.Call{Tag: tagFacts}, 0, facts); err != nil {
+		g := &localGraph{Graph: a.rank.Graph(), Refs: a.Refs}
+		j := &job{attempt: a, graph: g, of: program, options: o, trace: p.spec.Options.Trace, placements: p.asked.Placements}
+		if err := p.ready(ctx, j, false); err != nil {
 			return nil, 0, err
 		}
-		p.kernel, d.SuperstepLimit = kernel, p.asked.Limit
+		p.kernel = kernel
+	} else if err := p.again(ctx, program); err != nil {
+		return nil, 0, err
 	}
-	j, err := p.job(p.task)
+	p.attempt.search, p.ran = name, 0
+	j, err := p.drive(bsp.Outcome{})
 	if err != nil {
 		return nil, 0, err
 	}
 	defer j.Release()
-	if !fresh {
-		if err := program.Restart(j.program); err != nil {
-			return nil, 0, err
-		}
-		if err := j.restart(); err != nil {
-			return nil, 0, err
-		}
-	}
-	j.search = name
-	end, err := j.drive(p.run, d)
-	return j.program, end.GetEnd().GetSeconds(), err
+	return j.program, p.ran, nil
 }
 
-// newSearches makes the job of a kernel's searches, and returns its facts.
-func (p *part) newSearches(ctx context.Context, kernel string, program engine.Program) ([]byte, error) {
-	a := p.attempt
-	a.replace(nil)
-	o, err := resolve.Options(p.spec.Options)
+// again readies the job that there is for another search.
+func (p *part) again(ctx context.Context, program engine.Program) error {
+	j, err := p.job(p.task)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	j := &job{
-		attempt: a, graph: &localGraph{Graph: a.rank.Graph(), Refs: a.Refs}, of: program, options: o,
-		trace: p.spec.Options.Trace, placements: p.asked.Placements,
+	defer j.Release()
+	if err := program.Restart(j.program); err != nil {
+		return err
 	}
-	return p.executor.begin(ctx, p.task, j, p.task.job+" "+kernel)
+	if err := j.restart(); err != nil {
+		return err
+	}
+	return p.group.Barrier(ctx, collective.Call{Tag: tagFacts})
 }

@@ -100,19 +100,6 @@ func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
 	return nil
 }
 
-// gather waits until all other workers follow, so that the first superstep takes no longer than it does.
-func (j *job) gather(ctx context.Context) error {
-	if err := j.order(ctx, &control.Step{Body: &control.Step_Ready_{Ready: &control.Step_Ready{}}}); err != nil {
-		return err
-	}
-	for rank := 1; rank < j.link.Size(); rank++ {
-		if err := j.answer(ctx, rank, &control.Step_Ready{}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // dismiss tells the other workers that the run has ended.
 func (j *job) dismiss(r *run) error {
 	took := j.driver.Last()
@@ -177,7 +164,7 @@ func (j *job) Record(e trace.Event) error {
 		if j.attempt.keep != nil {
 			_ = j.attempt.meter.Record(e)
 		}
-		e.Job = j.search
+		e.Job = j.attempt.search
 		data, err := control.EncodeRecord(e)
 		if err != nil {
 			return err
@@ -189,20 +176,29 @@ func (j *job) Record(e trace.Event) error {
 	return nil
 }
 
+// nextStep receives what the first worker wants next.
+func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) {
+	data, err := link.Receive(ctx, 0, tagStep)
+	if err != nil {
+		return nil, err
+	}
+	step := &control.Step{}
+	if err := proto.Unmarshal(data, step); err != nil {
+		return nil, fmt.Errorf("what is to be done next: %w", err)
+	}
+	collective.Release(link, data)
+	return step, nil
+}
+
 // follow runs the supersteps that the first worker of the job commands.
 func (j *job) follow(ctx context.Context, t task) error {
 	link, next := j.link, 0
 	var out []byte
 	for {
-		data, err := link.Receive(ctx, 0, tagStep)
+		step, err := nextStep(ctx, link)
 		if err != nil {
 			return failedIn(next, err)
 		}
-		step := &control.Step{}
-		if err := proto.Unmarshal(data, step); err != nil {
-			return failedIn(next, fmt.Errorf("what is to be done next: %w", err))
-		}
-		collective.Release(link, data)
 		var answer proto.Message
 		switch body := step.Body.(type) {
 		case *control.Step_Superstep:
@@ -211,8 +207,6 @@ func (j *job) follow(ctx context.Context, t task) error {
 			next++
 		case *control.Step_Locate:
 			answer = j.graph.locate(body.Locate)
-		case *control.Step_Ready_:
-			answer = body.Ready
 		case *control.Step_End_:
 			j.observe(t, body.End.Took)
 			return nil

@@ -224,14 +224,14 @@ func (x *executor) abandon(cause error) {
 	}
 }
 
-// drop frees a graph, or with no name what the job holds. What is not there is no error.
+// drop frees a graph of the catalog, or with no name what the job holds. What is not there is no error.
 func (x *executor) drop(t task, graph string) {
-	remove(x, x.peers, graph)
-	if graph != "" {
-		remove(x, x.graphs, graph)
-		return
+	if graph == "" {
+		remove(x, x.attempts, t.job)
+		graph = resolve.OwnGraph(t.job)
 	}
-	remove(x, x.attempts, t.job)
+	remove(x, x.peers, graph)
+	remove(x, x.graphs, graph)
 }
 
 // locate finds vertices of a graph by their input ids; those of other workers are left out.
@@ -267,23 +267,6 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 		}
 	}
 	return found
-}
-
-// prepare makes a job ready for superstep 0.
-func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*control.PrepareReport, error) {
-	began := time.Now()
-	a, err := x.attempt(ctx, t, p.Sequence > 0)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Release()
-	g, err := x.use(p.Graph)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Release()
-	facts, err := x.newJob(ctx, t, a, p, g)
-	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, err
 }
 
 // together returns a new attempt whose workers have met, which the caller releases.

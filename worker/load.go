@@ -19,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	files "github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // localGraph is the worker's partitions of a graph, and counts the commands and jobs that use it.
@@ -129,7 +130,6 @@ var errUnmet = errors.New("is not connected to others")
 
 // load loads this worker's partitions of a graph, together with the other workers that have connected for it.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
-	began := time.Now()
 	x.mu.Lock()
 	session := x.peers[l.Graph]
 	delete(x.peers, l.Graph)
@@ -138,6 +138,12 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		return nil, fmt.Errorf("worker %s %w to load %s", x.options.Name, errUnmet, l.Graph)
 	}
 	defer session.Close()
+	return x.loadTogether(ctx, t, session, l)
+}
+
+// loadTogether is load with workers that are connected by a session.
+func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Session, l *control.Load) (*control.LoadReport, error) {
+	began := time.Now()
 	at := placesOf(l.Placements)
 	group, err := at.group(session.Link())
 	if err != nil {

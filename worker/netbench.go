@@ -29,10 +29,7 @@ func (x *executor) measure(ctx context.Context, t task, m *control.Measure, emit
 	if len(layout.Workers) != link.Size() {
 		return fmt.Errorf("worker %s is connected to %d workers, and is to measure between %d", x.options.Name, link.Size(), len(layout.Workers))
 	}
-	names := make([]string, link.Size())
-	for rank, w := range layout.Workers {
-		names[rank] = w.Name
-	}
+	names := at.names()
 	spec, err := jobspec.Read[jobspec.Netbench](m.SpecJson)
 	if err != nil {
 		return err

@@ -40,6 +40,9 @@ func key(c *control.Command) string {
 	if c.GetKeepNow() != nil { // while the job runs
 		return "keep " + c.Job
 	}
+	if c.GetFill() != nil { // too
+		return "fill " + c.Job
+	}
 	if c.Job != "" {
 		return "job " + c.Job
 	}
@@ -139,13 +142,12 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		began, t := q.Now(), q.task(c)
 		returned := func() {}
 		// what runs a job is watched itself, for it outlives the command
-		runs := c.GetDrive() != nil || c.GetRun() != nil
-		if !runs && c.GetRejoin() == nil {
+		if c.GetRun() == nil && c.GetRejoin() == nil {
 			returned = q.watch(own, c, t)
 		}
 		report, err := contained(func() (*control.Report, error) { return q.do(own, ctx, c, t) })
 		returned()
-		if !runs { // a run is observed when it ends
+		if c.GetRun() == nil { // a run is observed when it ends
 			q.observed(own, c, q.Now().Sub(began), report, err)
 		}
 		q.mu.Lock()
@@ -241,20 +243,11 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 	case *control.Command_Load:
 		l, err := x.load(ctx, t, body.Load)
 		return &control.Report{Body: &control.Report_Load{Load: l}}, err
-	case *control.Command_Prepare:
-		p, err := x.prepare(ctx, t, body.Prepare)
-		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
-	case *control.Command_GoOn:
-		p, err := x.goOn(ctx, t, body.GoOn)
-		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
 	case *control.Command_Locate:
 		l, err := x.locate(body.Locate)
 		return &control.Report{Body: &control.Report_Located{Located: l}}, err
 	case *control.Command_Fill:
 		err = x.fill(t, body.Fill)
-	case *control.Command_Drive:
-		d, err := q.drive(ctx, session, c, t)
-		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
 	case *control.Command_Run:
 		d, err := q.run(ctx, session, c, t)
 		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err

@@ -16,7 +16,7 @@ import (
 // run is a run that the workers of a job do by themselves. It outlives the session over which it was
 // ordered, so that a master that was started anew, or has lost the worker's session, follows it on:
 //
-//	Drive ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
+//	Run ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
 //
 // It ends when it is done, when its job is closed, or when the master stops it. What the master hears
 // of it is gathered as news, which Flush leaves for who follows.
@@ -37,6 +37,7 @@ type run struct {
 	told     []*control.Report    // that wait for who follows
 	lost     int                  // records of supersteps that nobody has heard
 	followed int                  // by how many sessions
+	running  bool                 // supersteps have begun
 	stopped  bool                 // it was stopped, or is done
 	changed  chan struct{}        // closed, and another, when something of this has changed
 }
@@ -142,6 +143,18 @@ func (r *run) late(err error) {
 	r.leave(&control.Report{Failure: &control.Failure{Message: bounded(err.Error()), Run: true}})
 }
 
+// begins tells the master, once, that supersteps begin.
+func (r *run) begins() {
+	r.mu.Lock()
+	before := r.running
+	r.running = true
+	r.mu.Unlock()
+	if !before {
+		r.add(0, func(news *control.DriveReport) { news.Running = true })
+		r.Flush()
+	}
+}
+
 // Flush leaves the news for who follows.
 func (r *run) Flush() {
 	r.mu.Lock()
@@ -243,23 +256,6 @@ func (r *run) follow(ctx, session context.Context, send func(*control.Report) er
 	}
 }
 
-// drive begins to take part in a run of what was prepared, and follows it.
-func (q *queue) drive(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
-	a, err := q.executor.find(t)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Release()
-	return q.begin(ctx, session, c, t, a, func(r *run) (*control.DriveReport, error) {
-		j, err := q.executor.job(t)
-		if err != nil {
-			return nil, err
-		}
-		defer j.Release()
-		return j.drive(r, c.GetDrive())
-	})
-}
-
 // run begins to do the worker's part in a job, and follows it.
 func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
 	a, err := q.executor.together(ctx, t)
@@ -267,27 +263,17 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 		return nil, err
 	}
 	defer a.Release()
-	return q.begin(ctx, session, c, t, a, func(r *run) (*control.DriveReport, error) {
-		return q.executor.run(r, a, c.GetRun())
-	})
-}
-
-// begin begins a run of an attempt, and follows it.
-func (q *queue) begin(
-	ctx, session context.Context, c *control.Command, t task, a *attempt,
-	do func(*run) (*control.DriveReport, error),
-) (*control.DriveReport, error) {
 	r, err := a.begin(t)
 	if err != nil {
 		return nil, err
 	}
-	a.Acquire() // the caller has it
+	a.Acquire()
 	q.commands.Go(func() {
 		defer a.Release()
 		defer q.watch(r.ctx, c, t)()
 		r.do(func() (*control.DriveReport, error) {
 			began := q.Now()
-			answer, err := do(r)
+			answer, err := q.executor.run(r, a, c.GetRun())
 			q.observed(r.ctx, c, q.Now().Sub(began), &control.Report{Body: &control.Report_Drive{Drive: answer}}, err)
 			return answer, err
 		})

@@ -1,14 +1,20 @@
 package worker
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph500"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // part is the worker's part in a job that workers do together: all do the same steps. The first of them drives what
@@ -23,10 +29,20 @@ type part struct {
 	places  places
 	step    string // under way, for errors
 	limit   *time.Timer
+	ran     float64 // seconds of supersteps
+
+	// Of a program.
+	graph    *localGraph
+	of       engine.Program
+	phases   []engine.Program   // of its plan
+	sequence int                // of what is prepared
+	from     *checkpoint.Reader // that it goes on from, or nil
+	replayed int                // phases that had ended before the checkpoint
 
 	// Of Graph500.
 	report *graph500.Report
-	kernel string // of the job that there is
+	kernel string    // of the job that there is
+	began  time.Time // the graph, then the searches
 }
 
 // run does the worker's part in a job.
@@ -39,17 +55,30 @@ func (x *executor) run(r *run, a *attempt, c *control.Run) (answer *control.Driv
 		return nil, err
 	}
 	defer p.enter("")
-	answer, err = p.graph500(r.ctx)
+	answer, err = p.do()
 	r.Flush()
-	if broken := a.session.Err(); err != nil && lostPeer(x.options.Name, broken) != "" {
-		return nil, broken // whatever others made of it
-	}
+	var program *bsp.ProgramError
 	var step *stepError
 	var whole *runError
-	if err != nil && !errors.As(err, &step) && !errors.As(err, &whole) {
+	switch broken := a.session.Err(); {
+	case err == nil || errors.As(err, &program) || errors.As(err, &whole):
+		return answer, err
+	case lostPeer(x.options.Name, err) == "" && lostPeer(x.options.Name, broken) != "":
+		err = broken // whatever others made of it
+	}
+	if !errors.As(err, &step) {
 		err = &stepError{p.step, err}
 	}
-	return answer, err
+	return nil, err
+}
+
+// do is the kind of job that it is.
+func (p *part) do() (_ *control.DriveReport, err error) {
+	defer mem.Recover(&err)
+	if p.spec.Graph500 != nil {
+		return p.graph500(p.run.ctx)
+	}
+	return p.program(p.run.ctx)
 }
 
 // enter begins a step, and has the run end if it takes too long; the empty one ends the last.
@@ -69,6 +98,40 @@ func (p *part) enter(step string) {
 			p.stop(late)
 		})
 	}
+}
+
+// ready makes a job ready for superstep 0 on all workers, of which the first has the facts of all.
+func (p *part) ready(ctx context.Context, j *job, goOn bool) error {
+	p.sequence++
+	if err := p.executor.begin(ctx, p.task, j, fmt.Sprintf("%s phase %d", p.task.job, p.sequence)); err != nil {
+		return err
+	}
+	if goOn {
+		// Nobody sends before all have begun: they change the graph together, if the run had.
+		if err := p.group.Barrier(ctx, collective.Call{Tag: tagFacts}); err != nil {
+			return err
+		}
+		if err := j.goOn(ctx, p.from); err != nil {
+			return err
+		}
+	}
+	facts, err := json.Marshal(j.program.Facts())
+	if err != nil {
+		return err
+	}
+	all, err := p.group.Gather(ctx, collective.Call{Tag: tagFacts}, 0, facts)
+	if err != nil {
+		return err
+	}
+	for _, data := range all {
+		f := &bsp.Facts{}
+		if err := json.Unmarshal(data, f); err != nil {
+			return fmt.Errorf("facts: %w", err)
+		}
+		j.facts = append(j.facts, f)
+	}
+	j.limit = time.Duration(p.asked.Limit)
+	return nil
 }
 
 // leads reports whether this is the worker that drives and tells.

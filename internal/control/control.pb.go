@@ -2294,7 +2294,6 @@ type Command struct {
 	// Types that are valid to be assigned to Body:
 	//
 	//	*Command_Load
-	//	*Command_Prepare
 	//	*Command_Values
 	//	*Command_Cancel
 	//	*Command_Drop
@@ -2303,11 +2302,9 @@ type Command struct {
 	//	*Command_Measure
 	//	*Command_Probe
 	//	*Command_Fill
-	//	*Command_Drive
 	//	*Command_Save
 	//	*Command_Rejoin
 	//	*Command_KeepNow
-	//	*Command_GoOn
 	//	*Command_Run
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
@@ -2376,15 +2373,6 @@ func (x *Command) GetLoad() *Load {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Load); ok {
 			return x.Load
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetPrepare() *Prepare {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Prepare); ok {
-			return x.Prepare
 		}
 	}
 	return nil
@@ -2462,15 +2450,6 @@ func (x *Command) GetFill() *Fill {
 	return nil
 }
 
-func (x *Command) GetDrive() *Drive {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Drive); ok {
-			return x.Drive
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetSave() *Save {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Save); ok {
@@ -2498,15 +2477,6 @@ func (x *Command) GetKeepNow() *KeepNow {
 	return nil
 }
 
-func (x *Command) GetGoOn() *GoOn {
-	if x != nil {
-		if x, ok := x.Body.(*Command_GoOn); ok {
-			return x.GoOn
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetRun() *Run {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Run); ok {
@@ -2522,10 +2492,6 @@ type isCommand_Body interface {
 
 type Command_Load struct {
 	Load *Load `protobuf:"bytes,4,opt,name=load,proto3,oneof"`
-}
-
-type Command_Prepare struct {
-	Prepare *Prepare `protobuf:"bytes,5,opt,name=prepare,proto3,oneof"`
 }
 
 type Command_Values struct {
@@ -2560,10 +2526,6 @@ type Command_Fill struct {
 	Fill *Fill `protobuf:"bytes,25,opt,name=fill,proto3,oneof"`
 }
 
-type Command_Drive struct {
-	Drive *Drive `protobuf:"bytes,26,opt,name=drive,proto3,oneof"`
-}
-
 type Command_Save struct {
 	Save *Save `protobuf:"bytes,27,opt,name=save,proto3,oneof"`
 }
@@ -2576,17 +2538,11 @@ type Command_KeepNow struct {
 	KeepNow *KeepNow `protobuf:"bytes,29,opt,name=keep_now,json=keepNow,proto3,oneof"`
 }
 
-type Command_GoOn struct {
-	GoOn *GoOn `protobuf:"bytes,30,opt,name=go_on,json=goOn,proto3,oneof"`
-}
-
 type Command_Run struct {
 	Run *Run `protobuf:"bytes,31,opt,name=run,proto3,oneof"`
 }
 
 func (*Command_Load) isCommand_Body() {}
-
-func (*Command_Prepare) isCommand_Body() {}
 
 func (*Command_Values) isCommand_Body() {}
 
@@ -2604,20 +2560,16 @@ func (*Command_Probe) isCommand_Body() {}
 
 func (*Command_Fill) isCommand_Body() {}
 
-func (*Command_Drive) isCommand_Body() {}
-
 func (*Command_Save) isCommand_Body() {}
 
 func (*Command_Rejoin) isCommand_Body() {}
 
 func (*Command_KeepNow) isCommand_Body() {}
 
-func (*Command_GoOn) isCommand_Body() {}
-
 func (*Command_Run) isCommand_Body() {}
 
-// Rejoin has a worker tell again of a run that Drive began, over another session: the run outlives the one over which it was ordered. What
-// it has told there is not told again, but for how the run ended. It is answered as Drive is.
+// Rejoin has a worker tell again of what Run began, over another session: the run outlives the one over which it was ordered. What
+// it has told there is not told again, but for how the run ended. It is answered as Run is.
 type Rejoin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2691,7 +2643,7 @@ func (*KeepNow) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
-// Report answers a command; that to Drive comes in several, all but the last with `more`.
+// Report answers a command; that to Run comes in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -2702,7 +2654,6 @@ type Report struct {
 	// Types that are valid to be assigned to Body:
 	//
 	//	*Report_Load
-	//	*Report_Prepare
 	//	*Report_Located
 	//	*Report_Probe
 	//	*Report_Drive
@@ -2794,15 +2745,6 @@ func (x *Report) GetLoad() *LoadReport {
 	return nil
 }
 
-func (x *Report) GetPrepare() *PrepareReport {
-	if x != nil {
-		if x, ok := x.Body.(*Report_Prepare); ok {
-			return x.Prepare
-		}
-	}
-	return nil
-}
-
 func (x *Report) GetLocated() *Located {
 	if x != nil {
 		if x, ok := x.Body.(*Report_Located); ok {
@@ -2854,10 +2796,6 @@ type Report_Load struct {
 	Load *LoadReport `protobuf:"bytes,6,opt,name=load,proto3,oneof"`
 }
 
-type Report_Prepare struct {
-	Prepare *PrepareReport `protobuf:"bytes,7,opt,name=prepare,proto3,oneof"`
-}
-
 type Report_Located struct {
 	Located *Located `protobuf:"bytes,14,opt,name=located,proto3,oneof"`
 }
@@ -2875,8 +2813,6 @@ type Report_Save struct {
 }
 
 func (*Report_Load) isReport_Body() {}
-
-func (*Report_Prepare) isReport_Body() {}
 
 func (*Report_Located) isReport_Body() {}
 
@@ -3818,116 +3754,6 @@ func (x *Vertex) GetId() uint64 {
 	return 0
 }
 
-type Prepare struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Graph       string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
-	Program     string                 `protobuf:"bytes,2,opt,name=program,proto3" json:"program,omitempty"`
-	Parameters  map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	OptionsJson string                 `protobuf:"bytes,13,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
-	Placements  []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
-	Vertices    []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
-	// phase is one more than the place, among the phases of the program's plan, of the one to prepare; 0 is the program itself.
-	// sequence counts what is prepared of an attempt, from 0: what is not the first takes over the columns of the one before.
-	Phase         uint32 `protobuf:"varint,9,opt,name=phase,proto3" json:"phase,omitempty"`
-	Sequence      uint32 `protobuf:"varint,10,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Keep          *Keep  `protobuf:"bytes,11,opt,name=keep,proto3" json:"keep,omitempty"` // checkpoints are to be kept
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Prepare) Reset() {
-	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[45]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Prepare) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Prepare) ProtoMessage() {}
-
-func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
-func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
-}
-
-func (x *Prepare) GetGraph() string {
-	if x != nil {
-		return x.Graph
-	}
-	return ""
-}
-
-func (x *Prepare) GetProgram() string {
-	if x != nil {
-		return x.Program
-	}
-	return ""
-}
-
-func (x *Prepare) GetParameters() map[string]string {
-	if x != nil {
-		return x.Parameters
-	}
-	return nil
-}
-
-func (x *Prepare) GetOptionsJson() string {
-	if x != nil {
-		return x.OptionsJson
-	}
-	return ""
-}
-
-func (x *Prepare) GetPlacements() []*Placement {
-	if x != nil {
-		return x.Placements
-	}
-	return nil
-}
-
-func (x *Prepare) GetVertices() []*Vertex {
-	if x != nil {
-		return x.Vertices
-	}
-	return nil
-}
-
-func (x *Prepare) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
-	}
-	return 0
-}
-
-func (x *Prepare) GetSequence() uint32 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
-func (x *Prepare) GetKeep() *Keep {
-	if x != nil {
-		return x.Keep
-	}
-	return nil
-}
-
 // Keep says where a run keeps checkpoints, and when it takes them, as package checkpoint has it.
 type Keep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3942,7 +3768,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +3780,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3967,7 +3793,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Keep) GetPlace() string {
@@ -4005,8 +3831,7 @@ func (x *Keep) GetWhenJson() string {
 	return ""
 }
 
-// GoOn has a worker take up its share of a checkpoint with what it has prepared. All workers have prepared it before any gets this: they change the
-// graph together, if the run had. It is answered by a PrepareReport with the facts of then.
+// GoOn says from which checkpoint a run goes on.
 type GoOn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
@@ -4017,7 +3842,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4029,7 +3854,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4042,7 +3867,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -4074,7 +3899,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4086,7 +3911,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4099,7 +3924,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Fill) GetColumn() string {
@@ -4137,129 +3962,6 @@ func (x *Fill) GetVertices() []*Vertex {
 	return nil
 }
 
-type PrepareReport struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	// facts are what the coordinator must know of the worker's partitions, as the engine writes them.
-	Facts         []byte `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PrepareReport) Reset() {
-	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[49]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PrepareReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PrepareReport) ProtoMessage() {}
-
-func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
-func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
-}
-
-func (x *PrepareReport) GetSeconds() float64 {
-	if x != nil {
-		return x.Seconds
-	}
-	return 0
-}
-
-func (x *PrepareReport) GetFacts() []byte {
-	if x != nil {
-		return x.Facts
-	}
-	return nil
-}
-
-// Drive has the workers run a program that they have prepared, to its end. The first of them drives the run: it commands the others
-// by Steps on the data plane, and tells the master.
-type Drive struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Facts          [][]byte               `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`                                          // of each worker, as they reported them
-	Before         *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`                                        // what has run before in the same job: the phases of a plan
-	SuperstepLimit uint64                 `protobuf:"varint,3,opt,name=superstep_limit,json=superstepLimit,proto3" json:"superstep_limit,omitempty"` // nanoseconds that a superstep may take at most; 0 is no limit
-	Totals         bool                   `protobuf:"varint,4,opt,name=totals,proto3" json:"totals,omitempty"`                                       // the end has the aggregators' totals as well
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *Drive) Reset() {
-	*x = Drive{}
-	mi := &file_control_proto_msgTypes[50]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Drive) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Drive) ProtoMessage() {}
-
-func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Drive.ProtoReflect.Descriptor instead.
-func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
-}
-
-func (x *Drive) GetFacts() [][]byte {
-	if x != nil {
-		return x.Facts
-	}
-	return nil
-}
-
-func (x *Drive) GetBefore() *Outcome {
-	if x != nil {
-		return x.Before
-	}
-	return nil
-}
-
-func (x *Drive) GetSuperstepLimit() uint64 {
-	if x != nil {
-		return x.SuperstepLimit
-	}
-	return 0
-}
-
-func (x *Drive) GetTotals() bool {
-	if x != nil {
-		return x.Totals
-	}
-	return false
-}
-
 // Outcome is how far a run is, or how it ended.
 type Outcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4277,7 +3979,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4289,7 +3991,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4302,7 +4004,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Outcome) GetEnded() string {
@@ -4374,13 +4076,15 @@ type DriveReport struct {
 	Running           bool                   `protobuf:"varint,9,opt,name=running,proto3" json:"running,omitempty"`                                               // supersteps begin, all workers are ready
 	Graph500          *Graph500Result        `protobuf:"bytes,10,opt,name=graph500,proto3" json:"graph500,omitempty"`                                             // of a benchmark, as far as it is
 	Stages            []*BenchmarkStage      `protobuf:"bytes,11,rep,name=stages,proto3" json:"stages,omitempty"`
+	Fill              bool                   `protobuf:"varint,12,opt,name=fill,proto3" json:"fill,omitempty"`                                        // all workers wait for what the program's columns begin with
+	MaxSupersteps     uint64                 `protobuf:"varint,13,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"` // how many the run has at most; 0: nobody knows
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4392,7 +4096,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4405,7 +4109,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4478,12 +4182,24 @@ func (x *DriveReport) GetStages() []*BenchmarkStage {
 	return nil
 }
 
+func (x *DriveReport) GetFill() bool {
+	if x != nil {
+		return x.Fill
+	}
+	return false
+}
+
+func (x *DriveReport) GetMaxSupersteps() uint64 {
+	if x != nil {
+		return x.MaxSupersteps
+	}
+	return 0
+}
+
 // RunEnd is what a run ended with.
 type RunEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Own           *Outcome               `protobuf:"bytes,1,opt,name=own,proto3" json:"own,omitempty"`           // without what ran before
 	Seconds       float64                `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"` // of all supersteps, and Coordinate
-	Totals        []byte                 `protobuf:"bytes,3,opt,name=totals,proto3" json:"totals,omitempty"`     // of the aggregators, as they travel, if they were asked for
 	Aggregators   []*Aggregator          `protobuf:"bytes,4,rep,name=aggregators,proto3" json:"aggregators,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4491,7 +4207,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4503,7 +4219,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4516,14 +4232,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *RunEnd) GetOwn() *Outcome {
-	if x != nil {
-		return x.Own
-	}
-	return nil
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RunEnd) GetSeconds() float64 {
@@ -4533,13 +4242,6 @@ func (x *RunEnd) GetSeconds() float64 {
 	return 0
 }
 
-func (x *RunEnd) GetTotals() []byte {
-	if x != nil {
-		return x.Totals
-	}
-	return nil
-}
-
 func (x *RunEnd) GetAggregators() []*Aggregator {
 	if x != nil {
 		return x.Aggregators
@@ -4547,8 +4249,8 @@ func (x *RunEnd) GetAggregators() []*Aggregator {
 	return nil
 }
 
-// Step is what the worker that drives a run wants of another. A superstep is answered by a SuperstepReport, locate by Located, ready
-// by itself, the end by nothing.
+// Step is what the worker that drives a run wants of another. A superstep is answered by a SuperstepReport, locate by Located, the
+// others by nothing.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Body:
@@ -4556,7 +4258,7 @@ type Step struct {
 	//	*Step_Superstep
 	//	*Step_Locate
 	//	*Step_End_
-	//	*Step_Ready_
+	//	*Step_Phase_
 	Body          isStep_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4564,7 +4266,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4576,7 +4278,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4589,7 +4291,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4626,10 +4328,10 @@ func (x *Step) GetEnd() *Step_End {
 	return nil
 }
 
-func (x *Step) GetReady() *Step_Ready {
+func (x *Step) GetPhase() *Step_Phase {
 	if x != nil {
-		if x, ok := x.Body.(*Step_Ready_); ok {
-			return x.Ready
+		if x, ok := x.Body.(*Step_Phase_); ok {
+			return x.Phase
 		}
 	}
 	return nil
@@ -4651,8 +4353,8 @@ type Step_End_ struct {
 	End *Step_End `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
 }
 
-type Step_Ready_ struct {
-	Ready *Step_Ready `protobuf:"bytes,4,opt,name=ready,proto3,oneof"`
+type Step_Phase_ struct {
+	Phase *Step_Phase `protobuf:"bytes,4,opt,name=phase,proto3,oneof"`
 }
 
 func (*Step_Superstep) isStep_Body() {}
@@ -4661,7 +4363,7 @@ func (*Step_Locate) isStep_Body() {}
 
 func (*Step_End_) isStep_Body() {}
 
-func (*Step_Ready_) isStep_Body() {}
+func (*Step_Phase_) isStep_Body() {}
 
 type Superstep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4685,7 +4387,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4697,7 +4399,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4710,7 +4412,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -4823,7 +4525,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4835,7 +4537,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4848,7 +4550,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4884,7 +4586,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4896,7 +4598,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4909,7 +4611,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4943,13 +4645,15 @@ type Run struct {
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	Limit         uint64                 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`      // nanoseconds that a step may take at most, such as a load or a superstep; 0 is no limit
 	Searched      *Graph500Result        `protobuf:"bytes,6,opt,name=searched,proto3" json:"searched,omitempty"` // what attempts before this one have of a benchmark
+	Keep          *Keep                  `protobuf:"bytes,7,opt,name=keep,proto3" json:"keep,omitempty"`         // checkpoints are to be kept
+	GoOn          *GoOn                  `protobuf:"bytes,8,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4961,7 +4665,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4974,7 +4678,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Run) GetSpecJson() string {
@@ -5019,6 +4723,20 @@ func (x *Run) GetSearched() *Graph500Result {
 	return nil
 }
 
+func (x *Run) GetKeep() *Keep {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
+}
+
+func (x *Run) GetGoOn() *GoOn {
+	if x != nil {
+		return x.GoOn
+	}
+	return nil
+}
+
 // Violation is a rule that a search's result breaks.
 type Violation struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5031,7 +4749,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5043,7 +4761,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5056,7 +4774,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5093,7 +4811,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5105,7 +4823,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5118,7 +4836,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -5152,7 +4870,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5164,7 +4882,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5177,7 +4895,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5197,7 +4915,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5209,7 +4927,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5222,7 +4940,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5243,7 +4961,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5255,7 +4973,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5268,7 +4986,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5295,7 +5013,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5307,7 +5025,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5320,7 +5038,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5348,7 +5066,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5360,7 +5078,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5373,7 +5091,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5400,7 +5118,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5412,7 +5130,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5425,7 +5143,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5447,7 +5165,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5459,7 +5177,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5472,7 +5190,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5514,7 +5232,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5526,7 +5244,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5539,7 +5257,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -5569,7 +5287,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5581,7 +5299,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5594,7 +5312,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5633,7 +5351,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5645,7 +5363,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5658,7 +5376,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 // Graph500Result is what came out, as far as the run got. Times are in seconds, by root.
@@ -5677,7 +5395,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5689,7 +5407,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5702,7 +5420,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5766,7 +5484,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5778,7 +5496,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5791,7 +5509,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5871,7 +5589,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5883,7 +5601,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5896,7 +5614,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Job) GetId() string {
@@ -6198,7 +5916,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6210,7 +5928,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6223,7 +5941,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6260,7 +5978,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6272,7 +5990,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6285,7 +6003,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -6319,7 +6037,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6331,7 +6049,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6344,7 +6062,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6364,7 +6082,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6376,7 +6094,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6389,7 +6107,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6417,7 +6135,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6429,7 +6147,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6442,7 +6160,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6475,7 +6193,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6487,7 +6205,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6500,7 +6218,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6522,7 +6240,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6534,7 +6252,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6547,7 +6265,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6598,7 +6316,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6610,7 +6328,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6623,7 +6341,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6739,7 +6457,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6751,7 +6469,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6764,7 +6482,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6804,7 +6522,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6816,7 +6534,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6829,7 +6547,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6849,7 +6567,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6861,7 +6579,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6874,7 +6592,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6901,7 +6619,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6913,7 +6631,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6926,7 +6644,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6953,7 +6671,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6965,7 +6683,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6978,7 +6696,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7004,7 +6722,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7016,7 +6734,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7029,7 +6747,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7051,7 +6769,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7063,7 +6781,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7076,7 +6794,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7136,7 +6854,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7148,7 +6866,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7161,7 +6879,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Graph) GetName() string {
@@ -7320,7 +7038,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7332,7 +7050,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7345,7 +7063,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -7365,7 +7083,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7377,7 +7095,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7390,7 +7108,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7416,7 +7134,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7428,7 +7146,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7441,7 +7159,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7460,7 +7178,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7472,7 +7190,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7485,7 +7203,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7505,7 +7223,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7517,7 +7235,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7530,7 +7248,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7557,7 +7275,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7569,7 +7287,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7582,7 +7300,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7612,7 +7330,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7624,7 +7342,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7637,7 +7355,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7685,7 +7403,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7697,7 +7415,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7710,7 +7428,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7752,7 +7470,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7764,7 +7482,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7777,7 +7495,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Worker) GetName() string {
@@ -7907,7 +7625,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7919,7 +7637,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7932,7 +7650,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 type BackupChunk struct {
@@ -7944,7 +7662,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7956,7 +7674,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7969,7 +7687,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7987,7 +7705,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7999,7 +7717,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8012,7 +7730,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 type ListWorkersResponse struct {
@@ -8025,7 +7743,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8037,7 +7755,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8050,7 +7768,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -8075,7 +7793,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8087,7 +7805,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8100,7 +7818,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 type StatusResponse struct {
@@ -8127,7 +7845,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8139,7 +7857,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8152,7 +7870,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8284,7 +8002,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8296,7 +8014,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8309,7 +8027,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8387,7 +8105,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8399,7 +8117,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8412,7 +8130,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8500,7 +8218,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8512,7 +8230,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8525,7 +8243,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8581,7 +8299,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8593,7 +8311,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8639,7 +8357,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8651,7 +8369,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8664,7 +8382,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54, 0}
+	return file_control_proto_rawDescGZIP(), []int{51, 0}
 }
 
 func (x *Step_End) GetTook() float64 {
@@ -8674,27 +8392,32 @@ func (x *Step_End) GetTook() float64 {
 	return 0
 }
 
-type Step_Ready struct {
+// Phase begins a phase of the program's plan, or the program itself.
+type Step_Phase struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Phase         uint32                 `protobuf:"varint,1,opt,name=phase,proto3" json:"phase,omitempty"`           // its place in the plan and 1; 0 is the program itself
+	Before        *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`          // what has run before in the same job
+	GoOn          bool                   `protobuf:"varint,3,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // from the checkpoint
+	Idle          bool                   `protobuf:"varint,4,opt,name=idle,proto3" json:"idle,omitempty"`             // it does not run: a phase has ended at the limit of supersteps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Step_Ready) Reset() {
-	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[111]
+func (x *Step_Phase) Reset() {
+	*x = Step_Phase{}
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Step_Ready) String() string {
+func (x *Step_Phase) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Step_Ready) ProtoMessage() {}
+func (*Step_Phase) ProtoMessage() {}
 
-func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+func (x *Step_Phase) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8705,9 +8428,37 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
-func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54, 1}
+// Deprecated: Use Step_Phase.ProtoReflect.Descriptor instead.
+func (*Step_Phase) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{51, 1}
+}
+
+func (x *Step_Phase) GetPhase() uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+func (x *Step_Phase) GetBefore() *Outcome {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *Step_Phase) GetGoOn() bool {
+	if x != nil {
+		return x.GoOn
+	}
+	return false
+}
+
+func (x *Step_Phase) GetIdle() bool {
+	if x != nil {
+		return x.Idle
+	}
+	return false
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -8860,13 +8611,12 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xad\a\n" +
+	"\aGoodbye\"\x9c\x06\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\rR\x05epoch\x120\n" +
-	"\x04load\x18\x04 \x01(\v2\x1a.superstep.control.v1.LoadH\x00R\x04load\x129\n" +
-	"\aprepare\x18\x05 \x01(\v2\x1d.superstep.control.v1.PrepareH\x00R\aprepare\x126\n" +
+	"\x04load\x18\x04 \x01(\v2\x1a.superstep.control.v1.LoadH\x00R\x04load\x126\n" +
 	"\x06values\x18\a \x01(\v2\x1c.superstep.control.v1.ValuesH\x00R\x06values\x126\n" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
@@ -8874,24 +8624,21 @@ const file_control_proto_rawDesc = "" +
 	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
 	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasure\x123\n" +
 	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probe\x120\n" +
-	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x123\n" +
-	"\x05drive\x18\x1a \x01(\v2\x1b.superstep.control.v1.DriveH\x00R\x05drive\x120\n" +
+	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x120\n" +
 	"\x04save\x18\x1b \x01(\v2\x1a.superstep.control.v1.SaveH\x00R\x04save\x126\n" +
 	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoin\x12:\n" +
-	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x121\n" +
-	"\x05go_on\x18\x1e \x01(\v2\x1a.superstep.control.v1.GoOnH\x00R\x04goOn\x12-\n" +
+	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x12-\n" +
 	"\x03run\x18\x1f \x01(\v2\x19.superstep.control.v1.RunH\x00R\x03runB\x06\n" +
-	"\x04bodyJ\x04\b\x06\x10\aJ\x04\b\x14\x10\x15\"\b\n" +
+	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\b\n" +
 	"\x06Rejoin\"\t\n" +
-	"\aKeepNow\"\xaa\x04\n" +
+	"\aKeepNow\"\xef\x03\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\rR\x05epoch\x12\x12\n" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x127\n" +
 	"\afailure\x18\x05 \x01(\v2\x1d.superstep.control.v1.FailureR\afailure\x126\n" +
-	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x12?\n" +
-	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x129\n" +
+	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x129\n" +
 	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x129\n" +
 	"\x05probe\x18\x15 \x01(\v2!.superstep.control.v1.ProbeReportH\x00R\x05probe\x129\n" +
 	"\x05drive\x18\x16 \x01(\v2!.superstep.control.v1.DriveReportH\x00R\x05drive\x126\n" +
@@ -8899,7 +8646,7 @@ const file_control_proto_rawDesc = "" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
-	"\x04bodyJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
+	"\x04bodyJ\x04\b\a\x10\bJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
 	"J\x04\b\x14\x10\x15\"\xe2\x01\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
@@ -8982,25 +8729,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05label\x18\x02 \x01(\x04R\x05label\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"\xd3\x03\n" +
-	"\aPrepare\x12\x14\n" +
-	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
-	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
-	"\n" +
-	"parameters\x18\x03 \x03(\v2-.superstep.control.v1.Prepare.ParametersEntryR\n" +
-	"parameters\x12!\n" +
-	"\foptions_json\x18\r \x01(\tR\voptionsJson\x12?\n" +
-	"\n" +
-	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\x128\n" +
-	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x12\x14\n" +
-	"\x05phase\x18\t \x01(\rR\x05phase\x12\x1a\n" +
-	"\bsequence\x18\n" +
-	" \x01(\rR\bsequence\x12.\n" +
-	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x1a=\n" +
-	"\x0fParametersEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\rJ\x04\b\x04\x10\x05\"\xa3\x01\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\xa3\x01\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
@@ -9017,15 +8746,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12\x12\n" +
 	"\x04file\x18\x04 \x01(\tR\x04file\x128\n" +
-	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"E\n" +
-	"\rPrepareReport\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05factsJ\x04\b\x03\x10\x04\"\x9b\x01\n" +
-	"\x05Drive\x12\x14\n" +
-	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
-	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
-	"\x0fsuperstep_limit\x18\x03 \x01(\x04R\x0esuperstepLimit\x12\x16\n" +
-	"\x06totals\x18\x04 \x01(\bR\x06totalsJ\x04\b\x05\x10\x06\"\xf9\x01\n" +
+	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"\xf9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -9037,7 +8758,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\xc7\x03\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x82\x04\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
 	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
@@ -9051,20 +8772,24 @@ const file_control_proto_rawDesc = "" +
 	"\arunning\x18\t \x01(\bR\arunning\x12@\n" +
 	"\bgraph500\x18\n" +
 	" \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\x12<\n" +
-	"\x06stages\x18\v \x03(\v2$.superstep.control.v1.BenchmarkStageR\x06stagesJ\x04\b\x02\x10\x03\"\xaf\x01\n" +
-	"\x06RunEnd\x12/\n" +
-	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
-	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
-	"\x06totals\x18\x03 \x01(\fR\x06totals\x12B\n" +
-	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\x99\x02\n" +
+	"\x06stages\x18\v \x03(\v2$.superstep.control.v1.BenchmarkStageR\x06stages\x12\x12\n" +
+	"\x04fill\x18\f \x01(\bR\x04fill\x12%\n" +
+	"\x0emax_supersteps\x18\r \x01(\x04R\rmaxSuperstepsJ\x04\b\x02\x10\x03\"r\n" +
+	"\x06RunEnd\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12B\n" +
+	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregatorsJ\x04\b\x01\x10\x02J\x04\b\x03\x10\x04\"\x8f\x03\n" +
 	"\x04Step\x12?\n" +
 	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
 	"\x06locate\x18\x02 \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x122\n" +
 	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x128\n" +
-	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x19\n" +
+	"\x05phase\x18\x04 \x01(\v2 .superstep.control.v1.Step.PhaseH\x00R\x05phase\x1a\x19\n" +
 	"\x03End\x12\x12\n" +
-	"\x04took\x18\x01 \x01(\x01R\x04took\x1a\a\n" +
-	"\x05ReadyB\x06\n" +
+	"\x04took\x18\x01 \x01(\x01R\x04took\x1a}\n" +
+	"\x05Phase\x12\x14\n" +
+	"\x05phase\x18\x01 \x01(\rR\x05phase\x125\n" +
+	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12\x13\n" +
+	"\x05go_on\x18\x03 \x01(\bR\x04goOn\x12\x12\n" +
+	"\x04idle\x18\x04 \x01(\bR\x04idleB\x06\n" +
 	"\x04body\"\xe4\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
@@ -9091,7 +8816,7 @@ const file_control_proto_rawDesc = "" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
-	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xe9\x01\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xca\x02\n" +
 	"\x03Run\x12\x1b\n" +
 	"\tspec_json\x18\x01 \x01(\tR\bspecJson\x12?\n" +
 	"\n" +
@@ -9100,7 +8825,9 @@ const file_control_proto_rawDesc = "" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\x12\x14\n" +
 	"\x05limit\x18\x05 \x01(\x04R\x05limit\x12@\n" +
-	"\bsearched\x18\x06 \x01(\v2$.superstep.control.v1.Graph500ResultR\bsearched\"G\n" +
+	"\bsearched\x18\x06 \x01(\v2$.superstep.control.v1.Graph500ResultR\bsearched\x12.\n" +
+	"\x04keep\x18\a \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x12/\n" +
+	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOn\"G\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -9466,7 +9193,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 112)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 108)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9518,77 +9245,73 @@ var file_control_proto_goTypes = []any{
 	(*Located)(nil),                    // 47: superstep.control.v1.Located
 	(*Name)(nil),                       // 48: superstep.control.v1.Name
 	(*Vertex)(nil),                     // 49: superstep.control.v1.Vertex
-	(*Prepare)(nil),                    // 50: superstep.control.v1.Prepare
-	(*Keep)(nil),                       // 51: superstep.control.v1.Keep
-	(*GoOn)(nil),                       // 52: superstep.control.v1.GoOn
-	(*Fill)(nil),                       // 53: superstep.control.v1.Fill
-	(*PrepareReport)(nil),              // 54: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                      // 55: superstep.control.v1.Drive
-	(*Outcome)(nil),                    // 56: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 57: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 58: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 59: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 60: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 61: superstep.control.v1.SuperstepReport
-	(*GraphSize)(nil),                  // 62: superstep.control.v1.GraphSize
-	(*Run)(nil),                        // 63: superstep.control.v1.Run
-	(*Violation)(nil),                  // 64: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 65: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 66: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 67: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 68: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 69: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 70: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 71: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 72: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 73: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 74: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 75: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 76: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 77: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 78: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 79: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 80: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 81: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 82: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 83: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 84: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 85: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 86: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 87: superstep.control.v1.BenchmarkStage
-	(*DrainWorkerRequest)(nil),         // 88: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 89: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 90: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 91: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 92: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 93: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 94: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 95: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 96: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 97: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 98: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 99: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 100: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 101: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 102: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 103: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 104: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 105: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 106: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 107: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 108: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 109: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 110: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 111: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 112: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 113: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 114: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 115: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 116: superstep.control.v1.Step.Ready
-	(*timestamppb.Timestamp)(nil),      // 117: google.protobuf.Timestamp
+	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
+	(*GoOn)(nil),                       // 51: superstep.control.v1.GoOn
+	(*Fill)(nil),                       // 52: superstep.control.v1.Fill
+	(*Outcome)(nil),                    // 53: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 54: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 55: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 56: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 57: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 58: superstep.control.v1.SuperstepReport
+	(*GraphSize)(nil),                  // 59: superstep.control.v1.GraphSize
+	(*Run)(nil),                        // 60: superstep.control.v1.Run
+	(*Violation)(nil),                  // 61: superstep.control.v1.Violation
+	(*Measure)(nil),                    // 62: superstep.control.v1.Measure
+	(*Probe)(nil),                      // 63: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 64: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 65: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 66: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 67: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 68: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 69: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 70: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 71: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 72: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 73: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 74: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 75: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 76: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 77: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 78: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 79: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 80: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 81: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 82: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 83: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 84: superstep.control.v1.BenchmarkStage
+	(*DrainWorkerRequest)(nil),         // 85: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 86: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 87: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 88: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 89: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 90: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 91: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 92: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 93: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 94: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 95: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 96: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 97: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 98: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 99: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 100: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 101: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 102: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 103: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 104: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 105: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 106: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 107: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 108: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 109: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 110: superstep.control.v1.ListObjectsResponse.Object
+	(*Step_End)(nil),                   // 111: superstep.control.v1.Step.End
+	(*Step_Phase)(nil),                 // 112: superstep.control.v1.Step.Phase
+	(*timestamppb.Timestamp)(nil),      // 113: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	113, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	110, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -9597,10 +9320,10 @@ var file_control_proto_depIdxs = []int32{
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	72,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	69,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	69,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	66,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	42,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	45,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -9612,150 +9335,143 @@ var file_control_proto_depIdxs = []int32{
 	33,  // 21: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	42,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	50,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	68,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	70,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	71,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	46,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	41,  // 29: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	65,  // 30: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	66,  // 31: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	53,  // 32: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	55,  // 33: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	43,  // 34: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	35,  // 35: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	36,  // 36: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	52,  // 37: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
-	63,  // 38: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
-	38,  // 39: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	45,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	54,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	47,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	67,  // 43: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	57,  // 44: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	44,  // 45: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	39,  // 46: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	40,  // 47: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	40,  // 48: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	49,  // 49: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	48,  // 50: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	114, // 51: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	40,  // 52: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	49,  // 53: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	51,  // 54: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	117, // 55: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	49,  // 56: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	56,  // 57: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	62,  // 58: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	56,  // 59: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	58,  // 60: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 61: superstep.control.v1.DriveReport.load:type_name -> superstep.control.v1.LoadReport
-	76,  // 62: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	87,  // 63: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	56,  // 64: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	79,  // 65: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	60,  // 66: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 67: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	115, // 68: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	116, // 69: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	40,  // 70: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	76,  // 71: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	40,  // 72: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 73: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	117, // 74: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	77,  // 75: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	77,  // 76: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	64,  // 77: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 78: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	117, // 79: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	117, // 80: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	117, // 81: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	73,  // 82: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 83: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	79,  // 84: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	62,  // 85: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 86: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	76,  // 87: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	78,  // 88: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	117, // 89: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	78,  // 90: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	72,  // 91: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 92: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	87,  // 93: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	117, // 94: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	2,   // 95: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 96: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 97: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	94,  // 98: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 99: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 100: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 101: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 102: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	103, // 103: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	103, // 104: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	94,  // 105: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	78,  // 106: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	117, // 107: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	110, // 108: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	78,  // 109: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 110: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 111: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 112: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 113: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 114: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	13,  // 115: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 116: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 117: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 118: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 119: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 120: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	80,  // 121: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	81,  // 122: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	82,  // 123: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	84,  // 124: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	85,  // 125: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	90,  // 126: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	74,  // 127: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	91,  // 128: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	93,  // 129: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	95,  // 130: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	97,  // 131: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	98,  // 132: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	99,  // 133: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	101, // 134: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	104, // 135: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	88,  // 136: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	106, // 137: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	108, // 138: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 139: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 140: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 141: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 142: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 143: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 144: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	78,  // 145: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	78,  // 146: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	83,  // 147: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	78,  // 148: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	86,  // 149: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	78,  // 150: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	75,  // 151: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	92,  // 152: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	94,  // 153: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	96,  // 154: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	94,  // 155: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	94,  // 156: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	100, // 157: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	102, // 158: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	105, // 159: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	89,  // 160: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	107, // 161: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	109, // 162: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	139, // [139:163] is the sub-list for method output_type
-	115, // [115:139] is the sub-list for method input_type
-	115, // [115:115] is the sub-list for extension type_name
-	115, // [115:115] is the sub-list for extension extendee
-	0,   // [0:115] is the sub-list for field type_name
+	65,  // 24: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	67,  // 25: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	68,  // 26: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	46,  // 27: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	41,  // 28: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	62,  // 29: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	63,  // 30: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	52,  // 31: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	43,  // 32: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	35,  // 33: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	36,  // 34: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	60,  // 35: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	38,  // 36: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	45,  // 37: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	47,  // 38: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	64,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	54,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	44,  // 41: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	39,  // 42: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	40,  // 43: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	40,  // 44: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	49,  // 45: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	48,  // 46: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	113, // 47: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	49,  // 48: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	59,  // 49: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	53,  // 50: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	55,  // 51: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	45,  // 52: superstep.control.v1.DriveReport.load:type_name -> superstep.control.v1.LoadReport
+	73,  // 53: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	84,  // 54: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	76,  // 55: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	57,  // 56: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 57: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	111, // 58: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	112, // 59: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	40,  // 60: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	73,  // 61: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	50,  // 62: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	51,  // 63: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 64: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	40,  // 65: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	113, // 66: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	74,  // 67: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	74,  // 68: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	61,  // 69: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 70: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	113, // 71: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	113, // 72: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	113, // 73: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	70,  // 74: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 75: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	76,  // 76: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	59,  // 77: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 78: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	73,  // 79: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	75,  // 80: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	113, // 81: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	75,  // 82: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	69,  // 83: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 84: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	84,  // 85: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	113, // 86: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	2,   // 87: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 88: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 89: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	91,  // 90: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 91: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 92: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 93: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 94: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	100, // 95: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	100, // 96: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	91,  // 97: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	75,  // 98: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	113, // 99: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	107, // 100: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	75,  // 101: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 102: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 103: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 104: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 105: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 106: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	53,  // 107: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 108: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 109: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 110: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 111: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 112: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 113: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	77,  // 114: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	78,  // 115: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	79,  // 116: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	81,  // 117: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	82,  // 118: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	87,  // 119: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	71,  // 120: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	88,  // 121: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	90,  // 122: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	92,  // 123: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	94,  // 124: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	95,  // 125: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	96,  // 126: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	98,  // 127: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	101, // 128: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	85,  // 129: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	103, // 130: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	105, // 131: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 132: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 133: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 134: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 135: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 136: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 137: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	75,  // 138: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	75,  // 139: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	80,  // 140: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	75,  // 141: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	83,  // 142: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	75,  // 143: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	72,  // 144: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	89,  // 145: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	91,  // 146: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	93,  // 147: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	91,  // 148: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	91,  // 149: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	97,  // 150: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	99,  // 151: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	102, // 152: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	86,  // 153: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	104, // 154: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	106, // 155: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	132, // [132:156] is the sub-list for method output_type
+	108, // [108:132] is the sub-list for method input_type
+	108, // [108:108] is the sub-list for extension type_name
+	108, // [108:108] is the sub-list for extension extendee
+	0,   // [0:108] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9782,7 +9498,6 @@ func file_control_proto_init() {
 	}
 	file_control_proto_msgTypes[29].OneofWrappers = []any{
 		(*Command_Load)(nil),
-		(*Command_Prepare)(nil),
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
 		(*Command_Drop)(nil),
@@ -9791,28 +9506,25 @@ func file_control_proto_init() {
 		(*Command_Measure)(nil),
 		(*Command_Probe)(nil),
 		(*Command_Fill)(nil),
-		(*Command_Drive)(nil),
 		(*Command_Save)(nil),
 		(*Command_Rejoin)(nil),
 		(*Command_KeepNow)(nil),
-		(*Command_GoOn)(nil),
 		(*Command_Run)(nil),
 	}
 	file_control_proto_msgTypes[32].OneofWrappers = []any{
 		(*Report_Load)(nil),
-		(*Report_Prepare)(nil),
 		(*Report_Located)(nil),
 		(*Report_Probe)(nil),
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[54].OneofWrappers = []any{
+	file_control_proto_msgTypes[51].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
-		(*Step_Ready_)(nil),
+		(*Step_Phase_)(nil),
 	}
-	file_control_proto_msgTypes[81].OneofWrappers = []any{
+	file_control_proto_msgTypes[78].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9825,7 +9537,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   112,
+			NumMessages:   108,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
