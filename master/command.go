@@ -42,15 +42,7 @@ type order struct {
 	fits func(i int, report *control.Report) bool
 }
 
-// all sends a command to every worker of the run and returns their answers, in the team's order.
-func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
-	return r.each(ctx, order{
-		// What it says is only read.
-		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },
-		fits: func(_ int, report *control.Report) bool { return fits(report) },
-	})
-}
-
+// each sends a command of the run to every worker of its team.
 func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 	of := func(command func() *control.Command) func() *control.Command {
 		return func() *control.Command {

@@ -135,7 +135,9 @@ func (r *run) fillWorker(ctx context.Context, to *control.Placement, f *control.
 // filled tells all workers that there is no more of a column.
 func (r *run) filled(ctx context.Context, f *control.Fill) error {
 	f.Last = true
-	_, err := r.all(ctx, "fill", &control.Command{Body: &control.Command_Fill{Fill: f}}, func(*control.Report) bool { return true })
+	_, err := r.each(ctx, order{what: "fill", command: func() *control.Command {
+		return &control.Command{Body: &control.Command_Fill{Fill: f}}
+	}})
 	return err
 }
 

@@ -1,9 +1,7 @@
 package master
 
 import (
-	"context"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -17,25 +15,24 @@ func init() {
 	register(kind{
 		alone: true, again: true,
 		asked: func(spec *jobspec.Spec) bool { return spec.Graph500 != nil },
-		check: resolve.CheckGraph500, shape: layout.Squarest, coordinate: coordinateGraph500,
+		check: resolve.CheckGraph500, shape: layout.Squarest,
 	})
 }
 
-// coordinateGraph500 has the workers run the benchmark, as the ranks of a group. What attempts before have found they
-// need not search again.
-func coordinateGraph500(ctx context.Context, r *run) error {
-	if r.job.searched != nil {
-		was, why := proto.CloneOf(r.job.searched), "the master was started anew"
+// searched says what attempts before this one have of the benchmark, which its workers need not search again.
+func (r *run) searched(c *control.Run) {
+	if was := r.job.searched; was != nil {
+		why := "the master was started anew"
 		if n := len(r.job.losses); n > 0 {
 			why = r.job.losses[n-1]
 		}
-		was.Restarts = append(slices.Clone(was.Restarts), fmt.Sprintf(
+		c.Searched = proto.CloneOf(was)
+		c.Searched.Violation = nil
+		c.Searched.Restarts = append(c.Searched.Restarts, fmt.Sprintf(
 			"%s; the graph was made again after %d BFS and %d SSSP searches", why, len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
-		was.Violation = nil
-		r.set(func(a *control.Job) { a.Graph500 = was })
+		r.set(func(a *control.Job) { a.Graph500 = c.Searched })
 	}
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{
 		Stage: &control.BenchmarkStage{Stage: "generating", Total: 1},
 	}})
-	return r.together(ctx, &control.Run{Searched: r.figures().Graph500})
 }

@@ -13,25 +13,30 @@ import (
 var programKind kind
 
 func init() {
-	programKind = kind{again: true, check: resolve.CheckProgram, shape: layout.Of, coordinate: coordinateProgram}
+	programKind = kind{again: true, check: resolve.CheckProgram, shape: layout.Of}
 }
 
-// coordinateProgram has the workers run a vertex program, and collects its values. What an earlier master has begun it takes
-// up where the workers are.
-func coordinateProgram(ctx context.Context, r *run) (err error) {
+// work has the workers do the job, and collects its result. What an earlier master has begun it takes up where the
+// workers are.
+func (r *run) work(ctx context.Context) (err error) {
 	if r.job.takenUp {
 		err = r.takeUp(ctx)
 	} else {
 		c := &control.Run{}
+		if r.spec.Graph500 != nil {
+			r.searched(c)
+		}
 		if err = r.keeping(ctx, c); err == nil {
 			err = r.together(ctx, c)
 		}
 	}
-	if err != nil || !r.spec.KeepResult {
+	if err != nil || !r.spec.KeepResult && r.spec.Netbench == nil {
 		return err
 	}
 	r.advance(control.JobState_JOB_STATE_WRITING)
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.WriteSeconds = time.Since(began).Seconds() }) }()
-	return r.storeResult(ctx, "values", &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted, Raw: r.spec.Values != ""}}})
+	return r.storeResult(ctx, &control.Values{
+		Sorted: !r.spec.Unsorted, Raw: r.spec.Values != "", Report: r.spec.Netbench != nil,
+	})
 }

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -22,19 +21,21 @@ import (
 // attempt is the worker's part in an attempt at a job. It has what its jobs have in common: they come
 // one after the other, as the phases of a plan or as the kernels of Graph500.
 //
-//	first command -> open <--> with the job prepared last -- drop, or the next attempt --> closed
+//	Run -> open, with the job that was prepared last -- drop, or the next attempt --> closed
 //
-// It counts the commands that use it, and its jobs. So what it holds is freed when it was closed and
-// no job can write to it any more. Parts of a checkpoint that was taken in one phase may be stored
+// It counts the commands that use it, and its run. So what it holds is freed when it was closed and
+// nobody can write to it any more. Parts of a checkpoint that was taken in one phase may be stored
 // when the next one runs.
 type attempt struct {
 	*mem.Refs
 	epoch   uint32
+	run     *run
 	shared  *engine.Shared    // of the phases of a plan; nil if there is none
 	decides map[string]string // what the values depend on, for checkpoints
 
-	// What its workers do together they do over this session; nil while there is none.
+	// What its workers do together they do over this session.
 	session *mesh.Session
+	text    []byte         // of a netbench: its report
 	rank    *graph500.Rank // of Graph500, or nil
 	threads *parallel.Team // the rank's
 	search  string         // of Graph500, as records call it
@@ -49,23 +50,20 @@ type attempt struct {
 	plan   *checkpoint.Plan // which phases have ended, where the run is driven; nil without a plan
 
 	mu     sync.Mutex
-	job    *job // that was prepared last, or nil
-	run    *run // that was begun last, or nil
-	closed bool
+	job    *job               // that was prepared last, or nil; the run alone replaces it
 	keeper *checkpoint.Keeper // decides when checkpoints are taken, where the run is driven
 }
 
-func newAttempt(epoch uint32) *attempt {
-	a := &attempt{epoch: epoch}
+func newAttempt(t task, session *mesh.Session) *attempt {
+	a := &attempt{epoch: t.epoch, run: newRun(t), session: session}
 	a.Refs = mem.NewRefs(a.free)
 	return a
 }
 
 func (a *attempt) free() {
+	a.replace(nil)
 	a.shared.Close()
-	if a.session != nil {
-		a.session.Close()
-	}
+	a.session.Close()
 	if a.rank != nil {
 		a.rank.Close()
 		a.threads.Close()
@@ -80,75 +78,29 @@ func (a *attempt) free() {
 	objects.Close(a.store)
 }
 
-// Close stops the run, if one is under way, closes the job that was prepared last, and lets no other
-// begin.
+// Close stops the run, if it is under way, and frees what the attempt holds as soon as nobody uses it.
 func (a *attempt) Close() {
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
-	a.stop(errDropped)
-	a.replace(nil)
+	a.run.stop(errDropped)
 	a.Refs.Close()
 }
 
-// replace has a job in place of the one before, which is closed.
+// replace has a job in place of the one before, which is freed.
 func (a *attempt) replace(j *job) {
 	a.mu.Lock()
 	old := a.job
-	if a.job = j; a.closed {
-		a.job, old = nil, cmp.Or(old, j)
-	}
+	a.job = j
 	a.mu.Unlock()
 	if old != nil {
-		old.Close()
+		old.free()
 	}
 }
 
-// current acquires the job that was prepared last; nil if there is none.
-func (a *attempt) current() *job {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.job == nil || !a.job.Acquire() {
-		return nil
-	}
-	return a.job
-}
-
-// begin starts a run, if none is under way.
-func (a *attempt) begin(t task) (*run, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case a.closed:
-		return nil, errDropped
-	case a.run != nil && !a.run.over():
-		return nil, errors.New("a run of it is under way")
-	}
-	a.run = newRun(t)
-	return a.run, nil
-}
-
-// last is the run that was begun last, or nil.
-func (a *attempt) last() *run {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.run
-}
-
-// stop stops the run that is under way, if one is.
-func (a *attempt) stop(cause error) {
-	if r := a.last(); r != nil {
-		r.stop(cause)
-	}
-}
-
-// nextPhase takes over what the phase before has left, and closes its job.
+// nextPhase takes over what the phase before has left, and frees its job.
 func (a *attempt) nextPhase() {
-	if j := a.current(); j != nil {
-		a.shared = j.program.Shared()
-		j.Release()
+	if a.job != nil {
+		a.shared = a.job.program.Shared()
+		a.replace(nil)
 	}
-	a.replace(nil)
 }
 
 // keeps has checkpoints be kept. A place that is away costs checkpoints, and not the run.
@@ -168,7 +120,7 @@ func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	if a.keeper == nil {
 		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
 		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
-			func(text string) { a.last().log("warning: " + text) }, func(e checkpoint.Event) { a.last().checkpointed(e) })
+			func(text string) { a.run.log("warning: " + text) }, func(e checkpoint.Event) { a.run.checkpointed(e) })
 	}
 	return a.keeper
 }
@@ -188,17 +140,19 @@ func (x *executor) unprepared(t task) error {
 	return fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.epoch, t.job)
 }
 
-// job acquires what was prepared last for an attempt.
-func (x *executor) job(t task) (*job, error) {
+// job acquires an attempt, and returns what was prepared last for it.
+func (x *executor) job(t task) (*attempt, *job, error) {
 	a, err := x.find(t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer a.Release()
-	if j := a.current(); j != nil {
-		return j, nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.job == nil {
+		a.Release()
+		return nil, nil, x.unprepared(t)
 	}
-	return nil, x.unprepared(t)
+	return a, a.job, nil
 }
 
 // keepNow has the run of a job that is driven here take a checkpoint soon.

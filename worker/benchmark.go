@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions of their own.
@@ -105,43 +105,25 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 func (p *part) search(
 	ctx context.Context, kernel string, program engine.Program, name string,
 ) (engine.Bound, float64, error) {
-	a := p.attempt
-	if p.kernel != kernel {
-		a.replace(nil)
-		o, err := resolve.Options(p.spec.Options)
-		if err != nil {
+	if p.kernel == kernel {
+		if err := program.Restart(p.job.program); err != nil {
 			return nil, 0, err
 		}
-		g := &localGraph{Graph: a.rank.Graph(), Refs: a.Refs}
-		j := &job{attempt: a, graph: g, of: program, options: o, trace: p.spec.Options.Trace, placements: p.asked.Placements}
-		if err := p.ready(ctx, j, false); err != nil {
+		if err := p.job.restart(); err != nil {
+			return nil, 0, err
+		}
+		if err := p.barrier(ctx); err != nil {
+			return nil, 0, err
+		}
+	} else {
+		p.attempt.replace(nil)
+		g := &localGraph{Graph: p.attempt.rank.Graph(), Refs: mem.NewRefs(func() {})}
+		if err := p.ready(ctx, &job{graph: g, of: program}, false); err != nil {
 			return nil, 0, err
 		}
 		p.kernel = kernel
-	} else if err := p.again(ctx, program); err != nil {
-		return nil, 0, err
 	}
 	p.attempt.search, p.ran = name, 0
-	j, err := p.drive(bsp.Outcome{})
-	if err != nil {
-		return nil, 0, err
-	}
-	defer j.Release()
-	return j.program, p.ran, nil
-}
-
-// again readies the job that there is for another search.
-func (p *part) again(ctx context.Context, program engine.Program) error {
-	j, err := p.job(p.task)
-	if err != nil {
-		return err
-	}
-	defer j.Release()
-	if err := program.Restart(j.program); err != nil {
-		return err
-	}
-	if err := j.restart(); err != nil {
-		return err
-	}
-	return p.group.Barrier(ctx, collective.Call{Tag: tagFacts})
+	err := p.drive(bsp.Outcome{})
+	return p.job.program, p.ran, err
 }

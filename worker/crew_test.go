@@ -76,9 +76,9 @@ func TestDriveWithoutAgreement(t *testing.T) {
 		t.Errorf("a graph that is not there: %v", err)
 	}
 	h.must(h.run(t.Context(), job, "graph", 1))
-	ran, err := h.job(job)
+	a, ran, err := h.job(job)
 	h.must(err)
-	defer ran.Release()
+	defer a.Release()
 	good := ran.facts
 	for want, facts := range map[string][]*bsp.Facts{
 		"a worker has a graph of 3 partitions, the job one of 1": {{Partitions: 3}},

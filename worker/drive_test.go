@@ -13,10 +13,7 @@ func (x *executor) does(ctx context.Context, t task, c *control.Run, tell func(*
 		return nil, err
 	}
 	defer a.Release()
-	r, err := a.begin(t)
-	if err != nil {
-		return nil, err
-	}
+	r := a.run
 	a.Acquire()
 	go r.do(func() (*control.DriveReport, error) {
 		defer a.Release()

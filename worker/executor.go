@@ -25,8 +25,7 @@ import (
 // that the job was cancelled or the session is over: what is returned then goes nowhere.
 //
 // Invariant: graphs and attempts are freed when they were removed from these maps and the last command that uses them has
-// returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph and its
-// attempt.
+// returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
 type executor struct {
 	options *Config
 	network network
@@ -38,7 +37,7 @@ type executor struct {
 	incarnation uint64
 	graphs      map[string]*localGraph
 	attempts    map[string]*attempt      // by job
-	peers       map[string]*mesh.Session // connected to load a graph, or to measure
+	peers       map[string]*mesh.Session // connected to load a graph, or for a job
 }
 
 func newExecutor(o *Config) *executor {
@@ -220,7 +219,7 @@ func (x *executor) abandon(cause error) {
 	all := slices.Collect(maps.Values(x.attempts))
 	x.mu.Unlock()
 	for _, a := range all { // what one held last is freed here
-		a.stop(cause)
+		a.run.stop(cause)
 	}
 }
 
@@ -278,8 +277,7 @@ func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
 	if session == nil {
 		return nil, fmt.Errorf("worker %s %w for job %s", x.options.Name, errUnmet, t.job)
 	}
-	a := newAttempt(t.epoch)
-	a.session = session
+	a := newAttempt(t, session)
 	a.Acquire()
 	if err := store(ctx, x, x.attempts, t.job, a); err != nil {
 		a.Release()
@@ -288,13 +286,21 @@ func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
 	return a, nil
 }
 
-// values passes the lines of the job's vertices here to emit, in pieces of any size.
+// values passes the result of a job to emit, in pieces of any size: lines of its vertices here, or the report of a netbench.
 func (x *executor) values(ctx context.Context, t task, v *control.Values, emit func([]byte) error) error {
-	j, err := x.job(t)
+	if v.Report {
+		a, err := x.find(t)
+		if err != nil {
+			return err
+		}
+		defer a.Release()
+		return emit(a.text)
+	}
+	a, j, err := x.job(t)
 	if err != nil {
 		return err
 	}
-	defer j.Release()
+	defer a.Release()
 	return j.values(ctx, v, t.progress, emit)
 }
 

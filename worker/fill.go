@@ -23,11 +23,11 @@ type filling struct {
 
 // fill takes a piece of what a column begins with.
 func (x *executor) fill(t task, f *control.Fill) error {
-	j, err := x.job(t)
+	a, j, err := x.job(t)
 	if err != nil {
 		return err
 	}
-	defer j.Release()
+	defer a.Release()
 	return j.fill(f)
 }
 

@@ -13,19 +13,16 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// job is the worker's partitions of a program that was prepared in an attempt. It counts the commands
-// that use it, and its run: once it was closed it is freed when none is left. A run of it is driven in
-// the first of its workers, and its driver is there (crew.go).
+// job is the worker's partitions of a program that was prepared in an attempt, which has it until the
+// next is. A run of it is driven in the first of its workers, and its driver is there (crew.go).
 type job struct {
-	*mem.Refs
-	attempt    *attempt // held until the job is freed, and so is the graph
+	attempt    *attempt
 	graph      *localGraph
 	worker     string // its name
 	of         engine.Program
@@ -67,18 +64,14 @@ func (x *executor) begin(ctx context.Context, t task, j *job, as string) (err er
 		return err
 	}
 	a, o := j.attempt, j.options
-	if !a.Acquire() {
-		return errDropped
-	}
 	if !j.graph.Acquire() {
-		a.Release()
 		return errors.New("the graph was dropped")
 	}
 	j.worker, j.layout, j.link = x.options.Name, layoutOf(j.placements), a.session.Link()
-	j.threads, j.Refs = x.threads(), mem.NewRefs(j.free)
+	j.threads = x.threads()
 	defer func() {
 		if err != nil {
-			j.Close()
+			j.free()
 		}
 	}()
 	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, t.job, t.log, a.shared, a.decides
@@ -181,5 +174,4 @@ func (j *job) free() {
 	}
 	j.threads.Close()
 	j.graph.Release()
-	j.attempt.Release()
 }

@@ -248,9 +248,9 @@ func TestSortingStops(t *testing.T) {
 	h.must(h.run(t.Context(), of, "graph", 0))
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
-	j, err := h.job(of)
+	a, j, err := h.job(of)
 	h.must(err)
-	defer j.Release()
+	defer a.Release()
 	counted := &labelledBound{Bound: j.program, stop: stop}
 	j.program = counted
 	err = h.values(ctx, of, &control.Values{Sorted: true}, func([]byte) error { return nil })

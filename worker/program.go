@@ -309,15 +309,10 @@ func (p *part) phase(ctx context.Context, before bsp.Outcome, s *control.Step_Ph
 	if err := p.prepare(ctx, p.phases[s.Phase-1], s); err != nil {
 		return nil, err
 	}
-	j, err := p.drive(before)
-	if err != nil {
+	if err := p.drive(before); err != nil || !p.leads() {
 		return nil, err
 	}
-	defer j.Release()
-	if !p.leads() {
-		return nil, nil
-	}
-	return &engine.Ran{Outcome: j.driver.Own(), Totals: j.driver.Totals()}, nil
+	return &engine.Ran{Outcome: p.job.driver.Own(), Totals: p.job.driver.Totals()}, nil
 }
 
 // last runs the program itself.
@@ -337,16 +332,11 @@ func (p *part) last(ctx context.Context, before bsp.Outcome, s *control.Step_Pha
 			return nil, err
 		}
 	}
-	j, err := p.drive(before)
-	if err != nil {
-		return nil, err
+	if err := p.drive(before); err != nil || !p.leads() {
+		return &control.DriveReport{}, err
 	}
-	defer j.Release()
-	if !p.leads() {
-		return &control.DriveReport{}, nil
-	}
-	end := &control.RunEnd{Seconds: p.ran, Aggregators: j.aggregators()}
-	return &control.DriveReport{Outcome: resolve.Outcome(j.driver.Outcome()), End: end}, nil
+	end := &control.RunEnd{Seconds: p.ran, Aggregators: p.job.aggregators()}
+	return &control.DriveReport{Outcome: resolve.Outcome(p.job.driver.Outcome()), End: end}, nil
 }
 
 // announce has the other workers do what the first one does.
@@ -365,15 +355,8 @@ func (p *part) announce(ctx context.Context, before bsp.Outcome, s *control.Step
 // prepare makes a program, or a phase of its plan, ready to run, in place of what there was.
 func (p *part) prepare(ctx context.Context, of engine.Program, s *control.Step_Phase) error {
 	p.enter("prepare")
-	o, err := resolve.Options(p.spec.Options)
-	if err != nil {
-		return err
-	}
 	p.attempt.nextPhase()
-	return p.ready(ctx, &job{
-		attempt: p.attempt, graph: p.graph, of: of, phase: s.Phase > 0, options: o,
-		trace: p.spec.Options.Trace, placements: p.asked.Placements,
-	}, s.GoOn)
+	return p.ready(ctx, &job{graph: p.graph, of: of, phase: s.Phase > 0}, s.GoOn)
 }
 
 // fills reports whether columns of the program begin with what the job names, and not with what is in a checkpoint.
@@ -381,14 +364,10 @@ func (p *part) fills() bool { return p.from == nil && len(p.spec.Inputs)+len(p.s
 
 // fill waits until the master has filled the columns of what was prepared.
 func (p *part) fill(ctx context.Context) error {
-	j, err := p.job(p.task)
-	if err != nil {
-		return err
-	}
-	defer j.Release()
+	j := p.job
 	j.filled = make(chan struct{})
 	j.unfilled = len(p.spec.Inputs) + len(p.spec.ColumnData)
-	if err := p.group.Barrier(ctx, collective.Call{Tag: tagFacts}); err != nil {
+	if err := p.barrier(ctx); err != nil {
 		return err
 	}
 	p.enter("") // it may take as long as there are values
@@ -401,23 +380,15 @@ func (p *part) fill(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return p.group.Barrier(ctx, collective.Call{Tag: tagFacts})
+	return p.barrier(ctx)
 }
 
-// drive runs what was prepared, before which so much has run, to its end, and returns it: the caller releases it. Its
-// supersteps have limits of their own.
-func (p *part) drive(before bsp.Outcome) (*job, error) {
+// drive runs what was prepared, before which so much has run, to its end. Its supersteps have limits of their own.
+func (p *part) drive(before bsp.Outcome) error {
 	p.enter("")
-	j, err := p.job(p.task)
-	if err != nil {
-		return nil, err
+	err := p.job.drive(p.run, before)
+	if err == nil && p.leads() {
+		p.ran += p.job.driver.Took().Seconds()
 	}
-	if err := j.drive(p.run, before); err != nil {
-		j.Release()
-		return nil, err
-	}
-	if p.leads() {
-		p.ran += j.driver.Took().Seconds()
-	}
-	return j, nil
+	return err
 }

@@ -263,10 +263,7 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 		return nil, err
 	}
 	defer a.Release()
-	r, err := a.begin(t)
-	if err != nil {
-		return nil, err
-	}
+	r := a.run
 	a.Acquire()
 	q.commands.Go(func() {
 		defer a.Release()
@@ -288,11 +285,7 @@ func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task)
 		return nil, errAbsent
 	}
 	defer a.Release()
-	r := a.last()
-	if r == nil {
-		return nil, errAbsent
-	}
-	return r.follow(ctx, session, q.teller(session, c))
+	return a.run.follow(ctx, session, q.teller(session, c))
 }
 
 // teller sends reports that are not the last of a command.

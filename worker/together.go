@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph500"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -29,6 +30,7 @@ type part struct {
 	places  places
 	step    string // under way, for errors
 	limit   *time.Timer
+	job     *job    // that was prepared last
 	ran     float64 // seconds of supersteps
 
 	// Of a program.
@@ -75,8 +77,11 @@ func (x *executor) run(r *run, a *attempt, c *control.Run) (answer *control.Driv
 // do is the kind of job that it is.
 func (p *part) do() (_ *control.DriveReport, err error) {
 	defer mem.Recover(&err)
-	if p.spec.Graph500 != nil {
+	switch {
+	case p.spec.Graph500 != nil:
 		return p.graph500(p.run.ctx)
+	case p.spec.Netbench != nil:
+		return p.netbench(p.run.ctx)
 	}
 	return p.program(p.run.ctx)
 }
@@ -102,13 +107,18 @@ func (p *part) enter(step string) {
 
 // ready makes a job ready for superstep 0 on all workers, of which the first has the facts of all.
 func (p *part) ready(ctx context.Context, j *job, goOn bool) error {
+	o, err := resolve.Options(p.spec.Options)
+	if err != nil {
+		return err
+	}
 	p.sequence++
+	j.attempt, j.options, j.trace, j.placements = p.attempt, o, p.spec.Options.Trace, p.asked.Placements
 	if err := p.executor.begin(ctx, p.task, j, fmt.Sprintf("%s phase %d", p.task.job, p.sequence)); err != nil {
 		return err
 	}
 	if goOn {
 		// Nobody sends before all have begun: they change the graph together, if the run had.
-		if err := p.group.Barrier(ctx, collective.Call{Tag: tagFacts}); err != nil {
+		if err := p.barrier(ctx); err != nil {
 			return err
 		}
 		if err := j.goOn(ctx, p.from); err != nil {
@@ -130,8 +140,13 @@ func (p *part) ready(ctx context.Context, j *job, goOn bool) error {
 		}
 		j.facts = append(j.facts, f)
 	}
-	j.limit = time.Duration(p.asked.Limit)
+	j.limit, p.job = time.Duration(p.asked.Limit), j
 	return nil
+}
+
+// barrier waits for the other workers.
+func (p *part) barrier(ctx context.Context) error {
+	return p.group.Barrier(ctx, collective.Call{Tag: tagFacts})
 }
 
 // leads reports whether this is the worker that drives and tells.

@@ -2299,7 +2299,6 @@ type Command struct {
 	//	*Command_Drop
 	//	*Command_Locate
 	//	*Command_Meet
-	//	*Command_Measure
 	//	*Command_Probe
 	//	*Command_Fill
 	//	*Command_Save
@@ -2423,15 +2422,6 @@ func (x *Command) GetMeet() *Meet {
 	return nil
 }
 
-func (x *Command) GetMeasure() *Measure {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Measure); ok {
-			return x.Measure
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetProbe() *Probe {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Probe); ok {
@@ -2514,10 +2504,6 @@ type Command_Meet struct {
 	Meet *Meet `protobuf:"bytes,22,opt,name=meet,proto3,oneof"`
 }
 
-type Command_Measure struct {
-	Measure *Measure `protobuf:"bytes,23,opt,name=measure,proto3,oneof"`
-}
-
 type Command_Probe struct {
 	Probe *Probe `protobuf:"bytes,24,opt,name=probe,proto3,oneof"`
 }
@@ -2553,8 +2539,6 @@ func (*Command_Drop) isCommand_Body() {}
 func (*Command_Locate) isCommand_Body() {}
 
 func (*Command_Meet) isCommand_Body() {}
-
-func (*Command_Measure) isCommand_Body() {}
 
 func (*Command_Probe) isCommand_Body() {}
 
@@ -3101,7 +3085,7 @@ func (x *Placement) GetSite() string {
 	return ""
 }
 
-// Meet readies a worker to load a graph, or to measure, together with others: none may send before all are ready.
+// Meet readies a worker to load a graph, or to do a job, together with others: none may send before all are ready.
 type Meet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`      // or another name for what they meet for
@@ -4798,68 +4782,6 @@ func (x *Violation) GetText() string {
 	return ""
 }
 
-// Measure has a worker measure the network with those it has met. The first of them sends the report, in JSON, as a result is
-// sent.
-type Measure struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Meeting       string                 `protobuf:"bytes,1,opt,name=meeting,proto3" json:"meeting,omitempty"`
-	SpecJson      string                 `protobuf:"bytes,4,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Netbench
-	Placements    []*Placement           `protobuf:"bytes,3,rep,name=placements,proto3" json:"placements,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Measure) Reset() {
-	*x = Measure{}
-	mi := &file_control_proto_msgTypes[57]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Measure) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Measure) ProtoMessage() {}
-
-func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Measure.ProtoReflect.Descriptor instead.
-func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
-}
-
-func (x *Measure) GetMeeting() string {
-	if x != nil {
-		return x.Meeting
-	}
-	return ""
-}
-
-func (x *Measure) GetSpecJson() string {
-	if x != nil {
-		return x.SpecJson
-	}
-	return ""
-}
-
-func (x *Measure) GetPlacements() []*Placement {
-	if x != nil {
-		return x.Placements
-	}
-	return nil
-}
-
 // Probe asks a worker which others it can connect to.
 type Probe struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4870,7 +4792,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4882,7 +4804,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4895,7 +4817,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4915,7 +4837,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4927,7 +4849,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4940,7 +4862,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4955,13 +4877,14 @@ type Values struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sorted        bool                   `protobuf:"varint,1,opt,name=sorted,proto3" json:"sorted,omitempty"` // by rising id; else as is fastest
 	Raw           bool                   `protobuf:"varint,2,opt,name=raw,proto3" json:"raw,omitempty"`       // blocks of values as they lie in memory instead of lines (docs/formats.md)
+	Report        bool                   `protobuf:"varint,3,opt,name=report,proto3" json:"report,omitempty"` // of a netbench: what the first worker has measured
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4973,7 +4896,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4986,7 +4909,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5003,6 +4926,13 @@ func (x *Values) GetRaw() bool {
 	return false
 }
 
+func (x *Values) GetReport() bool {
+	if x != nil {
+		return x.Report
+	}
+	return false
+}
+
 type ValuesChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
@@ -5013,7 +4943,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5025,7 +4955,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5038,7 +4968,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5066,7 +4996,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5078,7 +5008,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5091,7 +5021,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5118,7 +5048,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5130,7 +5060,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5143,7 +5073,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5165,7 +5095,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5177,7 +5107,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5190,7 +5120,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5232,7 +5162,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5244,7 +5174,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5257,7 +5187,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -5287,7 +5217,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5299,7 +5229,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5312,7 +5242,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5351,7 +5281,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5363,7 +5293,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5376,7 +5306,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 // Graph500Result is what came out, as far as the run got. Times are in seconds, by root.
@@ -5395,7 +5325,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5407,7 +5337,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5420,7 +5350,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5484,7 +5414,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5496,7 +5426,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5509,7 +5439,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5589,7 +5519,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5601,7 +5531,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5614,7 +5544,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Job) GetId() string {
@@ -5916,7 +5846,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5928,7 +5858,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5941,7 +5871,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5978,7 +5908,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5990,7 +5920,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6003,7 +5933,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -6037,7 +5967,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6049,7 +5979,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6062,7 +5992,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6082,7 +6012,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6094,7 +6024,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6107,7 +6037,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6135,7 +6065,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6147,7 +6077,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6160,7 +6090,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6193,7 +6123,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6205,7 +6135,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6218,7 +6148,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6240,7 +6170,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6252,7 +6182,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6265,7 +6195,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6316,7 +6246,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6328,7 +6258,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6341,7 +6271,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6457,7 +6387,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6469,7 +6399,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6482,7 +6412,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6522,7 +6452,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6534,7 +6464,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6547,7 +6477,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6567,7 +6497,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6579,7 +6509,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6592,7 +6522,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6619,7 +6549,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6631,7 +6561,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6644,7 +6574,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6671,7 +6601,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6683,7 +6613,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6696,7 +6626,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6722,7 +6652,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6734,7 +6664,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6747,7 +6677,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6769,7 +6699,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6781,7 +6711,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6794,7 +6724,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6854,7 +6784,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6866,7 +6796,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6879,7 +6809,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Graph) GetName() string {
@@ -7038,7 +6968,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7050,7 +6980,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7063,7 +6993,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -7083,7 +7013,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7095,7 +7025,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7108,7 +7038,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7134,7 +7064,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7146,7 +7076,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7159,7 +7089,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7178,7 +7108,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7190,7 +7120,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7203,7 +7133,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7223,7 +7153,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7235,7 +7165,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7248,7 +7178,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7275,7 +7205,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7287,7 +7217,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7300,7 +7230,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7330,7 +7260,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7342,7 +7272,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7355,7 +7285,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7403,7 +7333,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7415,7 +7345,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7428,7 +7358,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7470,7 +7400,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7482,7 +7412,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7495,7 +7425,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Worker) GetName() string {
@@ -7625,7 +7555,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7637,7 +7567,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7650,7 +7580,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 type BackupChunk struct {
@@ -7662,7 +7592,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7674,7 +7604,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7687,7 +7617,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7705,7 +7635,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7717,7 +7647,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7730,7 +7660,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 type ListWorkersResponse struct {
@@ -7743,7 +7673,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7755,7 +7685,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7768,7 +7698,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7793,7 +7723,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7805,7 +7735,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7818,7 +7748,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 type StatusResponse struct {
@@ -7845,7 +7775,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7857,7 +7787,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7870,7 +7800,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8002,7 +7932,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8014,7 +7944,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8027,7 +7957,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8105,7 +8035,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8117,7 +8047,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8130,7 +8060,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8218,7 +8148,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8230,7 +8160,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8243,7 +8173,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8299,7 +8229,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8311,7 +8241,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8357,7 +8287,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8369,7 +8299,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8405,7 +8335,7 @@ type Step_Phase struct {
 
 func (x *Step_Phase) Reset() {
 	*x = Step_Phase{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8417,7 +8347,7 @@ func (x *Step_Phase) String() string {
 func (*Step_Phase) ProtoMessage() {}
 
 func (x *Step_Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8611,7 +8541,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\x9c\x06\n" +
+	"\aGoodbye\"\xe7\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -8621,15 +8551,14 @@ const file_control_proto_rawDesc = "" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
 	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x120\n" +
-	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
-	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasure\x123\n" +
+	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x123\n" +
 	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probe\x120\n" +
 	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x120\n" +
 	"\x04save\x18\x1b \x01(\v2\x1a.superstep.control.v1.SaveH\x00R\x04save\x126\n" +
 	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoin\x12:\n" +
 	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x12-\n" +
 	"\x03run\x18\x1f \x01(\v2\x19.superstep.control.v1.RunH\x00R\x03runB\x06\n" +
-	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\b\n" +
+	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x17\x10\x18J\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\b\n" +
 	"\x06Rejoin\"\t\n" +
 	"\aKeepNow\"\xef\x03\n" +
 	"\x06Report\x12\x0e\n" +
@@ -8831,20 +8760,15 @@ const file_control_proto_rawDesc = "" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\x87\x01\n" +
-	"\aMeasure\x12\x18\n" +
-	"\ameeting\x18\x01 \x01(\tR\ameeting\x12\x1b\n" +
-	"\tspec_json\x18\x04 \x01(\tR\bspecJson\x12?\n" +
-	"\n" +
-	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placementsJ\x04\b\x02\x10\x03\">\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\">\n" +
 	"\x05Probe\x125\n" +
 	"\x05peers\x18\x01 \x03(\v2\x1f.superstep.control.v1.PlacementR\x05peers\"/\n" +
 	"\vProbeReport\x12 \n" +
-	"\vunreachable\x18\x01 \x03(\tR\vunreachable\"2\n" +
+	"\vunreachable\x18\x01 \x03(\tR\vunreachable\"J\n" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\x12\x10\n" +
-	"\x03raw\x18\x02 \x01(\bR\x03raw\"5\n" +
+	"\x03raw\x18\x02 \x01(\bR\x03raw\x12\x16\n" +
+	"\x06report\x18\x03 \x01(\bR\x06report\"5\n" +
 	"\vValuesChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\bR\x04last\"6\n" +
@@ -9193,7 +9117,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 108)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9257,61 +9181,60 @@ var file_control_proto_goTypes = []any{
 	(*GraphSize)(nil),                  // 59: superstep.control.v1.GraphSize
 	(*Run)(nil),                        // 60: superstep.control.v1.Run
 	(*Violation)(nil),                  // 61: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 62: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 63: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 64: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 65: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 66: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 67: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 68: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 69: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 70: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 71: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 72: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 73: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 74: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 75: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 76: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 77: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 78: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 79: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 80: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 81: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 82: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 83: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 84: superstep.control.v1.BenchmarkStage
-	(*DrainWorkerRequest)(nil),         // 85: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 86: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 87: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 88: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 89: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 90: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 91: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 92: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 93: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 94: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 95: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 96: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 97: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 98: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 99: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 100: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 101: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 102: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 103: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 104: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 105: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 106: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 107: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 108: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 109: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 110: superstep.control.v1.ListObjectsResponse.Object
-	(*Step_End)(nil),                   // 111: superstep.control.v1.Step.End
-	(*Step_Phase)(nil),                 // 112: superstep.control.v1.Step.Phase
-	(*timestamppb.Timestamp)(nil),      // 113: google.protobuf.Timestamp
+	(*Probe)(nil),                      // 62: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 63: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 64: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 65: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 66: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 67: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 68: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 69: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 70: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 71: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 72: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 73: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 74: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 75: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 76: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 77: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 78: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 79: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 80: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 81: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 82: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 83: superstep.control.v1.BenchmarkStage
+	(*DrainWorkerRequest)(nil),         // 84: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 85: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 86: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 87: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 88: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 89: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 90: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 91: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 92: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 93: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 94: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 95: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 96: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 97: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 98: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 99: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 100: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 101: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 102: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 103: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 104: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 105: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 106: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 107: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 108: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 109: superstep.control.v1.ListObjectsResponse.Object
+	(*Step_End)(nil),                   // 110: superstep.control.v1.Step.End
+	(*Step_Phase)(nil),                 // 111: superstep.control.v1.Step.Phase
+	(*timestamppb.Timestamp)(nil),      // 112: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	110, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	109, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -9320,10 +9243,10 @@ var file_control_proto_depIdxs = []int32{
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	69,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	68,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	66,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	65,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	42,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	45,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -9335,143 +9258,141 @@ var file_control_proto_depIdxs = []int32{
 	33,  // 21: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	42,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	65,  // 24: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	67,  // 25: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	68,  // 26: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	64,  // 24: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	66,  // 25: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	67,  // 26: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	46,  // 27: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
 	41,  // 28: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	62,  // 29: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	63,  // 30: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	52,  // 31: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	43,  // 32: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	35,  // 33: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	36,  // 34: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	60,  // 35: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
-	38,  // 36: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	45,  // 37: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	47,  // 38: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	64,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	54,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	44,  // 41: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	39,  // 42: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	40,  // 43: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	40,  // 44: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	49,  // 45: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	48,  // 46: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	113, // 47: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	49,  // 48: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	59,  // 49: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	53,  // 50: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	55,  // 51: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 52: superstep.control.v1.DriveReport.load:type_name -> superstep.control.v1.LoadReport
-	73,  // 53: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	84,  // 54: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	76,  // 55: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	57,  // 56: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 57: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	111, // 58: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	112, // 59: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
-	40,  // 60: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	73,  // 61: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	50,  // 62: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	51,  // 63: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	40,  // 64: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 65: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	113, // 66: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	74,  // 67: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	74,  // 68: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	61,  // 69: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 70: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	113, // 71: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	113, // 72: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	113, // 73: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	70,  // 74: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 75: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	76,  // 76: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	59,  // 77: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 78: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	73,  // 79: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	75,  // 80: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	113, // 81: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	75,  // 82: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	69,  // 83: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 84: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	84,  // 85: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	113, // 86: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	2,   // 87: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 88: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 89: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	91,  // 90: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 91: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 92: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 93: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 94: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	100, // 95: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	100, // 96: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	91,  // 97: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	75,  // 98: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	113, // 99: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	107, // 100: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	75,  // 101: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 102: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 103: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 104: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 105: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 106: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	53,  // 107: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
-	13,  // 108: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 109: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 110: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 111: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 112: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 113: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	77,  // 114: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	78,  // 115: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	79,  // 116: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	81,  // 117: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	82,  // 118: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	87,  // 119: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	71,  // 120: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	88,  // 121: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	90,  // 122: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	92,  // 123: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	94,  // 124: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	95,  // 125: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	96,  // 126: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	98,  // 127: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	101, // 128: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	85,  // 129: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	103, // 130: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	105, // 131: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 132: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 133: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 134: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 135: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 136: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 137: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	75,  // 138: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	75,  // 139: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	80,  // 140: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	75,  // 141: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	83,  // 142: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	75,  // 143: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	72,  // 144: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	89,  // 145: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	91,  // 146: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	93,  // 147: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	91,  // 148: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	91,  // 149: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	97,  // 150: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	99,  // 151: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	102, // 152: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	86,  // 153: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	104, // 154: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	106, // 155: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	132, // [132:156] is the sub-list for method output_type
-	108, // [108:132] is the sub-list for method input_type
-	108, // [108:108] is the sub-list for extension type_name
-	108, // [108:108] is the sub-list for extension extendee
-	0,   // [0:108] is the sub-list for field type_name
+	62,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	52,  // 30: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	43,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	35,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	36,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	60,  // 34: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	38,  // 35: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	45,  // 36: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	47,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	63,  // 38: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	54,  // 39: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	44,  // 40: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	39,  // 41: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	40,  // 42: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	40,  // 43: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	49,  // 44: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	48,  // 45: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	112, // 46: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	49,  // 47: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	59,  // 48: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	53,  // 49: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	55,  // 50: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	45,  // 51: superstep.control.v1.DriveReport.load:type_name -> superstep.control.v1.LoadReport
+	72,  // 52: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	83,  // 53: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	75,  // 54: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	57,  // 55: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 56: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	110, // 57: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	111, // 58: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	40,  // 59: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	72,  // 60: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	50,  // 61: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	51,  // 62: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 63: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	112, // 64: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	73,  // 65: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	73,  // 66: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	61,  // 67: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 68: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	112, // 69: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	112, // 70: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	112, // 71: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	69,  // 72: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 73: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	75,  // 74: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	59,  // 75: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 76: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	72,  // 77: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	74,  // 78: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	112, // 79: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	74,  // 80: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	68,  // 81: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 82: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	83,  // 83: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	112, // 84: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	2,   // 85: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 86: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 87: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	90,  // 88: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 89: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 90: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 91: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 92: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	99,  // 93: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	99,  // 94: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	90,  // 95: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	74,  // 96: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	112, // 97: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	106, // 98: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	74,  // 99: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 100: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 101: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 102: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 103: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 104: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	53,  // 105: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 106: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 107: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	76,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	77,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	78,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	80,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	81,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	86,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	70,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	87,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	89,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	91,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	93,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	94,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	95,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	97,  // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	100, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	84,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	102, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	104, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 132: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 133: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 134: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 135: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	74,  // 136: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	74,  // 137: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	79,  // 138: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	74,  // 139: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	82,  // 140: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	74,  // 141: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	71,  // 142: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	88,  // 143: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	90,  // 144: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	92,  // 145: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	90,  // 146: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	90,  // 147: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	96,  // 148: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	98,  // 149: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	101, // 150: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	85,  // 151: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	103, // 152: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	105, // 153: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	130, // [130:154] is the sub-list for method output_type
+	106, // [106:130] is the sub-list for method input_type
+	106, // [106:106] is the sub-list for extension type_name
+	106, // [106:106] is the sub-list for extension extendee
+	0,   // [0:106] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9503,7 +9424,6 @@ func file_control_proto_init() {
 		(*Command_Drop)(nil),
 		(*Command_Locate)(nil),
 		(*Command_Meet)(nil),
-		(*Command_Measure)(nil),
 		(*Command_Probe)(nil),
 		(*Command_Fill)(nil),
 		(*Command_Save)(nil),
@@ -9524,7 +9444,7 @@ func file_control_proto_init() {
 		(*Step_End_)(nil),
 		(*Step_Phase_)(nil),
 	}
-	file_control_proto_msgTypes[78].OneofWrappers = []any{
+	file_control_proto_msgTypes[77].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9537,7 +9457,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   108,
+			NumMessages:   107,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -114,7 +114,7 @@ func TestMetricsOfACluster(t *testing.T) {
 	server.Handle("GET /metrics", working.Handler())
 	_, page = serve(t, server)
 	holds(t, page, `superstep_worker_attached 1`, `superstep_worker_sessions_total 2`,
-		`superstep_worker_commands_total{command="load",result="done"} 4`,
+		`superstep_worker_commands_total{command="meet",result="done"} 4`,
 		`superstep_worker_commands_total{command="values",result="failed"} 0`)
 	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page, `superstep_worker_commands_total{command="run",result="failed"} 0`) {
 		t.Error("workers have not counted their work")
