@@ -26,7 +26,7 @@ import (
 
 // The tags of a run's messages between the workers of a job.
 const (
-	tagStep   = 1<<16 + iota // of the driver to another
+	tagStep = 1<<16 + iota // of the driver to another
 	tagAnswer
 	tagFacts // of the first superstep's partitions
 )

@@ -37,8 +37,8 @@ type job struct {
 	program    engine.Bound
 	totals     []kernel.Cell
 	fills      map[string]*filling
-	unfilled   int           // columns that are to be filled
-	filled     chan struct{} // closed when all are
+	unfilled   int                  // columns that are to be filled
+	filled     chan struct{}        // closed when all are
 	from       *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
 	end        context.CancelFunc   // of the supersteps since restart
 	past       int                  // supersteps of this run and those before it
@@ -48,13 +48,13 @@ type job struct {
 	answering atomic.Bool
 
 	// Where its runs are driven.
-	facts   []*bsp.Facts  // of all workers
-	limit   time.Duration // of a superstep; 0 is none
-	driver  *bsp.Driver   // once one was
+	facts   []*bsp.Facts    // of all workers
+	limit   time.Duration   // of a superstep; 0 is none
+	driver  *bsp.Driver     // once one was
 	reports []*bsp.Report   // by partition
 	cells   [][]kernel.Cell // of partitions of other workers
 	out     []byte
-	run     *run   // under way
+	run     *run // under way
 }
 
 // begin readies a job for superstep 0; as is what its workers call it when they connect.
