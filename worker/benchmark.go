@@ -125,5 +125,6 @@ func (p *part) search(
 	}
 	p.attempt.search, p.ran = name, 0
 	err := p.drive(bsp.Outcome{})
+	p.enter(p.step) // what follows is bounded again
 	return p.job.program, p.ran, err
 }

@@ -114,8 +114,8 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 	})}
 }
 
-// connectPeers opens a session with the workers that will load a graph together, or measure: after it comes load, measure or
-// drop.
+// connectPeers opens a session with the workers that will load a graph, or do a job, together: after it
+// comes load, run or drop.
 func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
 	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, layoutOf(m.Placements), nil)
 	if err != nil {
@@ -124,7 +124,7 @@ func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
 	return store(ctx, x, x.peers, m.Graph, session)
 }
 
-// errUnmet is the failure of a load whose meeting is over: the worker has attached anew since, which
+// errUnmet is the failure of a load, or a run, whose meeting is over: the worker has attached anew since, which
 // ends the connections it had for the load.
 var errUnmet = errors.New("is not connected to others")
 
@@ -142,7 +142,9 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 }
 
 // loadTogether is load with workers that are connected by a session.
-func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Session, l *control.Load) (*control.LoadReport, error) {
+func (x *executor) loadTogether(
+	ctx context.Context, t task, session *mesh.Session, l *control.Load,
+) (*control.LoadReport, error) {
 	began := time.Now()
 	at := placesOf(l.Placements)
 	group, err := at.group(session.Link())

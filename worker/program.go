@@ -118,12 +118,13 @@ func (p *part) vertices(ctx context.Context, known engine.Registered) (map[strin
 		if err != nil {
 			return nil, nil, err
 		}
+		labels := map[string]uint64{}
+		for _, n := range found.Names {
+			labels[n.Name] = n.Label
+		}
 		parameters, err = resolve.VertexParameters(known.Parameters, parameters, func(name string) (uint64, bool) {
-			i := slices.IndexFunc(found.Names, func(n *control.Name) bool { return n.Name == name })
-			if i < 0 {
-				return 0, false
-			}
-			return found.Names[i].Label, true
+			label, ok := labels[name]
+			return label, ok
 		})
 		if err != nil {
 			return nil, nil, &runError{fmt.Errorf("%s: %w", p.spec.Origin(), err)}
@@ -211,8 +212,9 @@ func (p *part) goOn(ctx context.Context, s objects.Store, name string) error {
 	if err != nil {
 		return fmt.Errorf("checkpoints: %w", err)
 	}
-	if planned := p.of.Plan() != nil; planned != (m.Plan != nil) || planned && m.Plan.Program != p.of.Name() {
-		return &runError{fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", m.Superstep, p.of.Name())}
+	planned, name := p.of.Plan() != nil, p.of.Name()
+	if planned != (m.Plan != nil) || planned && m.Plan.Program != name {
+		return &runError{fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", m.Superstep, name)}
 	}
 	p.from = &checkpoint.Reader{Store: s, Manifest: m}
 	return nil
@@ -263,7 +265,8 @@ func (p *part) perform(ctx context.Context) (*control.DriveReport, error) {
 			return p.last(ctx, before, next)
 		}
 		if _, err := p.phase(ctx, before, next); err != nil {
-			return nil, fmt.Errorf("%s: phase %d, after %d supersteps: %w", p.of.Name(), before.Phase, before.Supersteps, err)
+			return nil, fmt.Errorf("%s: phase %d, after %d supersteps: %w",
+				p.of.Name(), before.Phase, before.Supersteps, err)
 		}
 	}
 }
@@ -292,16 +295,19 @@ func (p *part) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err err
 		return err
 	})
 	if err == nil && before.Ended.Complete() && ended < len(kept) {
-		err = &runError{fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
+		err = &runError{fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, "+
+			"and here the plan has %d: it has taken another way",
 			name, p.from.Superstep, len(kept), ended)}
 	}
-	return before, p.from != nil && before.Ended.Complete() && ended == len(kept), err // all phases had ended
+	goOn = p.from != nil && before.Ended.Complete() && ended == len(kept) // all phases had ended
+	return before, goOn, err
 }
 
 // phase runs a phase of the plan.
 func (p *part) phase(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) (*engine.Ran, error) {
 	if s.Phase > uint32(len(p.phases)) {
-		return nil, fmt.Errorf("phase %d of a plan of %d: a worker has another version of %s", s.Phase, len(p.phases), p.spec.Program)
+		return nil, fmt.Errorf("phase %d of a plan of %d: a worker has another version of %s",
+			s.Phase, len(p.phases), p.spec.Program)
 	}
 	if err := p.announce(ctx, before, s); err != nil {
 		return nil, err
