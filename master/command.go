@@ -239,7 +239,25 @@ func (s *Server) loadOn(ctx context.Context, team []*control.Placement, l *contr
 	for i, a := range answers {
 		shares[i] = a.GetLoad()
 	}
-	return control.SumLoads(l.Source().Input, workersOf(team), shares)
+	return sumLoads(l.Source().Input, team, shares)
+}
+
+// sumLoads returns the report of a graph of which the workers of a team report their shares.
+func sumLoads(input string, team []*control.Placement, shares []*control.LoadReport) (*control.LoadReport, error) {
+	sum := &control.LoadReport{}
+	for i, share := range shares {
+		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
+			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
+				input, team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
+		}
+		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
+		sum.Bytes += share.Bytes
+		sum.Skipped = append(sum.Skipped, share.Skipped...)
+		sum.Notes = append(sum.Notes, share.Notes...)
+		sum.Seconds = max(sum.Seconds, share.Seconds)
+		sum.Directed, sum.Weighted, sum.Named = share.Directed, share.Weighted, share.Named
+	}
+	return sum, nil
 }
 
 // errSessionBroke is why commands under way fail when a worker's connection does.

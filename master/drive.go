@@ -122,13 +122,17 @@ func (s *Server) back(ctx context.Context, p *control.Placement, before *session
 
 // heard tells those who watch the job what the worker that drives it has told, once they know that it runs.
 func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
+	g, err := sumLoads(r.spec.Origin(), r.team, d.Loads)
+	if err != nil {
+		return err
+	}
 	r.set(func(a *control.Job) {
 		if o := d.Outcome; o != nil {
 			a.EndedBy, a.Supersteps = o.Ended, o.Supersteps
 			a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
 			a.GraphLeft, a.Forked = o.GraphLeft, o.Forked
 		}
-		if g := d.Load; g != nil {
+		if len(d.Loads) > 0 {
 			a.Vertices, a.Edges, a.Arcs, a.LoadSeconds = g.Vertices, g.Edges, g.Arcs, g.Seconds
 			a.Directed, a.Named, a.Skipped = g.Directed, g.Named, g.Skipped
 		}
@@ -146,7 +150,7 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 		case <-r.server.ctx.Done():
 		}
 	}
-	for _, note := range d.Load.GetNotes() {
+	for _, note := range g.Notes {
 		r.server.append(r.id, said(note))
 	}
 	if d.Checkpoint > 0 {

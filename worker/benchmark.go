@@ -1,14 +1,17 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
@@ -38,7 +41,7 @@ func (p *part) graph500(ctx context.Context) (*control.DriveReport, error) {
 	p.report = &graph500.Report{
 		Restarts: was.GetRestarts(), BFS: resolve.Searched(was.GetBfs()), SSSP: resolve.Searched(was.GetSssp()),
 	}
-	err = p.report.Coordinate(ctx, a.rank, p.options.Registry.New("bfs"), p.search, p.tell)
+	err = p.report.Coordinate(ctx, ranks{p}, spec.SSSP, !spec.NoValidate, p.tell)
 	var broken *validate.Violation
 	switch found := errors.As(err, &broken); {
 	case found && p.leads():
@@ -61,12 +64,6 @@ func (p *part) tell(stage string, done, total int, note string) {
 	p.add(0, func(news *control.DriveReport) {
 		if note != "" {
 			news.Graph500 = p.found(nil)
-		}
-		if g := p.attempt.rank.Graph(); stage == graph500.Constructing && g != nil {
-			news.Load = &control.LoadReport{
-				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Seconds: time.Since(p.began).Seconds(),
-			}
-			p.began = time.Now()
 		}
 		news.Stages = append(news.Stages, &control.BenchmarkStage{
 			Stage: stage, Done: uint32(done), Total: uint32(total), Note: note,
@@ -101,30 +98,92 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 	return r
 }
 
-// search searches with a new job, if the one before was of another kernel, else with that.
-func (p *part) search(
-	ctx context.Context, kernel string, program engine.Program, name string,
-) (engine.Bound, float64, error) {
+// ranks are all ranks of the run, as each of them sees them. The first has the times of searches.
+type ranks struct{ *part }
+
+// Generate makes the tuples.
+func (p ranks) Generate(ctx context.Context) (float64, error) {
+	seconds, err := p.attempt.rank.Generate(ctx)
+	if err == nil {
+		err = p.slowest(ctx, &seconds)
+	}
+	return seconds, err
+}
+
+// Construct is kernel 1.
+func (p ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) {
+	p.tell("constructing", 0, 1, "")
+	seconds, roots, err := p.attempt.rank.Construct(ctx)
+	if err == nil {
+		err = p.slowest(ctx, &seconds)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if g := p.attempt.rank.Graph(); p.leads() {
+		p.add(0, func(news *control.DriveReport) {
+			news.Loads = []*control.LoadReport{{
+				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Seconds: time.Since(p.began).Seconds(),
+			}}
+		})
+	}
+	p.began = time.Now()
+	p.tell("constructing", 1, 1, fmt.Sprintf("generated in %.3g s, constructed in %.3g s", p.report.Generation, seconds))
+	return seconds, roots, nil
+}
+
+// Search searches with a new job, if the one before was of another kernel, else with that.
+func (p ranks) Search(ctx context.Context, kernel string, root graph500.Root, name string) (float64, error) {
+	program, err := graph500.Program(kernel, p.options.Registry.New("bfs"), root.ID)
+	if err != nil {
+		return 0, err
+	}
 	if p.kernel == kernel {
 		if err := program.Restart(p.job.program); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		if err := p.job.restart(); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		if err := p.barrier(ctx); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 	} else {
 		p.attempt.replace(nil)
 		g := &localGraph{Graph: p.attempt.rank.Graph(), Refs: mem.NewRefs(func() {})}
 		if err := p.ready(ctx, &job{graph: g, of: program}, false); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		p.kernel = kernel
 	}
 	p.attempt.search, p.ran = name, 0
-	err := p.drive(bsp.Outcome{})
+	err = p.drive(bsp.Outcome{})
 	p.enter(p.step) // what follows is bounded again
-	return p.job.program, p.ran, err
+	return p.ran, err
+}
+
+// Judge judges what the search before has found.
+func (p ranks) Judge(ctx context.Context, root graph500.Root) (graph500.Judged, error) {
+	found, err := graph500.FoundBy(p.job.program)
+	if err != nil {
+		return graph500.Judged{}, err
+	}
+	j, err := p.attempt.rank.Judge(ctx, root.Vertex, found)
+	if err == nil || errors.As(err, new(*validate.Violation)) { // which all have
+		err = cmp.Or(p.slowest(ctx, &j.Translate, &j.Validate), err)
+	}
+	return j, err
+}
+
+// slowest puts the most of all ranks in place of this one's seconds.
+func (p ranks) slowest(ctx context.Context, seconds ...*float64) error {
+	bits := make([]uint64, len(seconds)) // those of larger numbers are larger
+	for i, x := range seconds {
+		bits[i] = math.Float64bits(*x)
+	}
+	bits, err := collective.Combine(ctx, p.group, collective.Call{Tag: tagFacts, Bytes: 8}, collective.MaxUint64, bits...)
+	for i, x := range seconds {
+		*x = math.Float64frombits(bits[i])
+	}
+	return err
 }

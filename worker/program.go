@@ -92,11 +92,7 @@ func (p *part) loadOwn(ctx context.Context, known engine.Registered) error {
 			return err
 		}
 	}
-	sum, err := control.SumLoads(p.spec.Source.Input, p.places.names(), shares)
-	if err != nil {
-		return &runError{err}
-	}
-	p.add(proto.Size(sum), func(news *control.DriveReport) { news.Load = sum })
+	p.add(0, func(news *control.DriveReport) { news.Loads = shares })
 	p.Flush()
 	return nil
 }

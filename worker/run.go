@@ -190,7 +190,8 @@ func (r *run) leave(report *control.Report) {
 		oldest := r.told[0].GetDrive()
 		if next := r.told[1].GetDrive(); next != nil {
 			next.Running = next.Running || oldest.GetRunning()
-			next.Load, next.Graph500 = cmp.Or(next.Load, oldest.GetLoad()), cmp.Or(next.Graph500, oldest.GetGraph500())
+			next.Loads = append(oldest.GetLoads(), next.Loads...)
+			next.Graph500 = cmp.Or(next.Graph500, oldest.GetGraph500())
 			if next.Checkpoint == 0 {
 				next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(), oldest.GetCheckpointSeconds()
 			}

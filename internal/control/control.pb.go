@@ -4056,7 +4056,7 @@ type DriveReport struct {
 	End               *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                                                        // in the last report
 	Checkpoint        uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                         // before which superstep there is a new one; 0 if there is none
 	CheckpointSeconds float64                `protobuf:"fixed64,6,opt,name=checkpoint_seconds,json=checkpointSeconds,proto3" json:"checkpoint_seconds,omitempty"` // that it took
-	Load              *LoadReport            `protobuf:"bytes,8,opt,name=load,proto3" json:"load,omitempty"`                                                      // of the whole graph, when it is there
+	Loads             []*LoadReport          `protobuf:"bytes,8,rep,name=loads,proto3" json:"loads,omitempty"`                                                    // of the workers' shares of the graph, when it is there
 	Running           bool                   `protobuf:"varint,9,opt,name=running,proto3" json:"running,omitempty"`                                               // supersteps begin, all workers are ready
 	Graph500          *Graph500Result        `protobuf:"bytes,10,opt,name=graph500,proto3" json:"graph500,omitempty"`                                             // of a benchmark, as far as it is
 	Stages            []*BenchmarkStage      `protobuf:"bytes,11,rep,name=stages,proto3" json:"stages,omitempty"`
@@ -4138,9 +4138,9 @@ func (x *DriveReport) GetCheckpointSeconds() float64 {
 	return 0
 }
 
-func (x *DriveReport) GetLoad() *LoadReport {
+func (x *DriveReport) GetLoads() []*LoadReport {
 	if x != nil {
-		return x.Load
+		return x.Loads
 	}
 	return nil
 }
@@ -8687,7 +8687,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x82\x04\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x84\x04\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
 	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
@@ -8696,8 +8696,8 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\rR\n" +
 	"checkpoint\x12-\n" +
-	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSeconds\x124\n" +
-	"\x04load\x18\b \x01(\v2 .superstep.control.v1.LoadReportR\x04load\x12\x18\n" +
+	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSeconds\x126\n" +
+	"\x05loads\x18\b \x03(\v2 .superstep.control.v1.LoadReportR\x05loads\x12\x18\n" +
 	"\arunning\x18\t \x01(\bR\arunning\x12@\n" +
 	"\bgraph500\x18\n" +
 	" \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\x12<\n" +
@@ -9285,7 +9285,7 @@ var file_control_proto_depIdxs = []int32{
 	59,  // 48: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
 	53,  // 49: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
 	55,  // 50: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 51: superstep.control.v1.DriveReport.load:type_name -> superstep.control.v1.LoadReport
+	45,  // 51: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
 	72,  // 52: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
 	83,  // 53: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
 	75,  // 54: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator

@@ -20,7 +20,7 @@ type LocalConfig struct {
 
 // local is the ranks of a run in this process: one, which has all partitions, and the job that searches them.
 type local struct {
-	rank   *Rank
+	*Rank
 	c      *LocalConfig
 	kernel string // of the job
 	job    engine.Bound
@@ -34,15 +34,13 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 		Scale: c.Generator.Scale, EdgeFactor: c.Generator.EdgeFactor, Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2},
 		Processes: 1, Threads: c.Team.Size(), Partitions: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
 	}
-	l := &local{rank: NewRank(collective.Alone(), 0, c.Config), c: &c}
+	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c}
 	l.trace = trace.Named{To: c.Engine.Trace, About: func(j *trace.Job) { j.Graph, j.Grid = c.Generator.Name(), r.Grid() }}
 	defer l.close()
-	err := r.Coordinate(ctx, l.rank, c.BFS, l.search, func(stage string, done, total int, note string) {
-		switch {
-		case stage == Constructing: // its steps are told of
-		case note == "":
-			l.rank.Progress(stage, int64(done), int64(total))
-		case c.Note != nil:
+	err := r.Coordinate(ctx, l, c.SSSP, c.Validate, func(stage string, done, total int, note string) {
+		if note == "" {
+			l.Progress(stage, int64(done), int64(total))
+		} else if c.Note != nil {
 			c.Note(note)
 		}
 	})
@@ -54,26 +52,27 @@ func (l *local) close() {
 	if l.job != nil {
 		l.job.Close()
 	}
-	l.rank.Close()
+	l.Close()
 }
 
-// search searches with a new job, if the one before was of another kernel, else with that.
-func (l *local) search(
-	ctx context.Context, kernel string, program engine.Program, name string,
-) (engine.Bound, float64, error) {
-	err := error(nil)
+// Search searches with a new job, if the one before was of another kernel, else with that.
+func (l *local) Search(ctx context.Context, kernel string, root Root, name string) (float64, error) {
+	program, err := Program(kernel, l.c.BFS, root.ID)
+	if err != nil {
+		return 0, err
+	}
 	if l.kernel == kernel {
 		err = program.Restart(l.job)
 	} else {
 		err = l.bind(ctx, kernel, program)
 	}
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	l.trace.Name = name
 	l.job.Prepare()
 	_, err = l.job.Run(ctx)
-	return l.job, l.job.Seconds(), err
+	return l.job.Seconds(), err
 }
 
 func (l *local) bind(ctx context.Context, kernel string, program engine.Program) error {
@@ -85,9 +84,18 @@ func (l *local) bind(ctx context.Context, kernel string, program engine.Program)
 	if o.Trace != nil {
 		o.Trace = &l.trace
 	}
-	job, err := program.Bind(ctx, l.rank.Graph(), o)
+	job, err := program.Bind(ctx, l.Graph(), o)
 	if err == nil {
 		l.kernel, l.job = kernel, job
 	}
 	return err
+}
+
+// Judge judges what the job has found.
+func (l *local) Judge(ctx context.Context, root Root) (Judged, error) {
+	found, err := FoundBy(l.job)
+	if err != nil {
+		return Judged{}, err
+	}
+	return l.Rank.Judge(ctx, root.Vertex, found)
 }
