@@ -81,5 +81,5 @@ func reached(state control.JobState, supersteps uint32) string {
 // from: the next attempt looks for one again.
 func lossOf(err error) bool {
 	var failed *workerError
-	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && (failed.failure.Lost != "" || failed.failure.Absent || failed.failure.Unread)
+	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && (failed.failure.Lost != "" || failed.failure.Absent || failed.failure.Unmet || failed.failure.Unread)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
@@ -114,27 +113,19 @@ func sameJob(a, b *jobspec.Spec) bool {
 // removeWithin is how long the place of a job's checkpoints may take to remove them.
 const removeWithin = time.Minute
 
-// keeping says in prepare which checkpoints the attempt keeps, and which one it goes on from: the newest of an attempt before, or else of the job
-// that this one goes on from. It returns that one and its manifest, or nil.
-func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program engine.Program) (goOn *control.GoOn, from *checkpoint.Manifest, err error) {
+// keeping says which checkpoints the attempt keeps, and which one it goes on from: the newest of an attempt before, or else of the job
+// that this one goes on from.
+func (r *run) keeping(ctx context.Context, c *control.Run) (err error) {
 	o := r.server.options
-	if r.spec.GoOn == "" && r.spec.Checkpoints == "" {
-		return nil, nil, nil
-	}
-	if err := program.Keepable(); err != nil {
-		if r.spec.GoOn != "" {
-			return nil, nil, err
-		}
-		return nil, nil, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin) // the newest is read whole
 	defer cancel()
+	var from *checkpoint.Manifest
 	if place := r.spec.Checkpoints; place != "" {
 		about, err := resolve.Later(r.spec, false)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		prepare.Keep = &control.Keep{
+		c.Keep = &control.Keep{
 			Began: r.server.stamp(r.job.started), Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, WhenJson: jobspec.Text(resolve.When(r.spec.KeepWhen, checkpoint.Policy{
 				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict,
 			})),
@@ -142,31 +133,28 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 		from, err = r.newest(ctx, place)
 		switch {
 		case err == nil:
-			goOn = &control.GoOn{Place: place, Manifest: checkpoint.ManifestName(from.Superstep)}
+			c.GoOn = &control.GoOn{Place: place, Manifest: checkpoint.ManifestName(from.Superstep)}
 		case !errors.Is(err, checkpoint.ErrNone):
 			r.say(fmt.Sprintf("warning: it begins from the start: %v", err))
 		}
 	}
-	if goOn == nil && r.spec.GoOn != "" {
+	if from == nil && r.spec.GoOn != "" {
 		if from, err = r.newest(ctx, r.spec.GoOn); err != nil {
-			return nil, nil, err
+			return err
 		}
-		goOn = &control.GoOn{Place: r.spec.GoOn, Manifest: checkpoint.ManifestName(from.Superstep)}
+		c.GoOn = &control.GoOn{Place: r.spec.GoOn, Manifest: checkpoint.ManifestName(from.Superstep)}
 	}
 	if from == nil {
-		return nil, nil, nil
-	}
-	if planned := program.Plan() != nil; planned != (from.Plan != nil) || planned && from.Plan.Program != program.Name() {
-		return nil, nil, fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", from.Superstep, program.Name())
+		return nil
 	}
 	before, _ := history.Before(from.Account)
 	r.set(func(a *control.Job) { a.Before, a.RunSeconds = from.Account, before.Times.Total })
-	text := "goes on from " + goOn.Manifest
+	text := "goes on from " + c.GoOn.Manifest
 	if from.Plan != nil {
 		text += ", before " + from.Where()
 	}
 	r.say(text)
-	return goOn, from, nil
+	return nil
 }
 
 // newest finds the newest checkpoint of a place.

@@ -42,15 +42,7 @@ type order struct {
 	fits func(i int, report *control.Report) bool
 }
 
-// all sends a command to every worker of the run and returns their answers, in the team's order.
-func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
-	return r.each(ctx, order{
-		// What it says is only read.
-		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },
-		fits: func(_ int, report *control.Report) bool { return fits(report) },
-	})
-}
-
+// each sends a command of the run to every worker of its team.
 func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 	of := func(command func() *control.Command) func() *control.Command {
 		return func() *control.Command {
@@ -175,7 +167,7 @@ func (e *workerError) Error() string {
 // load loads a graph of the catalog.
 func (s *Server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
-	report, err := s.loadOn(ctx, "", 0, team, g.asLoad(), func(int, *control.Report) {})
+	report, err := s.loadOn(ctx, team, g.asLoad())
 	s.awaitExit(ctx, err)
 	if s.ending() {
 		return
@@ -205,57 +197,58 @@ func (s *Server) stopLoading(job string, epoch uint32, name string, team []*cont
 	}
 }
 
-// meet readies a team to do something together.
-func (s *Server) meet(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet) error {
-	m.Attempt = s.meetings.Add(1)
-	_, err := s.gather(ctx, team, order{what: what, command: func() *control.Command {
-		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m}}
-	}})
-	return err
-}
-
-// meetings is how often a team meets for one load, as long as its meetings end before the load.
+// meetings is how often a team meets for one thing, as long as its meetings end before that.
 const meetings = 3
 
-// unmet reports whether a worker had attached anew between a meeting and what it was for.
-func unmet(err error) bool {
-	var failed *workerError
-	return errors.As(err, &failed) && failed.failure.Absent
-}
-
-// meetAndLoad has a team meet and load its shares, and returns their answers in the team's order.
-func (s *Server) meetAndLoad(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load) ([]*control.Report, error) {
-	what := "load " + l.Source().Input
-	if err := s.meet(ctx, job, epoch, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
-		return nil, err
+// together has a team meet and then do something together. If a worker has attached anew in between, they meet again.
+func (s *Server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
+	for again := 1; ; again++ {
+		m := proto.CloneOf(m) // the lanes may still have the one before
+		m.Attempt = s.meetings.Add(1)
+		_, err := s.gather(ctx, team, order{what: what, command: func() *control.Command {
+			return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m}}
+		}})
+		if err == nil {
+			err = do()
+		}
+		var failed *workerError
+		if again == meetings || !errors.As(err, &failed) || !failed.failure.Unmet {
+			return err
+		}
+		s.mu.Lock()
+		// The next meeting would wait for who is still at it.
+		s.stopLoading(job, epoch, m.Graph, team, err)
+		s.mu.Unlock()
 	}
-	return s.gather(ctx, team, order{what: what, command: func() *control.Command {
-		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
-	}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
 }
 
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
-func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load,
-	seen func(i int, r *control.Report),
-) (*control.LoadReport, error) {
-	answers, err := s.meetAndLoad(ctx, job, epoch, team, l)
-	for again := 1; again < meetings && unmet(err); again++ {
-		s.mu.Lock()
-		// The next meeting would wait for who is still at it.
-		s.stopLoading(job, epoch, l.Graph, team, err)
-		s.mu.Unlock()
-		answers, err = s.meetAndLoad(ctx, job, epoch, team, l)
-	}
+func (s *Server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
+	what := "load " + l.Source().Input
+	var answers []*control.Report
+	err := s.together(ctx, "", 0, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}, func() (err error) {
+		answers, err = s.gather(ctx, team, order{what: what, command: func() *control.Command {
+			return &control.Command{Body: &control.Command_Load{Load: proto.CloneOf(l)}}
+		}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	sum := &control.LoadReport{}
+	shares := make([]*control.LoadReport, len(answers))
 	for i, a := range answers {
-		seen(i, a)
-		share := a.GetLoad()
+		shares[i] = a.GetLoad()
+	}
+	return sumLoads(l.Source().Input, team, shares)
+}
+
+// sumLoads returns the report of a graph of which the workers of a team report their shares.
+func sumLoads(input string, team []*control.Placement, shares []*control.LoadReport) (*control.LoadReport, error) {
+	sum := &control.LoadReport{}
+	for i, share := range shares {
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
 			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
-				l.Source().Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
+				input, team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
 		}
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes

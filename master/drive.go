@@ -6,24 +6,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// drive has the workers run what they have prepared, to its end. The first of them drives the run, and tells how far it is; reported are the
-// facts of each, before is what has run before in the same job, search the name of a search of Graph500, and totals asks for the aggregators' at
-// the end.
-func (r *run) drive(ctx context.Context, reported [][]byte, before bsp.Outcome, search string, totals bool) (*control.RunEnd, error) {
-	d := &control.Drive{
-		Facts: reported, Before: resolve.Outcome(before), SuperstepLimit: uint64(r.server.options.CommandTimeout), Totals: totals,
-		Search: search,
-	}
-	return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Drive{Drive: d}} })
+// together has the workers meet and do the job, each its part, to its end. The first of them tells how far they are.
+func (r *run) together(ctx context.Context, c *control.Run) error {
+	c.SpecJson, c.Placements, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.placements, r.job.rows, r.job.columns
+	c.Limit = uint64(r.server.options.CommandTimeout)
+	meet := &control.Meet{Graph: resolve.OwnGraph(r.id), Placements: r.job.placements}
+	return r.server.together(ctx, r.id, r.epoch, r.team, "meeting", meet, func() error {
+		return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Run{Run: c}} })
+	})
 }
 
 // ride hears of a run until it has ended. A worker that loses its session, and comes back before its lease has lapsed, is asked to go on telling.
-func (r *run) ride(ctx context.Context, command func() *control.Command) (*control.RunEnd, error) {
+func (r *run) ride(ctx context.Context, command func() *control.Command) error {
 	answers, err := r.each(ctx, order{
 		what: "run", long: true, command: command, again: rejoin,
 		more: func(i int, report *control.Report) error {
@@ -40,9 +39,14 @@ func (r *run) ride(ctx context.Context, command func() *control.Command) (*contr
 		},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return answers[0].GetDrive().End, r.heard(ctx, answers[0].GetDrive())
+	end := answers[0].GetDrive().End
+	r.set(func(a *control.Job) {
+		a.RunSeconds += end.Seconds
+		a.Aggregators, r.aggregators = shown(end.Aggregators), end.Aggregators
+	})
+	return r.heard(ctx, answers[0].GetDrive())
 }
 
 func rejoin() *control.Command {
@@ -62,17 +66,12 @@ func (r *run) takeUp(ctx context.Context) error {
 	}
 	r.say("the master was started anew, and has taken up the job where it is")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	end, err := r.ride(ctx, rejoin)
+	err := r.ride(ctx, rejoin)
 	var failed *workerError
 	if errors.As(err, &failed) && failed.failure.Absent {
 		return fmt.Errorf("%w, and %w; the job begins again", errNotTakenUp, err)
 	}
-	if err != nil {
-		return err
-	}
-	r.set(func(a *control.Job) { a.RunSeconds += end.GetSeconds() })
-	r.end(end)
-	return nil
+	return err
 }
 
 // arrival waits until a worker's session, nil without one, is one that is waited for.
@@ -122,9 +121,31 @@ func (s *Server) back(ctx context.Context, p *control.Placement, before *session
 	return w
 }
 
-// heard tells those who watch the job what the worker that drives it has told, once they know that it runs. A slow disk holds that up for a
-// moment only: a worker whose reports nobody takes would lose its session.
+// heard tells those who watch the job what the worker that drives it has told, once they know that it runs. A slow disk
+// holds that up for a moment only: a worker whose reports nobody takes would lose its session.
 func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
+	g, err := sumLoads(r.spec.Origin(), r.team, d.Loads)
+	if err != nil {
+		return err
+	}
+	r.set(func(a *control.Job) {
+		if o := d.Outcome; o != nil {
+			a.EndedBy, a.Supersteps = o.Ended, o.Supersteps
+			a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
+			a.GraphLeft, a.Forked = o.GraphLeft, o.Forked
+		}
+		if len(d.Loads) > 0 {
+			a.Vertices, a.Edges, a.Arcs, a.LoadSeconds = g.Vertices, g.Edges, g.Arcs, g.Seconds
+			a.Directed, a.Named, a.Skipped = g.Directed, g.Named, g.Skipped
+		}
+		if d.Graph500 != nil {
+			a.Graph500 = d.Graph500
+		}
+		a.MaxSupersteps = max(a.MaxSupersteps, d.MaxSupersteps)
+	})
+	if d.Running {
+		r.runs()
+	}
 	if r.announced != nil {
 		select {
 		case <-r.announced.done:
@@ -134,12 +155,8 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 			return context.Cause(ctx)
 		}
 	}
-	if o := d.Outcome; o != nil {
-		r.set(func(a *control.Job) {
-			a.EndedBy, a.Supersteps = o.Ended, o.Supersteps
-			a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
-			a.GraphLeft, a.Forked = o.GraphLeft, o.Forked
-		})
+	for _, note := range g.Notes {
+		r.server.append(r.id, said(note))
 	}
 	if d.Checkpoint > 0 {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
@@ -167,12 +184,22 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	if r.pace != nil && len(d.Records) > 0 {
 		r.straggles()
 	}
+	for _, stage := range d.Stages {
+		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
+	}
+	if d.Fill {
+		return r.fill(ctx)
+	}
 	return nil
 }
 
-// end keeps what the aggregators of the job's program ended with.
-func (r *run) end(e *control.RunEnd) {
-	r.set(func(a *control.Job) { a.Aggregators, r.aggregators = shown(e.Aggregators), e.Aggregators })
+// runs notes that the workers run the job by themselves from now on.
+func (r *run) runs() {
+	r.begins = r.server.now() - r.since
+	if kindOf(r.spec) == &programKind { // others begin again with another master
+		r.server.event(func() { r.server.cluster.drives(r.server.now(), r.id, r.epoch) })
+	}
+	r.advance(control.JobState_JOB_STATE_RUNNING)
 }
 
 // shown leaves the values of aggregators out.

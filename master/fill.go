@@ -8,17 +8,18 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 // fill gives the program's columns what the spec names: the results of earlier jobs, which the master keeps, and what the client
 // has sent. Each worker gets that of its vertices.
-func (r *run) fill(ctx context.Context, p engine.Registered) error {
-	if len(r.spec.Inputs)+len(r.spec.ColumnData) == 0 {
-		return nil
+func (r *run) fill(ctx context.Context) error {
+	p, err := r.server.options.Registry.Find(r.spec.Program)
+	if err != nil {
+		return err
 	}
-	program, err := p.New(r.parameters, nil)
+	program, err := p.New(resolve.AsNames(p.Parameters, r.spec.Parameters), nil)
 	if err != nil {
 		return err
 	}
@@ -134,6 +135,20 @@ func (r *run) fillWorker(ctx context.Context, to *control.Placement, f *control.
 // filled tells all workers that there is no more of a column.
 func (r *run) filled(ctx context.Context, f *control.Fill) error {
 	f.Last = true
-	_, err := r.all(ctx, "fill", &control.Command{Body: &control.Command_Fill{Fill: f}}, func(*control.Report) bool { return true })
+	_, err := r.each(ctx, order{what: "fill", command: func() *control.Command {
+		return &control.Command{Body: &control.Command_Fill{Fill: f}}
+	}})
 	return err
+}
+
+// find returns the vertices of the job's graph that have these input ids, by these.
+func (r *run) find(ctx context.Context, labels []uint64) (map[uint64]uint64, error) {
+	answers, err := r.server.locate(ctx, "locate", r.team, &control.Locate{Graph: r.job.graph(), Labels: labels})
+	ids := make(map[uint64]uint64, len(labels))
+	for _, a := range answers {
+		for _, v := range a.Vertices {
+			ids[v.Label] = v.Id
+		}
+	}
+	return ids, err
 }

@@ -7,39 +7,10 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
-
-// findNames puts input ids in place of the names that the job's parameters have for vertices: each name is known by one worker.
-func (r *run) findNames(ctx context.Context, p engine.Registered) error {
-	var names []string
-	seen := map[string]bool{}
-	_, _ = resolve.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) { // which finds all
-		if !seen[name] {
-			seen[name], names = true, append(names, name)
-		}
-		return 0, true
-	})
-	if len(names) == 0 {
-		return nil
-	}
-	labels, err := r.labelsOf(ctx, names)
-	if err != nil {
-		return err
-	}
-	r.parameters, err = resolve.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) {
-		label, ok := labels[name]
-		return label, ok
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.spec.Origin(), err)
-	}
-	return nil
-}
 
 // labelsOf asks all workers for the input ids of names.
 func (r *run) labelsOf(ctx context.Context, names []string) (map[string]uint64, error) {
@@ -72,7 +43,7 @@ const namePatience = 2 * time.Second
 // namePanic gives the vertex of a program's panic the name that the input has for it, which another worker may know than the one that failed.
 func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 	p := f.Panic
-	if p == nil || !p.Known || p.Name != "" || !r.figures().Named {
+	if p == nil || !p.Known || p.Name != "" { // whether there are names the run may have failed too soon to tell
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, namePatience)

@@ -1,11 +1,6 @@
 package master
 
 import (
-	"context"
-	"errors"
-	"time"
-
-	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
@@ -15,23 +10,6 @@ func init() {
 	register(kind{
 		alone: true,
 		asked: func(spec *jobspec.Spec) bool { return spec.Netbench != nil },
-		check: resolve.CheckNetbench, shape: layout.Of, coordinate: coordinateNetbench,
+		check: resolve.CheckNetbench, shape: layout.Of,
 	})
-}
-
-// coordinateNetbench has the workers measure the network between them, all together. The report of the first is the result.
-func coordinateNetbench(ctx context.Context, r *run) error {
-	if len(r.team) < 2 {
-		return errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")
-	}
-	err := r.server.meet(ctx, r.id, r.epoch, r.team, "meeting", &control.Meet{Graph: r.job.graph(), Placements: r.job.placements})
-	if err != nil {
-		return err
-	}
-	r.advance(control.JobState_JOB_STATE_RUNNING)
-	began := time.Now()
-	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
-	return r.storeResult(ctx, "netbench", &control.Command{Body: &control.Command_Measure{Measure: &control.Measure{
-		Meeting: r.job.graph(), SpecJson: jobspec.Text(r.spec.Netbench), Placements: r.job.placements,
-	}}})
 }

@@ -25,8 +25,6 @@ type run struct {
 	epoch  uint32
 	spec   *jobspec.Spec
 	team   []*control.Placement // one a worker
-	// parameters are those of the spec, with input ids in place of vertices' names once these are found.
-	parameters map[string]string
 
 	mu    sync.Mutex
 	about control.Job // the figures
@@ -45,7 +43,7 @@ type run struct {
 
 // newRun is called under the server's lock.
 func newRun(s *Server, j *job) *run {
-	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements), parameters: j.spec.Parameters}
+	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
 	if j.takenUp {
 		proto.Merge(&r.about, j.about)
 	}
@@ -113,7 +111,7 @@ func (r *run) set(f func(*control.Job)) {
 
 // coordinate runs the job to its end, and tells the state machine of it.
 func (r *run) coordinate(ctx context.Context) {
-	err := kindOf(r.spec).coordinate(ctx, r)
+	err := r.work(ctx)
 	var failed *workerError
 	var here *pregel.ProgramError // of Coordinate
 	switch {
@@ -161,13 +159,12 @@ func (r *run) advance(state control.JobState) {
 	r.announced = s.settle()
 }
 
-// storeResult sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its
-// own, all at once. It does not wait for the disk when ctx has ended.
-func (r *run) storeResult(ctx context.Context, what string, c *control.Command) error {
+// storeResult has every worker send its share of the job's result, and keeps these, each in a part of its own, all at once. It does not wait for the disk when ctx has ended.
+func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	parts := r.server.results.create(r.id, len(r.team))
 	quota, taken := r.server.cluster.quotas.of(r.job.owner).ResultBytes, atomic.Int64{}
 	_, err := r.each(ctx, order{
-		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },
+		what: "values", command: func() *control.Command { return &control.Command{Body: &control.Command_Values{Values: v}} },
 		take: func(i int, chunk *control.ValuesChunk) error {
 			if n := taken.Add(int64(len(chunk.Data))); quota > 0 && n > quota {
 				return fmt.Errorf("result: it has more bytes than all results of %s may have: the quota is result-bytes=%d", r.job.owner, quota)
@@ -230,9 +227,6 @@ func (r *run) cleanUp(err error) {
 			tell(i, w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
 		}
 		tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
-		if r.spec.Graph == "" {
-			tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph()}}})
-		}
 	}
 	r.server.mu.Unlock()
 	for i, all := range answers {
@@ -255,8 +249,6 @@ type kind struct {
 	alone bool
 	// again says that a job which loses a worker begins again.
 	again bool
-	// coordinate runs an attempt at a job on its workers.
-	coordinate func(ctx context.Context, r *run) error
 }
 
 // kinds are those registered. A job of none of them is a vertex program.

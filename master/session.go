@@ -102,21 +102,32 @@ func (s *session) forget(c *control.Command) {
 
 func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) error) (*control.Report, error) {
 	for {
-		select {
-		case r := <-k.reports:
-			if !r.More {
-				return r, nil
-			}
-			if err := each(r); err != nil {
-				return nil, err
-			}
-		case err := <-k.failed:
-			return nil, err
-		case <-s.ctx.Done():
-			return nil, s.broken()
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		r, err := s.next(ctx, k)
+		if err != nil || !r.More {
+			return r, err
 		}
+		if err := each(r); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// next returns the next report of a call. One that has come counts more than the end of the session after it.
+func (s *session) next(ctx context.Context, k *call) (r *control.Report, err error) {
+	select {
+	case r = <-k.reports:
+		return r, nil
+	case err = <-k.failed:
+	case <-s.ctx.Done():
+		err = s.broken()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case r = <-k.reports:
+		return r, nil
+	default:
+		return nil, err
 	}
 }
 

@@ -97,3 +97,26 @@ func TestNewsThatNobodyTakes(t *testing.T) {
 		}
 	})
 }
+
+// TestReportBeforeTheEnd: a report that has come is taken, though the session has ended since.
+func TestReportBeforeTheEnd(t *testing.T) {
+	for range 64 { // of what is ready together, any may come first
+		ctx, end := context.WithCancelCause(t.Context())
+		s := &session{name: "w", ctx: ctx, end: end, calls: map[uint64]*call{}}
+		c := &control.Command{}
+		k := s.begin(t.Context(), c, nil)
+		for _, more := range []bool{true, false} {
+			s.answered(&control.Report{Id: c.Id, More: more})
+		}
+		k.fail(errSessionBroke)
+		end(errSessionBroke)
+		told := 0
+		r, err := s.wait(t.Context(), k, func(*control.Report) error { told++; return nil })
+		if err != nil || r.More || told != 1 {
+			t.Fatalf("found %v, %v after %d reports, expected both that had come", r, err, told)
+		}
+		if r, err := s.wait(t.Context(), k, nil); err == nil {
+			t.Fatalf("found %v, expected the session's end", r)
+		}
+	}
+}

@@ -41,14 +41,14 @@ func TestATeamMeetsAgain(t *testing.T) {
 				} else if c.GetCancel() != nil { // of the load before
 					r.Body = nil
 				} else if loads++; loads <= unmet {
-					r.Failure, r.Body = &control.Failure{Absent: true, Message: "is not connected to others"}, nil
+					r.Failure, r.Body = &control.Failure{Unmet: true, Message: "is not connected to others"}, nil
 				}
 				w.answered(r)
 			}
 		}()
-		report, err := s.loadOn(t.Context(), "", 0, []*control.Placement{{Worker: "w", Incarnation: 1}}, &control.Load{
+		report, err := s.loadOn(t.Context(), []*control.Placement{{Worker: "w", Incarnation: 1}}, &control.Load{
 			Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "star:vertices=5"}),
-		}, func(int, *control.Report) {})
+		})
 		if unmet < meetings && (err != nil || report.Vertices != 5) || unmet == meetings && (err == nil || !strings.Contains(err.Error(), "is not connected to others")) {
 			t.Errorf("%d meetings that were over: %v, %v", unmet, report, err)
 		}
@@ -88,7 +88,7 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 					case c.GetLoad() != nil:
 						r.Body = &control.Report_Load{Load: &control.LoadReport{Vertices: 5}}
 						if loads++; loads == 1 && name == "a" {
-							r.Failure, r.Body = &control.Failure{Absent: true, Message: "is not connected to others"}, nil
+							r.Failure, r.Body = &control.Failure{Unmet: true, Message: "is not connected to others"}, nil
 						} else if loads == 1 {
 							held = true // at work on it
 							continue
@@ -105,9 +105,14 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 				}
 			}()
 		}
-		report, err := s.loadOn(t.Context(), job, 1, team, &control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "star:vertices=5"})}, func(int, *control.Report) {})
-		if err != nil || report.Vertices != 5 {
-			t.Errorf("job %q: %v, %v", job, report, err)
+		err = s.together(t.Context(), job, 1, team, "load", &control.Meet{Graph: "g"}, func() error {
+			_, err := s.gather(t.Context(), team, order{what: "load", command: func() *control.Command {
+				return &control.Command{Job: job, Epoch: 1, Body: &control.Command_Load{Load: &control.Load{Graph: "g"}}}
+			}})
+			return err
+		})
+		if err != nil {
+			t.Errorf("job %q: %v", job, err)
 		}
 	}
 }

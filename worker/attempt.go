@@ -1,37 +1,44 @@
 package worker
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/history"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 	objects "github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // attempt is the worker's part in an attempt at a job. It has what its jobs have in common: they come
 // one after the other, as the phases of a plan or as the kernels of Graph500.
 //
-//	first command -> open <--> with the job prepared last -- drop, or the next attempt --> closed
+//	Run -> open, with the job that was prepared last -- drop, or the next attempt --> closed
 //
-// It counts the commands that use it, and its jobs. So what it holds is freed when it was closed and
-// no job can write to it any more. Parts of a checkpoint that was taken in one phase may be stored
+// It counts the commands that use it, and its run. So what it holds is freed when it was closed and
+// nobody can write to it any more. Parts of a checkpoint that was taken in one phase may be stored
 // when the next one runs.
 type attempt struct {
 	*mem.Refs
-	epoch     uint32
-	shared    *engine.Shared    // of the phases of a plan; nil if there is none
-	decides   map[string]string // what the values depend on, for checkpoints
-	benchmark *benchmark        // of Graph500, or nil
+	epoch   uint32
+	run     *run
+	shared  *engine.Shared    // of the phases of a plan; nil if there is none
+	decides map[string]string // what the values depend on, for checkpoints
+
+	// What its workers do together they do over this session.
+	session *mesh.Session
+	text    []byte         // of a netbench: its report
+	rank    *graph500.Rank // of Graph500, or nil
+	threads *parallel.Team // the rank's
+	search  string         // of Graph500, as records call it
 
 	// Of checkpoints, if they are kept.
 	keep   *control.Keep // nil: none are
@@ -43,22 +50,23 @@ type attempt struct {
 	plan   *checkpoint.Plan // which phases have ended, where the run is driven; nil without a plan
 
 	mu     sync.Mutex
-	job    *job // that was prepared last, or nil
-	closed bool
+	job    *job               // that was prepared last, or nil; the run alone replaces it
 	keeper *checkpoint.Keeper // decides when checkpoints are taken, where the run is driven
-	driven *job               // that hears of checkpoints
 }
 
-func newAttempt(epoch uint32) *attempt {
-	a := &attempt{epoch: epoch}
+func newAttempt(t task, session *mesh.Session) *attempt {
+	a := &attempt{epoch: t.epoch, run: newRun(t), session: session}
 	a.Refs = mem.NewRefs(a.free)
 	return a
 }
 
 func (a *attempt) free() {
+	a.replace(nil)
 	a.shared.Close()
-	if a.benchmark != nil {
-		a.benchmark.free()
+	a.session.Close()
+	if a.rank != nil {
+		a.rank.Close()
+		a.threads.Close()
 	}
 	if a.keep == nil {
 		return
@@ -70,53 +78,29 @@ func (a *attempt) free() {
 	objects.Close(a.store)
 }
 
-// Close closes the job that was prepared last, and lets no other begin.
+// Close stops the run, if it is under way, and frees what the attempt holds as soon as nobody uses it.
 func (a *attempt) Close() {
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
-	a.replace(nil)
+	a.run.stop(errDropped)
 	a.Refs.Close()
 }
 
-// replace has a job in place of the one before, which is closed.
+// replace has a job in place of the one before, which is freed.
 func (a *attempt) replace(j *job) {
 	a.mu.Lock()
 	old := a.job
-	if a.job = j; a.closed {
-		a.job, old = nil, cmp.Or(old, j)
-	}
+	a.job = j
 	a.mu.Unlock()
 	if old != nil {
-		old.Close()
+		old.free()
 	}
 }
 
-// current acquires the job that was prepared last; nil if there is none.
-func (a *attempt) current() *job {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.job == nil || !a.job.Acquire() {
-		return nil
-	}
-	return a.job
-}
-
-// stop stops the run that is under way, if one is.
-func (a *attempt) stop(cause error) {
-	if j := a.current(); j != nil {
-		j.stop(cause)
-		j.Release()
-	}
-}
-
-// nextPhase takes over what the phase before has left, and closes its job.
+// nextPhase takes over what the phase before has left, and frees its job.
 func (a *attempt) nextPhase() {
-	if j := a.current(); j != nil {
-		a.shared = j.program.Shared()
-		j.Release()
+	if a.job != nil {
+		a.shared = a.job.program.Shared()
+		a.replace(nil)
 	}
-	a.replace(nil)
 }
 
 // keeps has checkpoints be kept. A place that is away costs checkpoints, and not the run.
@@ -133,37 +117,12 @@ func (a *attempt) keeps(k *control.Keep, open func(string) (objects.Store, error
 func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.driven = j; a.keeper == nil {
+	if a.keeper == nil {
 		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
 		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
-			func(text string) { a.hears().log("warning: " + text) }, func(e checkpoint.Event) { a.hears().checkpointed(e) })
+			func(text string) { a.run.log("warning: " + text) }, func(e checkpoint.Event) { a.run.checkpointed(e) })
 	}
 	return a.keeper
-}
-
-// hears returns the run that hears of checkpoints.
-func (a *attempt) hears() *run {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.driven.last()
-}
-
-// attempt returns the worker's part in an attempt, which the caller releases: the one that there is,
-// for the next phase of its plan, or a new one in place of what there was before.
-func (x *executor) attempt(ctx context.Context, t task, next bool) (*attempt, error) {
-	if next {
-		if a, err := x.find(t); err == nil {
-			a.nextPhase()
-			return a, nil
-		}
-	}
-	a := newAttempt(t.epoch)
-	a.Acquire()
-	if err := store(ctx, x, x.attempts, t.job, a); err != nil {
-		a.Release()
-		return nil, err
-	}
-	return a, nil
 }
 
 // find acquires the worker's part in an attempt.
@@ -181,51 +140,19 @@ func (x *executor) unprepared(t task) error {
 	return fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.epoch, t.job)
 }
 
-// job acquires what was prepared last for an attempt.
-func (x *executor) job(t task) (*job, error) {
+// job acquires an attempt, and returns what was prepared last for it.
+func (x *executor) job(t task) (*attempt, *job, error) {
 	a, err := x.find(t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer a.Release()
-	if j := a.current(); j != nil {
-		return j, nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.job == nil {
+		a.Release()
+		return nil, nil, x.unprepared(t)
 	}
-	return nil, x.unprepared(t)
-}
-
-// goOn takes up the state of a checkpoint, with which what was prepared goes on. The other workers of
-// the job do so at the same time.
-func (x *executor) goOn(ctx context.Context, t task, g *control.GoOn) (*control.PrepareReport, error) {
-	j, err := x.job(t)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Release()
-	began := time.Now()
-	s, err := x.options.Stores(g.Place)
-	if err != nil {
-		return nil, fmt.Errorf("checkpoints: %w", &checkpoint.UnreadError{Err: err})
-	}
-	defer objects.Close(s)
-	m, err := checkpoint.Find(ctx, s, g.Manifest, func(string) {})
-	if err != nil {
-		return nil, fmt.Errorf("checkpoints: %w", err)
-	}
-	j.session.Begin(m.Own())
-	if err := j.program.Restore(ctx, &checkpoint.Reader{Store: s, Manifest: m}); err != nil {
-		return nil, err
-	}
-	a := j.attempt
-	j.from = m
-	if before, began := history.Before(m.Account); a.keep != nil && !began.IsZero() {
-		a.meter.Summary, a.began = before, began
-	}
-	if a.plan != nil && m.Plan != nil {
-		a.plan.Ran = slices.Clone(m.Plan.Ran)
-	}
-	facts, err := j.facts()
-	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, err
+	return a, a.job, nil
 }
 
 // keepNow has the run of a job that is driven here take a checkpoint soon.

@@ -1,187 +1,189 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
-	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/pregel"
 )
 
-// benchmark is a worker's part in an attempt at Graph500: its rank in the run. Its searches are runs of jobs, which have sessions of
-// their own.
-type benchmark struct {
-	placements []*control.Placement
-	threads    *parallel.Team
-	places     places
-	session    *mesh.Session
-	group      *collective.Group
-	rank       *graph500.Rank
-	kernel     string // of the job that there is
-}
-
-func (b *benchmark) free() {
-	if b.session != nil {
-		b.session.Close()
-	}
-	if b.rank != nil {
-		b.rank.Close()
-	}
-	b.threads.Close()
-}
-
-// benchmark does a step of Graph500.
-func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkStep) (r *control.BenchmarkReport, err error) {
-	defer mem.Recover(&err)
-	if g := s.GetGenerate(); g != nil {
-		return x.generate(ctx, t, g)
-	}
-	a, err := x.find(t)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Release()
-	b := a.benchmark
-	if b == nil {
-		return nil, x.unprepared(t)
-	}
-	b.rank.Progress = t.progress
-	switch step := s.Step.(type) {
-	case *control.BenchmarkStep_Construct:
-		if err = x.calibrate(ctx, b.group, &b.places, 0); err == nil {
-			r, err = b.construct(ctx)
-		}
-	case *control.BenchmarkStep_Search:
-		r, err = x.search(ctx, t, a, step.Search)
-	case *control.BenchmarkStep_Judge:
-		r, err = x.judge(ctx, t, b, step.Judge)
-	default:
-		err = errors.New("a step of Graph500 that this version does not know")
-	}
-	if broken := b.session.Err(); err != nil && lostPeer(x.options.Name, broken) != "" {
-		err = broken // whatever others made of it
-	}
-	return r, err
-}
-
-func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*control.BenchmarkReport, error) {
-	spec, err := jobspec.Read[jobspec.Graph500](g.SpecJson)
-	if err != nil {
-		return nil, err
-	}
+// graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions of their own.
+func (p *part) graph500(ctx context.Context) (*control.DriveReport, error) {
+	spec, was := p.spec.Graph500, p.asked.Searched
+	p.enter("generating")
+	p.began = time.Now()
 	generator, err := resolve.Generator(spec)
 	if err != nil {
 		return nil, err
 	}
-	a, err := x.attempt(ctx, t, false)
-	if err != nil {
+	if err := p.calibrate(ctx, p.group, &p.places, 0); err != nil {
 		return nil, err
 	}
-	defer a.Release()
-	a.benchmark = &benchmark{placements: g.Placements, threads: x.threads()}
-	if err := x.take(ctx, t, a.benchmark, generator, spec, g); err != nil {
-		return nil, err
-	}
-	seconds, err := a.benchmark.rank.Generate(ctx)
-	return &control.BenchmarkReport{Seconds: seconds}, err
-}
-
-// take takes part in a run, with the other workers.
-func (x *executor) take(
-	ctx context.Context, t task, b *benchmark, generator generate.Kronecker, spec *jobspec.Graph500, g *control.Generate,
-) (err error) {
-	b.places = placesOf(b.placements)
-	if b.session, err = x.connect(ctx, t.job+" together", t.epoch, b.places.layout, nil); err != nil {
-		return err
-	}
-	if b.group, err = b.places.group(b.session.Link()); err != nil {
-		return err
-	}
-	b.rank = graph500.NewRank(b.group, 0, graph500.Config{
+	a := p.attempt
+	a.threads = p.threads()
+	a.rank = graph500.NewRank(p.group, 0, graph500.Config{
 		Generator: generator, Roots: int(spec.Roots), SSSP: spec.SSSP, Validate: !spec.NoValidate,
-		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: b.places.layout.Owner,
-		Team: b.threads, Progress: t.progress,
+		Grid: graph.Grid{Rows: int(p.asked.Rows), Columns: int(p.asked.Columns)}, Owner: p.places.layout.Owner,
+		Team: a.threads, Progress: p.task.progress,
 	})
-	return nil
-}
-
-func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, error) {
-	seconds, roots, err := b.rank.Construct(ctx)
-	if err != nil {
-		return nil, err
+	p.report = &graph500.Report{
+		Restarts: was.GetRestarts(), BFS: resolve.Searched(was.GetBfs()), SSSP: resolve.Searched(was.GetSssp()),
 	}
-	g := b.rank.Graph()
-	r := &control.BenchmarkReport{Seconds: seconds, Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs}
-	for _, root := range roots {
-		r.Roots = append(r.Roots, &control.Vertex{Label: root.Vertex, Id: uint64(root.ID)})
-	}
-	return r, nil
-}
-
-// search makes ready to search from a root: with a new job, if the one before was of another kernel, else with that.
-func (x *executor) search(ctx context.Context, t task, a *attempt, s *control.Search) (*control.BenchmarkReport, error) {
-	b := a.benchmark
-	program, err := graph500.Program(s.Kernel, x.options.Registry.New("bfs"), pregel.VertexID(s.GetRoot().GetId()))
-	if err != nil {
-		return nil, err
-	}
-	if b.kernel == s.Kernel {
-		j, err := x.job(t)
-		if err != nil {
-			return nil, err
-		}
-		defer j.Release()
-		if err := program.Restart(j.program); err != nil {
-			return nil, err
-		}
-		return &control.BenchmarkReport{}, j.restart()
-	}
-	a.replace(nil)
-	asked, err := jobspec.Read[jobspec.Options](s.OptionsJson)
-	if err != nil {
-		return nil, err
-	}
-	o, err := resolve.Options(*asked)
-	if err != nil {
-		return nil, err
-	}
-	g := &localGraph{Graph: b.rank.Graph(), Refs: a.Refs}
-	j := &job{attempt: a, graph: g, of: program, options: o, trace: asked.Trace, placements: b.placements}
-	facts, err := x.begin(ctx, t, j, t.job+" "+s.Kernel)
-	if err != nil {
-		return nil, err
-	}
-	b.kernel = s.Kernel
-	return &control.BenchmarkReport{Facts: facts}, nil
-}
-
-// judge judges what the search found that ended last.
-func (x *executor) judge(ctx context.Context, t task, b *benchmark, s *control.Judge) (*control.BenchmarkReport, error) {
-	j, err := x.job(t)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Release()
-	found, err := graph500.FoundBy(j.program)
-	if err != nil {
-		return nil, err
-	}
-	judged, err := b.rank.Judge(ctx, s.Root, found)
-	r := &control.BenchmarkReport{TranslateSeconds: judged.Translate, ValidateSeconds: judged.Validate, Nedge: uint64(judged.Nedge)}
+	err = p.report.Coordinate(ctx, ranks{p}, spec.SSSP, !spec.NoValidate, p.tell)
 	var broken *validate.Violation
-	if errors.As(err, &broken) {
-		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
+	switch found := errors.As(err, &broken); {
+	case found && p.leads():
+		err = &runError{err}
+	case found: // the first says so, after what it has found
 		err = nil
 	}
-	return r, err
+	if p.leads() {
+		p.add(0, func(news *control.DriveReport) { news.Graph500 = p.found(broken) })
+	}
+	return &control.DriveReport{End: &control.RunEnd{Seconds: time.Since(p.began).Seconds()}}, err
+}
+
+// tell tells those who watch the job what is being done, and what is known then to those who ask for it.
+func (p *part) tell(stage string, done, total int, note string) {
+	p.enter(stage)
+	if !p.leads() {
+		return
+	}
+	p.add(0, func(news *control.DriveReport) {
+		if note != "" {
+			news.Graph500 = p.found(nil)
+		}
+		news.Stages = append(news.Stages, &control.BenchmarkStage{
+			Stage: stage, Done: uint32(done), Total: uint32(total), Note: note,
+		})
+	})
+	p.Flush()
+}
+
+// found is what is known so far.
+func (p *part) found(broken *validate.Violation) *control.Graph500Result {
+	r := &control.Graph500Result{
+		Generation: p.report.Generation, Construction: p.report.Construction, Roots: slices.Clone(p.report.Roots),
+		Bfs: kernelResult(p.report.BFS), Sssp: kernelResult(p.report.SSSP), Restarts: p.report.Restarts,
+	}
+	if broken != nil {
+		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
+	}
+	return r
+}
+
+// kernelResult is nil for a kernel that has not searched.
+func kernelResult(k graph500.Kernel) *control.KernelResult {
+	if len(k.Time) == 0 {
+		return nil
+	}
+	r := &control.KernelResult{
+		Time: slices.Clone(k.Time), Translate: slices.Clone(k.Translate), Validate: slices.Clone(k.Validate),
+	}
+	for _, n := range k.Nedge {
+		r.Nedge = append(r.Nedge, uint64(n))
+	}
+	return r
+}
+
+// ranks are all ranks of the run, as each of them sees them. The first has the times of searches.
+type ranks struct{ *part }
+
+// Generate makes the tuples.
+func (p ranks) Generate(ctx context.Context) (float64, error) {
+	seconds, err := p.attempt.rank.Generate(ctx)
+	if err == nil {
+		err = p.slowest(ctx, &seconds)
+	}
+	return seconds, err
+}
+
+// Construct is kernel 1.
+func (p ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) {
+	p.tell("constructing", 0, 1, "")
+	seconds, roots, err := p.attempt.rank.Construct(ctx)
+	if err == nil {
+		err = p.slowest(ctx, &seconds)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if g := p.attempt.rank.Graph(); p.leads() {
+		p.add(0, func(news *control.DriveReport) {
+			news.Loads = []*control.LoadReport{{
+				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Seconds: time.Since(p.began).Seconds(),
+			}}
+		})
+	}
+	p.began = time.Now()
+	p.tell("constructing", 1, 1, fmt.Sprintf("generated in %.3g s, constructed in %.3g s", p.report.Generation, seconds))
+	return seconds, roots, nil
+}
+
+// Search searches with a new job, if the one before was of another kernel, else with that.
+func (p ranks) Search(ctx context.Context, kernel string, root graph500.Root, name string) (float64, error) {
+	program, err := graph500.Program(kernel, p.options.Registry.New("bfs"), root.ID)
+	if err != nil {
+		return 0, err
+	}
+	if p.kernel == kernel {
+		if err := program.Restart(p.job.program); err != nil {
+			return 0, err
+		}
+		if err := p.job.restart(); err != nil {
+			return 0, err
+		}
+		if err := p.barrier(ctx); err != nil {
+			return 0, err
+		}
+	} else {
+		p.attempt.replace(nil)
+		g := &localGraph{Graph: p.attempt.rank.Graph(), Refs: mem.NewRefs(func() {})}
+		if err := p.ready(ctx, &job{graph: g, of: program}, false); err != nil {
+			return 0, err
+		}
+		p.kernel = kernel
+	}
+	p.attempt.search, p.ran = name, 0
+	err = p.drive(bsp.Outcome{})
+	p.enter(p.step) // what follows is bounded again
+	return p.ran, err
+}
+
+// Judge judges what the search before has found.
+func (p ranks) Judge(ctx context.Context, root graph500.Root) (graph500.Judged, error) {
+	found, err := graph500.FoundBy(p.job.program)
+	if err != nil {
+		return graph500.Judged{}, err
+	}
+	j, err := p.attempt.rank.Judge(ctx, root.Vertex, found)
+	if err == nil || errors.As(err, new(*validate.Violation)) { // which all have
+		err = cmp.Or(p.slowest(ctx, &j.Translate, &j.Validate), err)
+	}
+	return j, err
+}
+
+// slowest puts the most of all ranks in place of this one's seconds.
+func (p ranks) slowest(ctx context.Context, seconds ...*float64) error {
+	bits := make([]uint64, len(seconds)) // those of larger numbers are larger
+	for i, x := range seconds {
+		bits[i] = math.Float64bits(*x)
+	}
+	bits, err := collective.Combine(ctx, p.group, collective.Call{Tag: tagFacts, Bytes: 8}, collective.MaxUint64, bits...)
+	for i, x := range seconds {
+		*x = math.Float64frombits(bits[i])
+	}
+	return err
 }

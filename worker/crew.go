@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -25,8 +26,9 @@ import (
 
 // The tags of a run's messages between the workers of a job.
 const (
-	tagStep   = 1 // of the driver to another
-	tagAnswer = 2
+	tagStep = 1<<16 + iota // of the driver to another
+	tagAnswer
+	tagFacts // of the first superstep's partitions
 )
 
 // Superstep has every worker run a superstep.
@@ -39,7 +41,7 @@ func (j *job) Superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Repor
 }
 
 func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, error) {
-	if j.session.Link().Size() > 1 {
+	if j.link.Size() > 1 {
 		step, err := stepOf(command, j.driver.Aggregates())
 		if err != nil {
 			return nil, err
@@ -57,7 +59,7 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 		r.Worker = j.layout.Workers[0].Name
 		j.reports[r.Partition.Partition] = r
 	}
-	for rank := 1; rank < j.session.Link().Size(); rank++ {
+	for rank := 1; rank < j.link.Size(); rank++ {
 		sent := &control.SuperstepReport{}
 		if err := j.answer(ctx, rank, sent); err != nil {
 			return nil, err
@@ -77,8 +79,8 @@ func (j *job) order(ctx context.Context, step *control.Step) (err error) {
 	if j.out, err = (proto.MarshalOptions{}).MarshalAppend(j.out[:0], step); err != nil {
 		return err
 	}
-	for rank := 1; rank < j.session.Link().Size(); rank++ {
-		if err := j.session.Link().Send(ctx, rank, tagStep, j.out); err != nil {
+	for rank := 1; rank < j.link.Size(); rank++ {
+		if err := j.link.Send(ctx, rank, tagStep, j.out); err != nil {
 			return err
 		}
 	}
@@ -87,27 +89,14 @@ func (j *job) order(ctx context.Context, step *control.Step) (err error) {
 
 // answer receives what a worker answers.
 func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
-	data, err := j.session.Link().Receive(ctx, rank, tagAnswer)
+	data, err := j.link.Receive(ctx, rank, tagAnswer)
 	if err != nil {
 		return err
 	}
 	if err := proto.Unmarshal(data, to); err != nil {
 		return fmt.Errorf("what worker %s answers: %w", j.layout.Workers[rank].Name, err)
 	}
-	j.session.Link().Release(data)
-	return nil
-}
-
-// gather waits until all other workers follow, so that the first superstep takes no longer than it does.
-func (j *job) gather(ctx context.Context) error {
-	if err := j.order(ctx, &control.Step{Body: &control.Step_Ready_{Ready: &control.Step_Ready{}}}); err != nil {
-		return err
-	}
-	for rank := 1; rank < j.session.Link().Size(); rank++ {
-		if err := j.answer(ctx, rank, &control.Step_Ready{}); err != nil {
-			return err
-		}
-	}
+	collective.Release(j.link, data)
 	return nil
 }
 
@@ -159,7 +148,7 @@ func (j *job) name(label uint64) (string, bool) {
 func (j *job) locate(rank int, l *control.Locate) (*control.Located, error) {
 	data, err := proto.Marshal(&control.Step{Body: &control.Step_Locate{Locate: l}})
 	if err == nil {
-		err = j.session.Link().Send(j.run.ctx, rank, tagStep, data)
+		err = j.link.Send(j.run.ctx, rank, tagStep, data)
 	}
 	found := &control.Located{}
 	if err == nil {
@@ -175,7 +164,7 @@ func (j *job) Record(e trace.Event) error {
 		if j.attempt.keep != nil {
 			_ = j.attempt.meter.Record(e)
 		}
-		e.Job = j.search
+		e.Job = j.attempt.search
 		data, err := control.EncodeRecord(e)
 		if err != nil {
 			return err
@@ -187,20 +176,29 @@ func (j *job) Record(e trace.Event) error {
 	return nil
 }
 
+// nextStep receives what the first worker wants next.
+func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) {
+	data, err := link.Receive(ctx, 0, tagStep)
+	if err != nil {
+		return nil, err
+	}
+	step := &control.Step{}
+	if err := proto.Unmarshal(data, step); err != nil {
+		return nil, fmt.Errorf("what is to be done next: %w", err)
+	}
+	collective.Release(link, data)
+	return step, nil
+}
+
 // follow runs the supersteps that the first worker of the job commands.
 func (j *job) follow(ctx context.Context, t task) error {
-	link, next := j.session.Link(), 0
+	link, next := j.link, 0
 	var out []byte
 	for {
-		data, err := link.Receive(ctx, 0, tagStep)
+		step, err := nextStep(ctx, link)
 		if err != nil {
 			return failedIn(next, err)
 		}
-		step := &control.Step{}
-		if err := proto.Unmarshal(data, step); err != nil {
-			return failedIn(next, fmt.Errorf("what is to be done next: %w", err))
-		}
-		link.Release(data)
 		var answer proto.Message
 		switch body := step.Body.(type) {
 		case *control.Step_Superstep:
@@ -209,8 +207,6 @@ func (j *job) follow(ctx context.Context, t task) error {
 			next++
 		case *control.Step_Locate:
 			answer = j.graph.locate(body.Locate)
-		case *control.Step_Ready_:
-			answer = body.Ready
 		case *control.Step_End_:
 			j.observe(t, body.End.Took)
 			return nil

@@ -72,22 +72,29 @@ func TestDriveWithoutAgreement(t *testing.T) {
 	defer h.close()
 	job := h.task("job", 1)
 	h.must(h.load(t.Context(), "graph"))
-	h.must(h.prepare(t.Context(), job, "graph", 1))
-	good := h.facts
-	for want, facts := range map[string][][]byte{
-		"facts: unexpected end of JSON input":                    {[]byte("{")},
-		"a worker has a graph of 3 partitions, the job one of 1": {[]byte(`{"Partitions":3}`)},
+	if err := h.run(t.Context(), job, "none", 1); err == nil || !strings.Contains(err.Error(), "no graph none") {
+		t.Errorf("a graph that is not there: %v", err)
+	}
+	h.must(h.run(t.Context(), job, "graph", 1))
+	a, ran, err := h.job(job)
+	h.must(err)
+	defer a.Release()
+	good := ran.facts
+	for want, facts := range map[string][]*bsp.Facts{
+		"a worker has a graph of 3 partitions, the job one of 1": {{Partitions: 3}},
 		"no process has partitions of the graph":                 nil,
 	} {
-		_, err := h.drive(t.Context(), job, &control.Drive{Facts: facts}, nil)
+		ran.driver, ran.facts = nil, facts
+		err := ran.drive(newRun(job), bsp.Outcome{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %s", err, want)
 		} else if f := (&queue{session: &session{Worker: &Worker{}}}).failure(err); !f.Run || f.Lost != "" {
 			t.Errorf("%v: found %v, expected a failure of the run", err, f)
 		}
 	}
-	h.facts = good
-	h.must(h.superstep(t.Context(), job))
+	ran.facts = good
+	h.must(ran.restart())
+	h.must(ran.drive(newRun(job), bsp.Outcome{}))
 	h.check(job, 1)
 }
 
@@ -97,11 +104,10 @@ func TestNewsOfARun(t *testing.T) {
 	defer h.close()
 	job := h.task("job", 1)
 	h.must(h.load(t.Context(), "graph"))
-	h.must(h.prepare(t.Context(), job, "graph", 1))
 	seen := 0
 	observed := 0
 	job.observe = func(float64, []*bsp.Report) { observed++ }
-	last, err := h.drive(t.Context(), job, &control.Drive{Facts: h.facts}, func(r *control.Report) error {
+	last, err := h.tells(t.Context(), job, "graph", 1, func(r *control.Report) error {
 		for _, data := range r.GetDrive().GetRecords() {
 			record, err := control.DecodeRecord(data)
 			h.must(err)
@@ -113,7 +119,7 @@ func TestNewsOfARun(t *testing.T) {
 		return nil
 	})
 	h.must(err)
-	if o := last.Outcome; seen != 1 || observed != 1 || o.GetSupersteps() != 1 || o.GetEnded() != "limit" || last.End.GetOwn().GetSupersteps() != 1 || last.End.Seconds <= 0 {
+	if o := last.Outcome; seen != 1 || observed != 1 || o.GetSupersteps() != 1 || o.GetEnded() != "limit" || last.End.Seconds <= 0 {
 		t.Errorf("found %d records, %d observed, %v", seen, observed, last)
 	}
 }

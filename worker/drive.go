@@ -6,23 +6,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// drive takes part in a run of what was prepared, to its end: the first worker of the job drives it, the others follow.
-func (j *job) drive(r *run, d *control.Drive) (*control.DriveReport, error) {
-	j.first, j.reported = int(d.Before.GetSupersteps()), nil
-	if j.session.Link().Rank() == 0 {
-		return j.lead(r, d)
+// drive takes part in a run of what was prepared, before which so much has run in the same job: the
+// first worker of the job drives it, the others follow.
+func (j *job) drive(r *run, before bsp.Outcome) error {
+	j.run, j.first, j.reported = r, before.Supersteps, nil
+	if j.link.Rank() > 0 {
+		return j.follow(r.ctx, r.task)
 	}
-	return &control.DriveReport{}, j.follow(r.ctx, r.task)
+	return j.lead(r, before)
 }
 
 // stepError is the failure of a part of a command, in this worker.
@@ -43,53 +42,43 @@ type runError struct{ error }
 func (e *runError) Unwrap() error { return e.error }
 
 // lead drives a run over the partitions of all workers.
-func (j *job) lead(r *run, d *control.Drive) (*control.DriveReport, error) {
+func (j *job) lead(r *run, before bsp.Outcome) error {
 	if j.driver == nil {
-		if err := j.newDriver(d); err != nil {
-			return nil, &runError{err}
+		if err := j.newDriver(); err != nil {
+			return &runError{err}
 		}
 	}
-	ctx := r.ctx
-	j.search = d.Search
-	j.driver.Follow(resolve.OutcomeOf(d.Before))
-	if err := j.gather(ctx); err != nil {
-		return nil, err
-	}
-	_, err := j.driver.Run(ctx, j)
-	var end *control.RunEnd
-	if err == nil {
-		end, err = j.ended(d.Totals)
-	}
+	j.driver.Follow(before)
+	r.begins()
+	_, err := j.driver.Run(r.ctx, j)
 	if plan := j.attempt.plan; err == nil && j.phase && plan != nil {
-		plan.Add(bsp.RanOf(j.of.Name(), j.driver.Own(), end.Totals, j.driver.Times()))
+		var totals []byte
+		if totals, err = j.driver.Aggregates().Encode(nil, j.driver.Totals()); err == nil {
+			plan.Add(bsp.RanOf(j.of.Name(), j.driver.Own(), totals, j.driver.Times()))
+		}
 	}
 	r.Flush()
 	if err == nil {
-		return &control.DriveReport{Outcome: resolve.Outcome(j.driver.Outcome()), End: end}, j.dismiss(r)
+		return j.dismiss(r)
 	}
 	var step *stepError
-	if errors.As(err, &step) || ctx.Err() != nil {
-		return nil, err
+	if errors.As(err, &step) || r.ctx.Err() != nil {
+		return err
 	}
-	return nil, &runError{err}
+	return &runError{err}
 }
 
-// newDriver makes the driver of a job's runs; d has the facts of each worker.
-func (j *job) newDriver(d *control.Drive) error {
+// newDriver makes the driver of a job's runs.
+func (j *job) newDriver() error {
 	n := len(j.graph.Parts)
-	facts := make([]*bsp.Facts, len(d.Facts))
-	for i, data := range d.Facts {
-		facts[i] = new(bsp.Facts)
-		if err := json.Unmarshal(data, facts[i]); err != nil {
-			return fmt.Errorf("facts: %w", err)
-		}
-		if f := facts[i]; f.Partitions != n || f.Load.Partitions != n {
+	for _, f := range j.facts {
+		if f.Partitions != n || f.Load.Partitions != n {
 			return fmt.Errorf("a worker has a graph of %d partitions, the job one of %d", f.Partitions, n)
 		}
 	}
 	o, a := j.options, j.attempt
-	if limit := time.Duration(d.SuperstepLimit); limit > 0 && (o.SuperstepTimeout == 0 || limit < o.SuperstepTimeout) {
-		o.SuperstepTimeout = limit
+	if j.limit > 0 && (o.SuperstepTimeout == 0 || j.limit < o.SuperstepTimeout) {
+		o.SuperstepTimeout = j.limit
 	}
 	o.Trace, o.Label, o.Name, o.Decides = j, j.label, j.name, a.decides
 	o.Log, o.Late = func(line string) { j.run.log(line) }, func(err error) { j.run.late(err) }
@@ -98,12 +87,12 @@ func (j *job) newDriver(d *control.Drive) error {
 		o.Checkpoints, o.Spec, o.Plan = a.keeperOf(j), a.keep.Spec, a.plan
 		o.Account = func() json.RawMessage { return a.meter.Account(a.began) }
 	}
-	driver, err := j.of.Driver(o, facts)
+	driver, err := j.of.Driver(o, j.facts)
 	if err != nil {
 		return err
 	}
 	if j.from != nil {
-		if err := driver.GoOn(j.from, facts); err != nil {
+		if err := driver.GoOn(j.from, j.facts); err != nil {
 			return err
 		}
 	}
@@ -120,17 +109,10 @@ func (j *job) newDriver(d *control.Drive) error {
 // job is remembered.
 const maxFinal = 1 << 20
 
-// ended is what the run ended with: aggregators as JSON for those who watch the job, and as they travel for clients in Go. totalled says that
-// the master asks for all of them as they travel between processes.
-func (j *job) ended(totalled bool) (*control.RunEnd, error) {
+// aggregators are those of the program as the run has left them: as JSON for those who watch the job, and as they travel
+// for clients in Go.
+func (j *job) aggregators() (all []*control.Aggregator) {
 	aggregates, totals, texts := j.driver.Aggregates(), j.driver.Totals(), j.driver.Final()
-	e := &control.RunEnd{Own: resolve.Outcome(j.driver.Own()), Seconds: j.driver.Took().Seconds()}
-	if totalled {
-		var err error
-		if e.Totals, err = aggregates.Encode(nil, totals); err != nil {
-			return nil, err
-		}
-	}
 	size := 0
 	for _, a := range aggregates.All {
 		value, err := totals[a.Number].Encode(pack.Value)
@@ -144,12 +126,12 @@ func (j *job) ended(totalled bool) (*control.RunEnd, error) {
 		}
 		// A message has no other text.
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])
-		e.Aggregators = append(e.Aggregators, &control.Aggregator{Name: name, Json: text, Value: value})
+		all = append(all, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
 	for _, name := range []string{trace.GroupsName, trace.TopName, trace.TopByName, trace.ReachedName} {
 		if text, ok := texts[name]; ok && !slices.ContainsFunc(aggregates.All, func(a kernel.Aggregate) bool { return a.Name == name }) {
-			e.Aggregators = append(e.Aggregators, &control.Aggregator{Name: name, Json: string(text)})
+			all = append(all, &control.Aggregator{Name: name, Json: string(text)})
 		}
 	}
-	return e, nil
+	return all
 }

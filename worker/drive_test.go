@@ -6,17 +6,18 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// drive takes part in a run to its end, as a command does.
-func (x *executor) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
-	j, err := x.job(t)
+// does does the worker's part in a job to its end, as a command does.
+func (x *executor) does(ctx context.Context, t task, c *control.Run, tell func(*control.Report) error) (*control.DriveReport, error) {
+	a, err := x.together(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	defer j.Release()
-	r, err := j.begin(t)
-	if err != nil {
-		return nil, err
-	}
-	go r.do(func() (*control.DriveReport, error) { return j.drive(r, d) })
+	defer a.Release()
+	r := a.run
+	a.Acquire()
+	go r.do(func() (*control.DriveReport, error) {
+		defer a.Release()
+		return x.run(r, a, c)
+	})
 	return r.follow(ctx, context.Background(), tell)
 }

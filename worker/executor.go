@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -24,8 +25,7 @@ import (
 // that the job was cancelled or the session is over: what is returned then goes nowhere.
 //
 // Invariant: graphs and attempts are freed when they were removed from these maps and the last command that uses them has
-// returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph and its
-// attempt.
+// returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
 type executor struct {
 	options *Config
 	network network
@@ -37,7 +37,7 @@ type executor struct {
 	incarnation uint64
 	graphs      map[string]*localGraph
 	attempts    map[string]*attempt      // by job
-	peers       map[string]*mesh.Session // connected to load a graph, or to measure
+	peers       map[string]*mesh.Session // connected to load a graph, or for a job
 }
 
 func newExecutor(o *Config) *executor {
@@ -219,18 +219,18 @@ func (x *executor) abandon(cause error) {
 	all := slices.Collect(maps.Values(x.attempts))
 	x.mu.Unlock()
 	for _, a := range all { // what one held last is freed here
-		a.stop(cause)
+		a.run.stop(cause)
 	}
 }
 
-// drop frees a graph, or with no name what the job holds. What is not there is no error.
+// drop frees a graph of the catalog, or with no name what the job holds. What is not there is no error.
 func (x *executor) drop(t task, graph string) {
-	remove(x, x.peers, graph)
-	if graph != "" {
-		remove(x, x.graphs, graph)
-		return
+	if graph == "" {
+		remove(x, x.attempts, t.job)
+		graph = resolve.OwnGraph(t.job)
 	}
-	remove(x, x.attempts, t.job)
+	remove(x, x.peers, graph)
+	remove(x, x.graphs, graph)
 }
 
 // locate finds vertices of a graph by their input ids; those of other workers are left out.
@@ -268,30 +268,39 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 	return found
 }
 
-// prepare makes a job ready for superstep 0.
-func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*control.PrepareReport, error) {
-	began := time.Now()
-	a, err := x.attempt(ctx, t, p.Sequence > 0)
-	if err != nil {
+// together returns a new attempt whose workers have met, which the caller releases.
+func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
+	x.mu.Lock()
+	session := x.peers[resolve.OwnGraph(t.job)]
+	delete(x.peers, resolve.OwnGraph(t.job))
+	x.mu.Unlock()
+	if session == nil {
+		return nil, fmt.Errorf("worker %s %w for job %s", x.options.Name, errUnmet, t.job)
+	}
+	a := newAttempt(t, session)
+	a.Acquire()
+	if err := store(ctx, x, x.attempts, t.job, a); err != nil {
+		a.Release()
 		return nil, err
 	}
-	defer a.Release()
-	g, err := x.use(p.Graph)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Release()
-	facts, err := x.newJob(ctx, t, a, p, g)
-	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, err
+	return a, nil
 }
 
-// values passes the lines of the job's vertices here to emit, in pieces of any size.
+// values passes the result of a job to emit, in pieces of any size: lines of its vertices here, or the report of a netbench.
 func (x *executor) values(ctx context.Context, t task, v *control.Values, emit func([]byte) error) error {
-	j, err := x.job(t)
+	if v.Report {
+		a, err := x.find(t)
+		if err != nil {
+			return err
+		}
+		defer a.Release()
+		return emit(a.text)
+	}
+	a, j, err := x.job(t)
 	if err != nil {
 		return err
 	}
-	defer j.Release()
+	defer a.Release()
 	return j.values(ctx, v, t.progress, emit)
 }
 

@@ -67,14 +67,11 @@ func TestExecutorRefuses(t *testing.T) {
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Token: clusterToken, Listener: listen(t)})
 	defer x.close()
 	task := task{job: "j", epoch: 2}
-	if _, err := x.drive(t.Context(), task, &control.Drive{}, nil); err == nil {
-		t.Error("a run of a job that was not prepared")
+	if _, err := x.does(t.Context(), task, &control.Run{}, nil); !errors.Is(err, errUnmet) {
+		t.Errorf("a job whose workers have not met: %v", err)
 	}
 	if err := x.values(t.Context(), task, &control.Values{}, func([]byte) error { return nil }); err == nil {
 		t.Error("values of a job that was not prepared")
-	}
-	if _, err := x.prepare(t.Context(), task, &control.Prepare{Graph: "g"}); err == nil {
-		t.Error("a job on a graph that is not there")
 	}
 	if _, err := x.locate(&control.Locate{Graph: "g"}); err == nil {
 		t.Error("vertices of a graph that is not there")

@@ -23,11 +23,11 @@ type filling struct {
 
 // fill takes a piece of what a column begins with.
 func (x *executor) fill(t task, f *control.Fill) error {
-	j, err := x.job(t)
+	a, j, err := x.job(t)
 	if err != nil {
 		return err
 	}
-	defer j.Release()
+	defer a.Release()
 	return j.fill(f)
 }
 
@@ -50,16 +50,20 @@ func (j *job) fill(f *control.Fill) error {
 	if (f.File == "") != (to.blocks != nil) {
 		return errors.New("found lines of a file and blocks for one column")
 	}
-	if f.Last {
-		delete(j.fills, f.Column)
-	}
+	var err error
 	if to.blocks == nil {
-		return to.lines(j, f)
+		err = to.lines(j, f)
+	} else if _, err = to.blocks.Write(f.Data); err == nil && f.Last {
+		err = to.blocks.Whole(to.vertices)
 	}
-	if _, err := to.blocks.Write(f.Data); err != nil || !f.Last {
+	if err != nil || !f.Last {
 		return err
 	}
-	return to.blocks.Whole(to.vertices)
+	delete(j.fills, f.Column)
+	if j.unfilled--; j.unfilled == 0 {
+		close(j.filled)
+	}
+	return nil
 }
 
 func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err error) {

@@ -9,7 +9,7 @@ import (
 // TestReportsThatAreNoMessage are refused, so that the master does not wait for them.
 func TestReportsThatAreNoMessage(t *testing.T) {
 	report := func(bytes int) *control.Report {
-		return &control.Report{Body: &control.Report_Prepare{Prepare: &control.PrepareReport{Facts: make([]byte, bytes)}}}
+		return &control.Report{Body: &control.Report_Save{Save: &control.SaveReport{Manifest: make([]byte, bytes)}}}
 	}
 	if err := fits(report(control.MaxMessage / 2)); err != nil {
 		t.Error(err)

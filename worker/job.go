@@ -2,33 +2,27 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/fnv"
-	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	jobspec "github.com/superstep-go/superstep/internal/job"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// job is the worker's partitions of a program that was prepared in an attempt. It counts the commands
-// that use it, and its run: once it was closed it is freed when none is left. A run of it is driven in
-// the first of its workers, and its driver is there (crew.go).
+// job is the worker's partitions of a program that was prepared in an attempt, which has it until the
+// next is. A run of it is driven in the first of its workers, and its driver is there (crew.go).
 type job struct {
-	*mem.Refs
-	attempt    *attempt // held until the job is freed, and so is the graph
+	attempt    *attempt
 	graph      *localGraph
 	worker     string // its name
 	of         engine.Program
@@ -39,105 +33,49 @@ type job struct {
 	layout     mesh.Layout
 	threads    *parallel.Team
 	session    *mesh.Session
+	link       collective.Link // over which its first worker commands the others
 	program    engine.Bound
 	totals     []kernel.Cell
 	fills      map[string]*filling
+	unfilled   int                  // columns that are to be filled
+	filled     chan struct{}        // closed when all are
 	from       *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
 	end        context.CancelFunc   // of the supersteps since restart
 	past       int                  // supersteps of this run and those before it
 	first      int                  // supersteps of the run before superstep 0
 	reported   []*bsp.Report        // of the last superstep, until the next one begins
-	search     string               // of Graph500, as control.Drive has it
 	// It has begun to tell its values together with the other workers, and not ended.
 	answering atomic.Bool
 
-	// Where its runs are driven, once one was.
-	driver  *bsp.Driver
+	// Where its runs are driven.
+	facts   []*bsp.Facts    // of all workers
+	limit   time.Duration   // of a superstep; 0 is none
+	driver  *bsp.Driver     // once one was
 	reports []*bsp.Report   // by partition
 	cells   [][]kernel.Cell // of partitions of other workers
 	out     []byte
-
-	mu     sync.Mutex
-	run    *run // that was begun last, or nil
-	closed bool
+	run     *run // under way
 }
 
-// newJob makes the job of a program, or of a phase of its plan, and returns its facts.
-func (x *executor) newJob(ctx context.Context, t task, a *attempt, p *control.Prepare, g *localGraph) (facts []byte, err error) {
-	known, err := x.options.Registry.Find(p.Program)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := jobspec.Read[jobspec.Options](p.OptionsJson)
-	if err != nil {
-		return nil, err
-	}
-	program, err := known.New(p.Parameters, resolve.Finder(p.Vertices))
-	if err != nil {
-		return nil, err
-	}
-	o, err := resolve.Options(*asked)
-	if err != nil {
-		return nil, err
-	}
-	plan := program.Plan()
-	a.decides = program.Decides(o, g.Weights)
-	if p.Keep != nil && a.keep == nil {
-		if err := a.keeps(p.Keep, x.options.Stores); err != nil {
-			return nil, err
-		}
-		if plan != nil {
-			a.plan = &checkpoint.Plan{Program: program.Name()}
-		}
-	}
-	j := &job{attempt: a, graph: g, of: program, phase: p.Phase > 0, options: o, trace: asked.Trace, placements: p.Placements}
-	if plan == nil {
-		return x.begin(ctx, t, j, t.job)
-	}
-	phases, err := plan.Phases()
-	if err != nil {
-		return nil, err
-	}
-	if a.shared == nil {
-		if err := program.Fits(g.Graph); err != nil {
-			return nil, err
-		}
-		a.shared = engine.NewShared()
-		for _, p := range append(phases, program) {
-			a.shared.Knows(p.Properties())
-		}
-	}
-	if p.Phase > uint32(len(phases)) {
-		return nil, fmt.Errorf("phase %d of a plan of %d: the master has another version of %s", p.Phase, len(phases), p.Program)
-	}
-	if j.phase {
-		j.of = phases[p.Phase-1]
-	}
-	return x.begin(ctx, t, j, fmt.Sprintf("%s phase %d", t.job, p.Sequence))
-}
-
-// begin readies a job for superstep 0, and returns its facts; as is what its workers call it when they connect.
-func (x *executor) begin(ctx context.Context, t task, j *job, as string) (facts []byte, err error) {
+// begin readies a job for superstep 0; as is what its workers call it when they connect.
+func (x *executor) begin(ctx context.Context, t task, j *job, as string) (err error) {
 	codec, err := j.of.Codec()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a, o := j.attempt, j.options
-	if !a.Acquire() {
-		return nil, errDropped
-	}
 	if !j.graph.Acquire() {
-		a.Release()
-		return nil, errors.New("the graph was dropped")
+		return errors.New("the graph was dropped")
 	}
-	j.worker, j.layout, j.threads, j.Refs = x.options.Name, layoutOf(j.placements), x.threads(), mem.NewRefs(j.free)
+	j.worker, j.layout, j.link = x.options.Name, layoutOf(j.placements), a.session.Link()
+	j.threads = x.threads()
 	defer func() {
 		if err != nil {
-			j.Close()
+			j.free()
 		}
 	}()
 	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, t.job, t.log, a.shared, a.decides
-	o.Summary = !j.phase && a.benchmark == nil
+	o.Summary = !j.phase && a.rank == nil
 	cost := x.network.cost(x.options.Name, j.layout.Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if j.trace {
@@ -147,23 +85,20 @@ func (x *executor) begin(ctx context.Context, t task, j *job, as string) (facts 
 		o.Parts = a.writer
 	}
 	if j.program, err = j.of.Bind(ctx, j.graph.Graph, o); err != nil {
-		return nil, err
+		return err
 	}
 	j.totals = j.program.Aggregates().Cells()
 	if j.session, err = x.connect(ctx, as, t.epoch, j.layout, codec); err != nil {
-		return nil, err
+		return err
 	}
 	if err = j.restart(); err != nil {
-		return nil, err
-	}
-	if facts, err = j.facts(); err != nil {
-		return nil, err
+		return err
 	}
 	if err = context.Cause(ctx); err != nil { // who wanted it is gone
-		return nil, err
+		return err
 	}
 	a.replace(j)
-	return facts, nil
+	return nil
 }
 
 // connect opens a session with the other workers of a job.
@@ -193,7 +128,7 @@ func (j *job) restart() error {
 	past := j.past
 	err := j.program.Begin(running, func(partition int) transport.Endpoint {
 		e := transport.Later(j.session.Endpoint(partition), past)
-		if j.attempt.benchmark != nil { // it runs again
+		if j.attempt.rank != nil { // it runs again
 			e = transport.Near(e)
 		}
 		return e
@@ -239,7 +174,4 @@ func (j *job) free() {
 	}
 	j.threads.Close()
 	j.graph.Release()
-	j.attempt.Release()
 }
-
-func (j *job) facts() ([]byte, error) { return json.Marshal(j.program.Facts()) }

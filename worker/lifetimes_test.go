@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -56,7 +57,7 @@ type holding struct {
 	*executor
 	t          *testing.T
 	placements []*control.Placement
-	facts      [][]byte // of the job that was prepared last
+	meetings   uint64
 }
 
 // vertices is how many the tests' graph has: enough for its arrays, and a job's, to be mappings.
@@ -90,7 +91,7 @@ func (h *holding) task(job string, epoch uint32) task {
 }
 
 func (h *holding) load(ctx context.Context, graph string) error {
-	if err := h.connectPeers(ctx, &control.Meet{Graph: graph, Placements: h.placements}); err != nil {
+	if err := h.meet(ctx, graph); err != nil {
 		return err
 	}
 	_, err := h.executor.load(ctx, h.task("", 0), &control.Load{
@@ -99,19 +100,29 @@ func (h *holding) load(ctx context.Context, graph string) error {
 	return err
 }
 
-func (h *holding) prepare(ctx context.Context, t task, graph string, value uint64) error {
-	report, err := h.executor.prepare(ctx, t, &control.Prepare{
-		Graph: graph, Program: "gated", Parameters: map[string]string{"value": fmt.Sprint(value)}, Placements: h.placements,
-		OptionsJson: jobspec.Text(&jobspec.Options{MaxSupersteps: 1}),
-	})
-	h.facts = [][]byte{report.GetFacts()}
+// meet readies the worker to do something with the others.
+func (h *holding) meet(ctx context.Context, what string) error {
+	h.meetings++
+	return h.connectPeers(ctx, &control.Meet{Attempt: h.meetings, Graph: what, Placements: h.placements})
+}
+
+// run runs the one superstep that a job has.
+func (h *holding) run(ctx context.Context, t task, graph string, value uint64) error {
+	_, err := h.tells(ctx, t, graph, value, func(*control.Report) error { return nil })
 	return err
 }
 
-// superstep drives the one superstep that a job has.
-func (h *holding) superstep(ctx context.Context, t task) error {
-	_, err := h.drive(ctx, t, &control.Drive{Facts: h.facts}, func(*control.Report) error { return nil })
-	return err
+// tells is run, and passes on what the master hears.
+func (h *holding) tells(
+	ctx context.Context, t task, graph string, value uint64, tell func(*control.Report) error,
+) (*control.DriveReport, error) {
+	if err := h.meet(ctx, resolve.OwnGraph(t.job)); err != nil {
+		return nil, err
+	}
+	return h.does(ctx, t, &control.Run{Placements: h.placements, Rows: 1, Columns: 1, SpecJson: jobspec.Text(&jobspec.Spec{
+		Graph: graph, Program: "gated", Parameters: map[string]string{"value": fmt.Sprint(value)},
+		Options: jobspec.Options{MaxSupersteps: 1},
+	})}, tell)
 }
 
 func (h *holding) must(err error) {
@@ -147,7 +158,7 @@ func TestALoadWhoseMeetingIsOver(t *testing.T) {
 	h.must(h.connectPeers(t.Context(), &control.Meet{Graph: "g", Placements: h.placements}))
 	h.retain(nil, nil)()
 	_, err := h.executor.load(t.Context(), h.task("", 0), &control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=9"}), Rows: 1, Columns: 1, Placements: h.placements})
-	if !errors.Is(err, errUnmet) || !(&queue{session: &session{Worker: &Worker{}}}).failure(err).Absent {
+	if !errors.Is(err, errUnmet) || !(&queue{session: &session{Worker: &Worker{}}}).failure(err).Unmet {
 		t.Errorf("error %v, failure %v", err, (&queue{session: &session{Worker: &Worker{}}}).failure(err))
 	}
 	h.must(h.load(t.Context(), "g")) // after another meeting
@@ -171,7 +182,10 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 		{"the graph alone is dropped", func(h *holding, job task) { h.drop(job, "graph") }},
 		{"the job's next attempt", func(h *holding, job task) {
 			job.epoch++
-			h.must(h.prepare(h.t.Context(), job, "graph", first))
+			h.must(h.meet(h.t.Context(), resolve.OwnGraph(job.job)))
+			a, err := h.together(h.t.Context(), job)
+			h.must(err)
+			a.Release()
 			h.drop(job, "")
 		}},
 		{"the graph is loaded anew", func(h *holding, _ task) { h.must(h.load(h.t.Context(), "graph")) }},
@@ -182,19 +196,17 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 			defer h.close()
 			job, after := h.task("first", 1), h.task("next", 1)
 			h.must(h.load(t.Context(), "graph"))
-			h.must(h.prepare(t.Context(), job, "graph", first))
 			session, end := context.WithCancelCause(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				ended <- h.superstep(session, job)
+				ended <- h.run(session, job, "graph", first)
 			}()
 			<-g.reached
 			over := errors.New("the session is over")
 			end(over)
 			way.forget(h, job)
 			h.must(h.load(t.Context(), "another"))
-			h.must(h.prepare(t.Context(), after, "another", next))
-			h.must(h.superstep(t.Context(), after))
+			h.must(h.run(t.Context(), after, "another", next))
 			close(g.open)
 			select {
 			case err := <-ended:
@@ -233,13 +245,12 @@ func TestSortingStops(t *testing.T) {
 	defer h.close()
 	of := h.task("sorting", 1)
 	h.must(h.load(t.Context(), "graph"))
-	h.must(h.prepare(t.Context(), of, "graph", 0))
-	h.must(h.superstep(t.Context(), of))
+	h.must(h.run(t.Context(), of, "graph", 0))
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
-	j, err := h.job(of)
+	a, j, err := h.job(of)
 	h.must(err)
-	defer j.Release()
+	defer a.Release()
 	counted := &labelledBound{Bound: j.program, stop: stop}
 	j.program = counted
 	err = h.values(ctx, of, &control.Values{Sorted: true}, func([]byte) error { return nil })

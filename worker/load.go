@@ -19,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	files "github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // localGraph is the worker's partitions of a graph, and counts the commands and jobs that use it.
@@ -113,8 +114,8 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 	})}
 }
 
-// connectPeers opens a session with the workers that will load a graph together, or measure: after it comes load, measure or
-// drop.
+// connectPeers opens a session with the workers that will load a graph, or do a job, together: after it
+// comes load, run or drop.
 func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
 	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, layoutOf(m.Placements), nil)
 	if err != nil {
@@ -123,13 +124,12 @@ func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
 	return store(ctx, x, x.peers, m.Graph, session)
 }
 
-// errUnmet is the failure of a load whose meeting is over: the worker has attached anew since, which
+// errUnmet is the failure of a load, or a run, whose meeting is over: the worker has attached anew since, which
 // ends the connections it had for the load.
 var errUnmet = errors.New("is not connected to others")
 
 // load loads this worker's partitions of a graph, together with the other workers that have connected for it.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
-	began := time.Now()
 	x.mu.Lock()
 	session := x.peers[l.Graph]
 	delete(x.peers, l.Graph)
@@ -138,6 +138,14 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		return nil, fmt.Errorf("worker %s %w to load %s", x.options.Name, errUnmet, l.Graph)
 	}
 	defer session.Close()
+	return x.loadTogether(ctx, t, session, l)
+}
+
+// loadTogether is load with workers that are connected by a session.
+func (x *executor) loadTogether(
+	ctx context.Context, t task, session *mesh.Session, l *control.Load,
+) (*control.LoadReport, error) {
+	began := time.Now()
 	at := placesOf(l.Placements)
 	group, err := at.group(session.Link())
 	if err != nil {

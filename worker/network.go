@@ -59,6 +59,15 @@ func placesOf(placements []*control.Placement) places {
 	return p
 }
 
+// names are those of the workers.
+func (p *places) names() []string {
+	names := make([]string, len(p.layout.Workers))
+	for rank, w := range p.layout.Workers {
+		names[rank] = w.Name
+	}
+	return names
+}
+
 // key tells sets of workers apart: one that was started again is another.
 func (p *places) key() string {
 	var text strings.Builder

@@ -40,6 +40,9 @@ func key(c *control.Command) string {
 	if c.GetKeepNow() != nil { // while the job runs
 		return "keep " + c.Job
 	}
+	if c.GetFill() != nil { // too
+		return "fill " + c.Job
+	}
 	if c.Job != "" {
 		return "job " + c.Job
 	}
@@ -139,12 +142,12 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		began, t := q.Now(), q.task(c)
 		returned := func() {}
 		// what runs a job is watched itself, for it outlives the command
-		if c.GetDrive() == nil && c.GetRejoin() == nil {
+		if c.GetRun() == nil && c.GetRejoin() == nil {
 			returned = q.watch(own, c, t)
 		}
 		report, err := contained(func() (*control.Report, error) { return q.do(own, ctx, c, t) })
 		returned()
-		if c.GetDrive() == nil { // a run is observed when it ends
+		if c.GetRun() == nil { // a run is observed when it ends
 			q.observed(own, c, q.Now().Sub(began), report, err)
 		}
 		q.mu.Lock()
@@ -240,22 +243,13 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 	case *control.Command_Load:
 		l, err := x.load(ctx, t, body.Load)
 		return &control.Report{Body: &control.Report_Load{Load: l}}, err
-	case *control.Command_Prepare:
-		p, err := x.prepare(ctx, t, body.Prepare)
-		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
-	case *control.Command_GoOn:
-		p, err := x.goOn(ctx, t, body.GoOn)
-		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
-	case *control.Command_Benchmark:
-		b, err := x.benchmark(ctx, t, body.Benchmark)
-		return &control.Report{Body: &control.Report_Benchmark{Benchmark: b}}, err
 	case *control.Command_Locate:
 		l, err := x.locate(body.Locate)
 		return &control.Report{Body: &control.Report_Located{Located: l}}, err
 	case *control.Command_Fill:
 		err = x.fill(t, body.Fill)
-	case *control.Command_Drive:
-		d, err := q.drive(ctx, session, c, t)
+	case *control.Command_Run:
+		d, err := q.run(ctx, session, c, t)
 		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
 	case *control.Command_Rejoin:
 		d, err := q.rejoin(ctx, session, c, t)
@@ -268,8 +262,6 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 	case *control.Command_Save:
 		s, err := x.save(ctx, t, body.Save)
 		return &control.Report{Body: &control.Report_Save{Save: s}}, err
-	case *control.Command_Measure:
-		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.measure(ctx, t, body.Measure, emit) })
 	case *control.Command_Values:
 		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.values(ctx, t, body.Values, emit) })
 	case *control.Command_Drop:
@@ -316,7 +308,7 @@ func (q *queue) failure(err error) *control.Failure {
 	}
 	f := &control.Failure{
 		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Unread: errors.As(err, &unread),
-		Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered) || errors.Is(err, errUnmet),
+		Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered), Unmet: errors.Is(err, errUnmet),
 	}
 	if errors.As(err, &step) {
 		f.Step = step.step

@@ -83,7 +83,7 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("it does not connect")
 	}
-	m.add(&control.Command{Body: &control.Command_Drive{Drive: &control.Drive{}}})
+	m.add(&control.Command{Body: &control.Command_Run{Run: &control.Run{}}})
 	m.add(&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
 	m.add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "enough"}}})
 	answers := map[uint64]string{}
@@ -107,7 +107,7 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 func TestEveryCommandIsAnswered(t *testing.T) {
 	m := commanded(t, Config{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
 	for want, c := range map[string]*control.Command{
-		"a bug in superstep: ":                 {Body: &control.Command_Prepare{}},
+		"a bug in superstep: ":                 {Body: &control.Command_Save{}},
 		"the worker's answer cannot be sent: ": connecting("\xff", "127.0.0.1:1"),
 		"that this version does not know":      {},
 	} {
@@ -132,7 +132,7 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 		}
 		q := &queue{session: &session{Worker: w}}
 		ctx, stop := context.WithCancelCause(t.Context())
-		c := &control.Command{Job: "j", Body: &control.Command_Drive{Drive: &control.Drive{}}}
+		c := &control.Command{Job: "j", Body: &control.Command_Run{Run: &control.Run{}}}
 		task := q.task(c)
 		task.superstep.Store(3 + 1)
 		returned := q.watch(ctx, c, task)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 // run is a run that the workers of a job do by themselves. It outlives the session over which it was
 // ordered, so that a master that was started anew, or has lost the worker's session, follows it on:
 //
-//	Drive ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
+//	Run ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
 //
 // It ends when it is done, when its job is closed, or when the master stops it. What the master hears
 // of it is gathered as news, which Flush leaves for who follows.
@@ -36,6 +37,7 @@ type run struct {
 	told     []*control.Report    // that wait for who follows
 	lost     int                  // records of supersteps that nobody has heard
 	followed int                  // by how many sessions
+	running  bool                 // supersteps have begun
 	stopped  bool                 // it was stopped, or is done
 	changed  chan struct{}        // closed, and another, when something of this has changed
 }
@@ -58,49 +60,12 @@ func newRun(t task) *run {
 	return r
 }
 
-// begin starts a run of a job, if none is under way.
-func (j *job) begin(t task) (*run, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	switch {
-	case j.closed:
-		return nil, errDropped
-	case j.run != nil && !j.run.over():
-		return nil, errors.New("a run of it is under way")
-	}
-	j.run = newRun(t)
-	return j.run, nil
-}
-
 // do does the run with a function, to its end.
 func (r *run) do(drive func() (*control.DriveReport, error)) {
 	defer close(r.done)
 	defer r.stop(nil)
 	defer context.AfterFunc(r.ctx, r.halt)()
 	r.answer, r.err = contained(drive)
-}
-
-// last is the run of a job that was begun last, or nil.
-func (j *job) last() *run {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.run
-}
-
-// stop stops the run that is under way, if one is.
-func (j *job) stop(cause error) {
-	if r := j.last(); r != nil {
-		r.stop(cause)
-	}
-}
-
-// Close stops the job's run, if one is under way, and frees what the job holds as soon as nobody uses it.
-func (j *job) Close() {
-	j.mu.Lock()
-	j.closed = true
-	j.mu.Unlock()
-	j.stop(errDropped)
-	j.Refs.Close()
 }
 
 func (r *run) over() bool {
@@ -178,6 +143,18 @@ func (r *run) late(err error) {
 	r.leave(&control.Report{Failure: &control.Failure{Message: bounded(err.Error()), Run: true}})
 }
 
+// begins tells the master, once, that supersteps begin.
+func (r *run) begins() {
+	r.mu.Lock()
+	before := r.running
+	r.running = true
+	r.mu.Unlock()
+	if !before {
+		r.add(0, func(news *control.DriveReport) { news.Running = true })
+		r.Flush()
+	}
+}
+
 // Flush leaves the news for who follows.
 func (r *run) Flush() {
 	r.mu.Lock()
@@ -211,8 +188,13 @@ func (r *run) awaitRoom() {
 func (r *run) leave(report *control.Report) {
 	if len(r.told) >= mostTold {
 		oldest := r.told[0].GetDrive()
-		if next := r.told[1].GetDrive(); next != nil && next.Checkpoint == 0 {
-			next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(), oldest.GetCheckpointSeconds()
+		if next := r.told[1].GetDrive(); next != nil {
+			next.Running = next.Running || oldest.GetRunning()
+			next.Loads = append(oldest.GetLoads(), next.Loads...)
+			next.Graph500 = cmp.Or(next.Graph500, oldest.GetGraph500())
+			if next.Checkpoint == 0 {
+				next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(), oldest.GetCheckpointSeconds()
+			}
 		}
 		r.lost += len(oldest.GetRecords())
 		r.told = r.told[1:]
@@ -275,23 +257,21 @@ func (r *run) follow(ctx, session context.Context, send func(*control.Report) er
 	}
 }
 
-// drive begins to take part in a run of what was prepared, and follows it.
-func (q *queue) drive(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
-	j, err := q.executor.job(t)
+// run begins to do the worker's part in a job, and follows it.
+func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
+	a, err := q.executor.together(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	r, err := j.begin(t)
-	if err != nil {
-		j.Release()
-		return nil, err
-	}
+	defer a.Release()
+	r := a.run
+	a.Acquire()
 	q.commands.Go(func() {
-		defer j.Release()
+		defer a.Release()
 		defer q.watch(r.ctx, c, t)()
 		r.do(func() (*control.DriveReport, error) {
 			began := q.Now()
-			answer, err := j.drive(r, c.GetDrive())
+			answer, err := q.executor.run(r, a, c.GetRun())
 			q.observed(r.ctx, c, q.Now().Sub(began), &control.Report{Body: &control.Report_Drive{Drive: answer}}, err)
 			return answer, err
 		})
@@ -301,16 +281,12 @@ func (q *queue) drive(ctx, session context.Context, c *control.Command, t task) 
 
 // rejoin follows a run that has begun over another session.
 func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
-	j, err := q.executor.job(t)
+	a, err := q.executor.find(t)
 	if err != nil {
 		return nil, errAbsent
 	}
-	defer j.Release()
-	r := j.last()
-	if r == nil {
-		return nil, errAbsent
-	}
-	return r.follow(ctx, session, q.teller(session, c))
+	defer a.Release()
+	return a.run.follow(ctx, session, q.teller(session, c))
 }
 
 // teller sends reports that are not the last of a command.

@@ -2294,21 +2294,17 @@ type Command struct {
 	// Types that are valid to be assigned to Body:
 	//
 	//	*Command_Load
-	//	*Command_Prepare
 	//	*Command_Values
 	//	*Command_Cancel
 	//	*Command_Drop
 	//	*Command_Locate
-	//	*Command_Benchmark
 	//	*Command_Meet
-	//	*Command_Measure
 	//	*Command_Probe
 	//	*Command_Fill
-	//	*Command_Drive
 	//	*Command_Save
 	//	*Command_Rejoin
 	//	*Command_KeepNow
-	//	*Command_GoOn
+	//	*Command_Run
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2381,15 +2377,6 @@ func (x *Command) GetLoad() *Load {
 	return nil
 }
 
-func (x *Command) GetPrepare() *Prepare {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Prepare); ok {
-			return x.Prepare
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetValues() *Values {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Values); ok {
@@ -2426,28 +2413,10 @@ func (x *Command) GetLocate() *Locate {
 	return nil
 }
 
-func (x *Command) GetBenchmark() *BenchmarkStep {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Benchmark); ok {
-			return x.Benchmark
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetMeet() *Meet {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Meet); ok {
 			return x.Meet
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetMeasure() *Measure {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Measure); ok {
-			return x.Measure
 		}
 	}
 	return nil
@@ -2466,15 +2435,6 @@ func (x *Command) GetFill() *Fill {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Fill); ok {
 			return x.Fill
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetDrive() *Drive {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Drive); ok {
-			return x.Drive
 		}
 	}
 	return nil
@@ -2507,10 +2467,10 @@ func (x *Command) GetKeepNow() *KeepNow {
 	return nil
 }
 
-func (x *Command) GetGoOn() *GoOn {
+func (x *Command) GetRun() *Run {
 	if x != nil {
-		if x, ok := x.Body.(*Command_GoOn); ok {
-			return x.GoOn
+		if x, ok := x.Body.(*Command_Run); ok {
+			return x.Run
 		}
 	}
 	return nil
@@ -2522,10 +2482,6 @@ type isCommand_Body interface {
 
 type Command_Load struct {
 	Load *Load `protobuf:"bytes,4,opt,name=load,proto3,oneof"`
-}
-
-type Command_Prepare struct {
-	Prepare *Prepare `protobuf:"bytes,5,opt,name=prepare,proto3,oneof"`
 }
 
 type Command_Values struct {
@@ -2544,16 +2500,8 @@ type Command_Locate struct {
 	Locate *Locate `protobuf:"bytes,12,opt,name=locate,proto3,oneof"`
 }
 
-type Command_Benchmark struct {
-	Benchmark *BenchmarkStep `protobuf:"bytes,20,opt,name=benchmark,proto3,oneof"`
-}
-
 type Command_Meet struct {
 	Meet *Meet `protobuf:"bytes,22,opt,name=meet,proto3,oneof"`
-}
-
-type Command_Measure struct {
-	Measure *Measure `protobuf:"bytes,23,opt,name=measure,proto3,oneof"`
 }
 
 type Command_Probe struct {
@@ -2562,10 +2510,6 @@ type Command_Probe struct {
 
 type Command_Fill struct {
 	Fill *Fill `protobuf:"bytes,25,opt,name=fill,proto3,oneof"`
-}
-
-type Command_Drive struct {
-	Drive *Drive `protobuf:"bytes,26,opt,name=drive,proto3,oneof"`
 }
 
 type Command_Save struct {
@@ -2580,13 +2524,11 @@ type Command_KeepNow struct {
 	KeepNow *KeepNow `protobuf:"bytes,29,opt,name=keep_now,json=keepNow,proto3,oneof"`
 }
 
-type Command_GoOn struct {
-	GoOn *GoOn `protobuf:"bytes,30,opt,name=go_on,json=goOn,proto3,oneof"`
+type Command_Run struct {
+	Run *Run `protobuf:"bytes,31,opt,name=run,proto3,oneof"`
 }
 
 func (*Command_Load) isCommand_Body() {}
-
-func (*Command_Prepare) isCommand_Body() {}
 
 func (*Command_Values) isCommand_Body() {}
 
@@ -2596,17 +2538,11 @@ func (*Command_Drop) isCommand_Body() {}
 
 func (*Command_Locate) isCommand_Body() {}
 
-func (*Command_Benchmark) isCommand_Body() {}
-
 func (*Command_Meet) isCommand_Body() {}
-
-func (*Command_Measure) isCommand_Body() {}
 
 func (*Command_Probe) isCommand_Body() {}
 
 func (*Command_Fill) isCommand_Body() {}
-
-func (*Command_Drive) isCommand_Body() {}
 
 func (*Command_Save) isCommand_Body() {}
 
@@ -2614,10 +2550,10 @@ func (*Command_Rejoin) isCommand_Body() {}
 
 func (*Command_KeepNow) isCommand_Body() {}
 
-func (*Command_GoOn) isCommand_Body() {}
+func (*Command_Run) isCommand_Body() {}
 
-// Rejoin has a worker tell again of a run that Drive began, over another session: the run outlives the one over which it was ordered. What
-// it has told there is not told again, but for how the run ended. It is answered as Drive is.
+// Rejoin has a worker tell again of what Run began, over another session: the run outlives the one over which it was ordered. What
+// it has told there is not told again, but for how the run ended. It is answered as Run is.
 type Rejoin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2691,7 +2627,7 @@ func (*KeepNow) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
-// Report answers a command; that to Drive comes in several, all but the last with `more`.
+// Report answers a command; that to Run comes in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -2702,9 +2638,7 @@ type Report struct {
 	// Types that are valid to be assigned to Body:
 	//
 	//	*Report_Load
-	//	*Report_Prepare
 	//	*Report_Located
-	//	*Report_Benchmark
 	//	*Report_Probe
 	//	*Report_Drive
 	//	*Report_Save
@@ -2795,28 +2729,10 @@ func (x *Report) GetLoad() *LoadReport {
 	return nil
 }
 
-func (x *Report) GetPrepare() *PrepareReport {
-	if x != nil {
-		if x, ok := x.Body.(*Report_Prepare); ok {
-			return x.Prepare
-		}
-	}
-	return nil
-}
-
 func (x *Report) GetLocated() *Located {
 	if x != nil {
 		if x, ok := x.Body.(*Report_Located); ok {
 			return x.Located
-		}
-	}
-	return nil
-}
-
-func (x *Report) GetBenchmark() *BenchmarkReport {
-	if x != nil {
-		if x, ok := x.Body.(*Report_Benchmark); ok {
-			return x.Benchmark
 		}
 	}
 	return nil
@@ -2864,16 +2780,8 @@ type Report_Load struct {
 	Load *LoadReport `protobuf:"bytes,6,opt,name=load,proto3,oneof"`
 }
 
-type Report_Prepare struct {
-	Prepare *PrepareReport `protobuf:"bytes,7,opt,name=prepare,proto3,oneof"`
-}
-
 type Report_Located struct {
 	Located *Located `protobuf:"bytes,14,opt,name=located,proto3,oneof"`
-}
-
-type Report_Benchmark struct {
-	Benchmark *BenchmarkReport `protobuf:"bytes,20,opt,name=benchmark,proto3,oneof"`
 }
 
 type Report_Probe struct {
@@ -2890,11 +2798,7 @@ type Report_Save struct {
 
 func (*Report_Load) isReport_Body() {}
 
-func (*Report_Prepare) isReport_Body() {}
-
 func (*Report_Located) isReport_Body() {}
-
-func (*Report_Benchmark) isReport_Body() {}
 
 func (*Report_Probe) isReport_Body() {}
 
@@ -2911,6 +2815,7 @@ type Failure struct {
 	Step          string                 `protobuf:"bytes,6,opt,name=step,proto3" json:"step,omitempty"`      // which part of the command failed, such as "superstep 3"
 	Run           bool                   `protobuf:"varint,7,opt,name=run,proto3" json:"run,omitempty"`       // the run is at fault, not the worker that says so: such as a superstep that took too long
 	Absent        bool                   `protobuf:"varint,8,opt,name=absent,proto3" json:"absent,omitempty"` // the worker has nothing that the command could mean
+	Unmet         bool                   `protobuf:"varint,10,opt,name=unmet,proto3" json:"unmet,omitempty"`  // the worker has attached anew since it met the others
 	Unread        bool                   `protobuf:"varint,9,opt,name=unread,proto3" json:"unread,omitempty"` // the place of the checkpoint to go on from did not give it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2984,6 +2889,13 @@ func (x *Failure) GetRun() bool {
 func (x *Failure) GetAbsent() bool {
 	if x != nil {
 		return x.Absent
+	}
+	return false
+}
+
+func (x *Failure) GetUnmet() bool {
+	if x != nil {
+		return x.Unmet
 	}
 	return false
 }
@@ -3173,7 +3085,7 @@ func (x *Placement) GetSite() string {
 	return ""
 }
 
-// Meet readies a worker to load a graph, or to measure, together with others: none may send before all are ready.
+// Meet readies a worker to load a graph, or to do a job, together with others: none may send before all are ready.
 type Meet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`      // or another name for what they meet for
@@ -3826,116 +3738,6 @@ func (x *Vertex) GetId() uint64 {
 	return 0
 }
 
-type Prepare struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Graph       string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
-	Program     string                 `protobuf:"bytes,2,opt,name=program,proto3" json:"program,omitempty"`
-	Parameters  map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	OptionsJson string                 `protobuf:"bytes,13,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
-	Placements  []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
-	Vertices    []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
-	// phase is one more than the place, among the phases of the program's plan, of the one to prepare; 0 is the program itself.
-	// sequence counts what is prepared of an attempt, from 0: what is not the first takes over the columns of the one before.
-	Phase         uint32 `protobuf:"varint,9,opt,name=phase,proto3" json:"phase,omitempty"`
-	Sequence      uint32 `protobuf:"varint,10,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Keep          *Keep  `protobuf:"bytes,11,opt,name=keep,proto3" json:"keep,omitempty"` // checkpoints are to be kept
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Prepare) Reset() {
-	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[45]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Prepare) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Prepare) ProtoMessage() {}
-
-func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
-func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
-}
-
-func (x *Prepare) GetGraph() string {
-	if x != nil {
-		return x.Graph
-	}
-	return ""
-}
-
-func (x *Prepare) GetProgram() string {
-	if x != nil {
-		return x.Program
-	}
-	return ""
-}
-
-func (x *Prepare) GetParameters() map[string]string {
-	if x != nil {
-		return x.Parameters
-	}
-	return nil
-}
-
-func (x *Prepare) GetOptionsJson() string {
-	if x != nil {
-		return x.OptionsJson
-	}
-	return ""
-}
-
-func (x *Prepare) GetPlacements() []*Placement {
-	if x != nil {
-		return x.Placements
-	}
-	return nil
-}
-
-func (x *Prepare) GetVertices() []*Vertex {
-	if x != nil {
-		return x.Vertices
-	}
-	return nil
-}
-
-func (x *Prepare) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
-	}
-	return 0
-}
-
-func (x *Prepare) GetSequence() uint32 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
-func (x *Prepare) GetKeep() *Keep {
-	if x != nil {
-		return x.Keep
-	}
-	return nil
-}
-
 // Keep says where a run keeps checkpoints, and when it takes them, as package checkpoint has it.
 type Keep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3950,7 +3752,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3962,7 +3764,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3975,7 +3777,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Keep) GetPlace() string {
@@ -4013,8 +3815,7 @@ func (x *Keep) GetWhenJson() string {
 	return ""
 }
 
-// GoOn has a worker take up its share of a checkpoint with what it has prepared. All workers have prepared it before any gets this: they change the
-// graph together, if the run had. It is answered by a PrepareReport with the facts of then.
+// GoOn says from which checkpoint a run goes on.
 type GoOn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
@@ -4025,7 +3826,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4037,7 +3838,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4050,7 +3851,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -4082,7 +3883,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4094,7 +3895,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4107,7 +3908,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Fill) GetColumn() string {
@@ -4145,137 +3946,6 @@ func (x *Fill) GetVertices() []*Vertex {
 	return nil
 }
 
-type PrepareReport struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	// facts are what the coordinator must know of the worker's partitions, as the engine writes them.
-	Facts         []byte `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PrepareReport) Reset() {
-	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[49]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PrepareReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PrepareReport) ProtoMessage() {}
-
-func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
-func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
-}
-
-func (x *PrepareReport) GetSeconds() float64 {
-	if x != nil {
-		return x.Seconds
-	}
-	return 0
-}
-
-func (x *PrepareReport) GetFacts() []byte {
-	if x != nil {
-		return x.Facts
-	}
-	return nil
-}
-
-// Drive has the workers run a program that they have prepared, to its end. The first of them drives the run: it commands the others
-// by Steps on the data plane, and tells the master.
-type Drive struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Facts          [][]byte               `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`                                          // of each worker, as they reported them
-	Before         *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`                                        // what has run before in the same job: the phases of a plan
-	SuperstepLimit uint64                 `protobuf:"varint,3,opt,name=superstep_limit,json=superstepLimit,proto3" json:"superstep_limit,omitempty"` // nanoseconds that a superstep may take at most; 0 is no limit
-	Totals         bool                   `protobuf:"varint,4,opt,name=totals,proto3" json:"totals,omitempty"`                                       // the end has the aggregators' totals as well
-	Search         string                 `protobuf:"bytes,5,opt,name=search,proto3" json:"search,omitempty"`                                        // of Graph500: which one, for records
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *Drive) Reset() {
-	*x = Drive{}
-	mi := &file_control_proto_msgTypes[50]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Drive) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Drive) ProtoMessage() {}
-
-func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Drive.ProtoReflect.Descriptor instead.
-func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
-}
-
-func (x *Drive) GetFacts() [][]byte {
-	if x != nil {
-		return x.Facts
-	}
-	return nil
-}
-
-func (x *Drive) GetBefore() *Outcome {
-	if x != nil {
-		return x.Before
-	}
-	return nil
-}
-
-func (x *Drive) GetSuperstepLimit() uint64 {
-	if x != nil {
-		return x.SuperstepLimit
-	}
-	return 0
-}
-
-func (x *Drive) GetTotals() bool {
-	if x != nil {
-		return x.Totals
-	}
-	return false
-}
-
-func (x *Drive) GetSearch() string {
-	if x != nil {
-		return x.Search
-	}
-	return ""
-}
-
 // Outcome is how far a run is, or how it ended.
 type Outcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4293,7 +3963,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4305,7 +3975,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4318,7 +3988,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Outcome) GetEnded() string {
@@ -4386,13 +4056,19 @@ type DriveReport struct {
 	End               *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                                                        // in the last report
 	Checkpoint        uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                         // before which superstep there is a new one; 0 if there is none
 	CheckpointSeconds float64                `protobuf:"fixed64,6,opt,name=checkpoint_seconds,json=checkpointSeconds,proto3" json:"checkpoint_seconds,omitempty"` // that it took
+	Loads             []*LoadReport          `protobuf:"bytes,8,rep,name=loads,proto3" json:"loads,omitempty"`                                                    // of the workers' shares of the graph, when it is there
+	Running           bool                   `protobuf:"varint,9,opt,name=running,proto3" json:"running,omitempty"`                                               // supersteps begin, all workers are ready
+	Graph500          *Graph500Result        `protobuf:"bytes,10,opt,name=graph500,proto3" json:"graph500,omitempty"`                                             // of a benchmark, as far as it is
+	Stages            []*BenchmarkStage      `protobuf:"bytes,11,rep,name=stages,proto3" json:"stages,omitempty"`
+	Fill              bool                   `protobuf:"varint,12,opt,name=fill,proto3" json:"fill,omitempty"`                                        // all workers wait for what the program's columns begin with
+	MaxSupersteps     uint64                 `protobuf:"varint,13,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"` // how many the run has at most; 0: nobody knows
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4404,7 +4080,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4417,7 +4093,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4462,12 +4138,52 @@ func (x *DriveReport) GetCheckpointSeconds() float64 {
 	return 0
 }
 
+func (x *DriveReport) GetLoads() []*LoadReport {
+	if x != nil {
+		return x.Loads
+	}
+	return nil
+}
+
+func (x *DriveReport) GetRunning() bool {
+	if x != nil {
+		return x.Running
+	}
+	return false
+}
+
+func (x *DriveReport) GetGraph500() *Graph500Result {
+	if x != nil {
+		return x.Graph500
+	}
+	return nil
+}
+
+func (x *DriveReport) GetStages() []*BenchmarkStage {
+	if x != nil {
+		return x.Stages
+	}
+	return nil
+}
+
+func (x *DriveReport) GetFill() bool {
+	if x != nil {
+		return x.Fill
+	}
+	return false
+}
+
+func (x *DriveReport) GetMaxSupersteps() uint64 {
+	if x != nil {
+		return x.MaxSupersteps
+	}
+	return 0
+}
+
 // RunEnd is what a run ended with.
 type RunEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Own           *Outcome               `protobuf:"bytes,1,opt,name=own,proto3" json:"own,omitempty"`           // without what ran before
 	Seconds       float64                `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"` // of all supersteps, and Coordinate
-	Totals        []byte                 `protobuf:"bytes,3,opt,name=totals,proto3" json:"totals,omitempty"`     // of the aggregators, as they travel, if they were asked for
 	Aggregators   []*Aggregator          `protobuf:"bytes,4,rep,name=aggregators,proto3" json:"aggregators,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4475,7 +4191,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4487,7 +4203,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4500,14 +4216,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *RunEnd) GetOwn() *Outcome {
-	if x != nil {
-		return x.Own
-	}
-	return nil
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RunEnd) GetSeconds() float64 {
@@ -4517,13 +4226,6 @@ func (x *RunEnd) GetSeconds() float64 {
 	return 0
 }
 
-func (x *RunEnd) GetTotals() []byte {
-	if x != nil {
-		return x.Totals
-	}
-	return nil
-}
-
 func (x *RunEnd) GetAggregators() []*Aggregator {
 	if x != nil {
 		return x.Aggregators
@@ -4531,8 +4233,8 @@ func (x *RunEnd) GetAggregators() []*Aggregator {
 	return nil
 }
 
-// Step is what the worker that drives a run wants of another. A superstep is answered by a SuperstepReport, locate by Located, ready
-// by itself, the end by nothing.
+// Step is what the worker that drives a run wants of another. A superstep is answered by a SuperstepReport, locate by Located, the
+// others by nothing.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Body:
@@ -4540,7 +4242,7 @@ type Step struct {
 	//	*Step_Superstep
 	//	*Step_Locate
 	//	*Step_End_
-	//	*Step_Ready_
+	//	*Step_Phase_
 	Body          isStep_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4548,7 +4250,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4560,7 +4262,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4573,7 +4275,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4610,10 +4312,10 @@ func (x *Step) GetEnd() *Step_End {
 	return nil
 }
 
-func (x *Step) GetReady() *Step_Ready {
+func (x *Step) GetPhase() *Step_Phase {
 	if x != nil {
-		if x, ok := x.Body.(*Step_Ready_); ok {
-			return x.Ready
+		if x, ok := x.Body.(*Step_Phase_); ok {
+			return x.Phase
 		}
 	}
 	return nil
@@ -4635,8 +4337,8 @@ type Step_End_ struct {
 	End *Step_End `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
 }
 
-type Step_Ready_ struct {
-	Ready *Step_Ready `protobuf:"bytes,4,opt,name=ready,proto3,oneof"`
+type Step_Phase_ struct {
+	Phase *Step_Phase `protobuf:"bytes,4,opt,name=phase,proto3,oneof"`
 }
 
 func (*Step_Superstep) isStep_Body() {}
@@ -4645,7 +4347,7 @@ func (*Step_Locate) isStep_Body() {}
 
 func (*Step_End_) isStep_Body() {}
 
-func (*Step_Ready_) isStep_Body() {}
+func (*Step_Phase_) isStep_Body() {}
 
 type Superstep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4669,7 +4371,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4681,7 +4383,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4694,7 +4396,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -4807,7 +4509,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4819,7 +4521,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4832,7 +4534,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4868,7 +4570,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4880,7 +4582,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4893,7 +4595,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4917,148 +4619,37 @@ func (x *GraphSize) GetIds() uint64 {
 	return 0
 }
 
-// BenchmarkStep is a step of Graph500. All workers of the job do it together, but for the generation; a search is done by
-// supersteps, between Search and Judge.
-type BenchmarkStep struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to Step:
-	//
-	//	*BenchmarkStep_Generate
-	//	*BenchmarkStep_Construct
-	//	*BenchmarkStep_Search
-	//	*BenchmarkStep_Judge
-	Step          isBenchmarkStep_Step `protobuf_oneof:"step"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BenchmarkStep) Reset() {
-	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[58]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BenchmarkStep) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BenchmarkStep) ProtoMessage() {}
-
-func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
-func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
-}
-
-func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
-	if x != nil {
-		return x.Step
-	}
-	return nil
-}
-
-func (x *BenchmarkStep) GetGenerate() *Generate {
-	if x != nil {
-		if x, ok := x.Step.(*BenchmarkStep_Generate); ok {
-			return x.Generate
-		}
-	}
-	return nil
-}
-
-func (x *BenchmarkStep) GetConstruct() *Construct {
-	if x != nil {
-		if x, ok := x.Step.(*BenchmarkStep_Construct); ok {
-			return x.Construct
-		}
-	}
-	return nil
-}
-
-func (x *BenchmarkStep) GetSearch() *Search {
-	if x != nil {
-		if x, ok := x.Step.(*BenchmarkStep_Search); ok {
-			return x.Search
-		}
-	}
-	return nil
-}
-
-func (x *BenchmarkStep) GetJudge() *Judge {
-	if x != nil {
-		if x, ok := x.Step.(*BenchmarkStep_Judge); ok {
-			return x.Judge
-		}
-	}
-	return nil
-}
-
-type isBenchmarkStep_Step interface {
-	isBenchmarkStep_Step()
-}
-
-type BenchmarkStep_Generate struct {
-	Generate *Generate `protobuf:"bytes,1,opt,name=generate,proto3,oneof"`
-}
-
-type BenchmarkStep_Construct struct {
-	Construct *Construct `protobuf:"bytes,2,opt,name=construct,proto3,oneof"`
-}
-
-type BenchmarkStep_Search struct {
-	Search *Search `protobuf:"bytes,4,opt,name=search,proto3,oneof"`
-}
-
-type BenchmarkStep_Judge struct {
-	Judge *Judge `protobuf:"bytes,5,opt,name=judge,proto3,oneof"`
-}
-
-func (*BenchmarkStep_Generate) isBenchmarkStep_Step() {}
-
-func (*BenchmarkStep_Construct) isBenchmarkStep_Step() {}
-
-func (*BenchmarkStep_Search) isBenchmarkStep_Step() {}
-
-func (*BenchmarkStep_Judge) isBenchmarkStep_Step() {}
-
-// Generate makes the worker's share of the tuples.
-type Generate struct {
+// Run has a worker do its part in a job, to the end, with those that it has met. They do the same steps together; the first of them
+// drives what one must lead, and tells the master. It is answered by DriveReports.
+type Run struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	SpecJson      string                 `protobuf:"bytes,5,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Graph500
+	SpecJson      string                 `protobuf:"bytes,1,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Spec
 	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
 	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
+	Limit         uint64                 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`      // nanoseconds that a step may take at most, such as a load or a superstep; 0 is no limit
+	Searched      *Graph500Result        `protobuf:"bytes,6,opt,name=searched,proto3" json:"searched,omitempty"` // what attempts before this one have of a benchmark
+	Keep          *Keep                  `protobuf:"bytes,7,opt,name=keep,proto3" json:"keep,omitempty"`         // checkpoints are to be kept
+	GoOn          *GoOn                  `protobuf:"bytes,8,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Generate) Reset() {
-	*x = Generate{}
-	mi := &file_control_proto_msgTypes[59]
+func (x *Run) Reset() {
+	*x = Run{}
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Generate) String() string {
+func (x *Run) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Generate) ProtoMessage() {}
+func (*Run) ProtoMessage() {}
 
-func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+func (x *Run) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5069,297 +4660,65 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Generate.ProtoReflect.Descriptor instead.
-func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+// Deprecated: Use Run.ProtoReflect.Descriptor instead.
+func (*Run) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
-func (x *Generate) GetSpecJson() string {
+func (x *Run) GetSpecJson() string {
 	if x != nil {
 		return x.SpecJson
 	}
 	return ""
 }
 
-func (x *Generate) GetPlacements() []*Placement {
+func (x *Run) GetPlacements() []*Placement {
 	if x != nil {
 		return x.Placements
 	}
 	return nil
 }
 
-func (x *Generate) GetRows() uint32 {
+func (x *Run) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
 	}
 	return 0
 }
 
-func (x *Generate) GetColumns() uint32 {
+func (x *Run) GetColumns() uint32 {
 	if x != nil {
 		return x.Columns
 	}
 	return 0
 }
 
-// Construct is kernel 1, and finds the roots.
-type Construct struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Construct) Reset() {
-	*x = Construct{}
-	mi := &file_control_proto_msgTypes[60]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Construct) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Construct) ProtoMessage() {}
-
-func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+func (x *Run) GetLimit() uint64 {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
+		return x.Limit
 	}
-	return mi.MessageOf(x)
+	return 0
 }
 
-// Deprecated: Use Construct.ProtoReflect.Descriptor instead.
-func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
-}
-
-// Search makes ready to search from a root.
-type Search struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kernel        string                 `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"` // bfs or sssp
-	Root          *Vertex                `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
-	OptionsJson   string                 `protobuf:"bytes,4,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Search) Reset() {
-	*x = Search{}
-	mi := &file_control_proto_msgTypes[61]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Search) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Search) ProtoMessage() {}
-
-func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+func (x *Run) GetSearched() *Graph500Result {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Search.ProtoReflect.Descriptor instead.
-func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
-}
-
-func (x *Search) GetKernel() string {
-	if x != nil {
-		return x.Kernel
-	}
-	return ""
-}
-
-func (x *Search) GetRoot() *Vertex {
-	if x != nil {
-		return x.Root
+		return x.Searched
 	}
 	return nil
 }
 
-func (x *Search) GetOptionsJson() string {
+func (x *Run) GetKeep() *Keep {
 	if x != nil {
-		return x.OptionsJson
-	}
-	return ""
-}
-
-// Judge brings what the search found to the input's numbers and judges it, if that was asked for.
-type Judge struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Root          uint64                 `protobuf:"varint,1,opt,name=root,proto3" json:"root,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Judge) Reset() {
-	*x = Judge{}
-	mi := &file_control_proto_msgTypes[62]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Judge) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Judge) ProtoMessage() {}
-
-func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Judge.ProtoReflect.Descriptor instead.
-func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
-}
-
-func (x *Judge) GetRoot() uint64 {
-	if x != nil {
-		return x.Root
-	}
-	return 0
-}
-
-// BenchmarkReport answers a step. Times are the worker's own.
-type BenchmarkReport struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Seconds          float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"` // of the generation, of kernel 1
-	Vertices         uint64                 `protobuf:"varint,2,opt,name=vertices,proto3" json:"vertices,omitempty"`
-	Edges            uint64                 `protobuf:"varint,3,opt,name=edges,proto3" json:"edges,omitempty"`
-	Roots            []*Vertex              `protobuf:"bytes,4,rep,name=roots,proto3" json:"roots,omitempty"`
-	Facts            []byte                 `protobuf:"bytes,5,opt,name=facts,proto3" json:"facts,omitempty"` // of the first search of a kernel: as in PrepareReport
-	TranslateSeconds float64                `protobuf:"fixed64,6,opt,name=translate_seconds,json=translateSeconds,proto3" json:"translate_seconds,omitempty"`
-	ValidateSeconds  float64                `protobuf:"fixed64,7,opt,name=validate_seconds,json=validateSeconds,proto3" json:"validate_seconds,omitempty"`
-	Nedge            uint64                 `protobuf:"varint,8,opt,name=nedge,proto3" json:"nedge,omitempty"`
-	Violation        *Violation             `protobuf:"bytes,9,opt,name=violation,proto3" json:"violation,omitempty"` // the search is not valid
-	Arcs             uint64                 `protobuf:"varint,10,opt,name=arcs,proto3" json:"arcs,omitempty"`         // as stored
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
-}
-
-func (x *BenchmarkReport) Reset() {
-	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[63]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BenchmarkReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BenchmarkReport) ProtoMessage() {}
-
-func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
-func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
-}
-
-func (x *BenchmarkReport) GetSeconds() float64 {
-	if x != nil {
-		return x.Seconds
-	}
-	return 0
-}
-
-func (x *BenchmarkReport) GetVertices() uint64 {
-	if x != nil {
-		return x.Vertices
-	}
-	return 0
-}
-
-func (x *BenchmarkReport) GetEdges() uint64 {
-	if x != nil {
-		return x.Edges
-	}
-	return 0
-}
-
-func (x *BenchmarkReport) GetRoots() []*Vertex {
-	if x != nil {
-		return x.Roots
+		return x.Keep
 	}
 	return nil
 }
 
-func (x *BenchmarkReport) GetFacts() []byte {
+func (x *Run) GetGoOn() *GoOn {
 	if x != nil {
-		return x.Facts
+		return x.GoOn
 	}
 	return nil
-}
-
-func (x *BenchmarkReport) GetTranslateSeconds() float64 {
-	if x != nil {
-		return x.TranslateSeconds
-	}
-	return 0
-}
-
-func (x *BenchmarkReport) GetValidateSeconds() float64 {
-	if x != nil {
-		return x.ValidateSeconds
-	}
-	return 0
-}
-
-func (x *BenchmarkReport) GetNedge() uint64 {
-	if x != nil {
-		return x.Nedge
-	}
-	return 0
-}
-
-func (x *BenchmarkReport) GetViolation() *Violation {
-	if x != nil {
-		return x.Violation
-	}
-	return nil
-}
-
-func (x *BenchmarkReport) GetArcs() uint64 {
-	if x != nil {
-		return x.Arcs
-	}
-	return 0
 }
 
 // Violation is a rule that a search's result breaks.
@@ -5374,7 +4733,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5386,7 +4745,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5399,7 +4758,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5423,68 +4782,6 @@ func (x *Violation) GetText() string {
 	return ""
 }
 
-// Measure has a worker measure the network with those it has met. The first of them sends the report, in JSON, as a result is
-// sent.
-type Measure struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Meeting       string                 `protobuf:"bytes,1,opt,name=meeting,proto3" json:"meeting,omitempty"`
-	SpecJson      string                 `protobuf:"bytes,4,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Netbench
-	Placements    []*Placement           `protobuf:"bytes,3,rep,name=placements,proto3" json:"placements,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Measure) Reset() {
-	*x = Measure{}
-	mi := &file_control_proto_msgTypes[65]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Measure) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Measure) ProtoMessage() {}
-
-func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Measure.ProtoReflect.Descriptor instead.
-func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
-}
-
-func (x *Measure) GetMeeting() string {
-	if x != nil {
-		return x.Meeting
-	}
-	return ""
-}
-
-func (x *Measure) GetSpecJson() string {
-	if x != nil {
-		return x.SpecJson
-	}
-	return ""
-}
-
-func (x *Measure) GetPlacements() []*Placement {
-	if x != nil {
-		return x.Placements
-	}
-	return nil
-}
-
 // Probe asks a worker which others it can connect to.
 type Probe struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5495,7 +4792,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +4804,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +4817,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5540,7 +4837,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +4849,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +4862,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5580,13 +4877,14 @@ type Values struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sorted        bool                   `protobuf:"varint,1,opt,name=sorted,proto3" json:"sorted,omitempty"` // by rising id; else as is fastest
 	Raw           bool                   `protobuf:"varint,2,opt,name=raw,proto3" json:"raw,omitempty"`       // blocks of values as they lie in memory instead of lines (docs/formats.md)
+	Report        bool                   `protobuf:"varint,3,opt,name=report,proto3" json:"report,omitempty"` // of a netbench: what the first worker has measured
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5598,7 +4896,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5611,7 +4909,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5628,6 +4926,13 @@ func (x *Values) GetRaw() bool {
 	return false
 }
 
+func (x *Values) GetReport() bool {
+	if x != nil {
+		return x.Report
+	}
+	return false
+}
+
 type ValuesChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
@@ -5638,7 +4943,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5650,7 +4955,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5663,7 +4968,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5691,7 +4996,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5703,7 +5008,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5716,7 +5021,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5743,7 +5048,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5755,7 +5060,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5768,7 +5073,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5790,7 +5095,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5802,7 +5107,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5815,7 +5120,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5857,7 +5162,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5869,7 +5174,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5882,7 +5187,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -5912,7 +5217,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5924,7 +5229,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5937,7 +5242,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5976,7 +5281,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5988,7 +5293,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6001,7 +5306,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 // Graph500Result is what came out, as far as the run got. Times are in seconds, by root.
@@ -6020,7 +5325,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6032,7 +5337,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6045,7 +5350,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -6109,7 +5414,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6121,7 +5426,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6134,7 +5439,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6214,7 +5519,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6226,7 +5531,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6239,7 +5544,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Job) GetId() string {
@@ -6541,7 +5846,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6553,7 +5858,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6566,7 +5871,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6603,7 +5908,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6615,7 +5920,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6628,7 +5933,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -6662,7 +5967,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6674,7 +5979,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6687,7 +5992,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6707,7 +6012,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6719,7 +6024,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6732,7 +6037,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6760,7 +6065,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6772,7 +6077,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6785,7 +6090,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6818,7 +6123,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6830,7 +6135,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6843,7 +6148,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6865,7 +6170,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6877,7 +6182,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6890,7 +6195,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6941,7 +6246,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6953,7 +6258,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6966,7 +6271,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -7082,7 +6387,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7094,7 +6399,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7107,7 +6412,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7147,7 +6452,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7159,7 +6464,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7172,7 +6477,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -7192,7 +6497,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7204,7 +6509,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7217,7 +6522,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -7244,7 +6549,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7256,7 +6561,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7269,7 +6574,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -7296,7 +6601,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7308,7 +6613,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7321,7 +6626,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7347,7 +6652,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7359,7 +6664,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7372,7 +6677,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7394,7 +6699,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7406,7 +6711,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7419,7 +6724,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7479,7 +6784,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7491,7 +6796,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7504,7 +6809,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Graph) GetName() string {
@@ -7663,7 +6968,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7675,7 +6980,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7688,7 +6993,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -7708,7 +7013,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7720,7 +7025,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7733,7 +7038,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7759,7 +7064,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7771,7 +7076,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7784,7 +7089,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7803,7 +7108,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7815,7 +7120,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7828,7 +7133,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7848,7 +7153,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7860,7 +7165,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7873,7 +7178,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7900,7 +7205,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7912,7 +7217,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7925,7 +7230,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7955,7 +7260,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7967,7 +7272,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7980,7 +7285,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -8028,7 +7333,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8040,7 +7345,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8053,7 +7358,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -8095,7 +7400,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8107,7 +7412,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8120,7 +7425,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Worker) GetName() string {
@@ -8250,7 +7555,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8262,7 +7567,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8275,7 +7580,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 type BackupChunk struct {
@@ -8287,7 +7592,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8299,7 +7604,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8312,7 +7617,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -8330,7 +7635,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8342,7 +7647,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8355,7 +7660,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 type ListWorkersResponse struct {
@@ -8368,7 +7673,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8380,7 +7685,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8393,7 +7698,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -8418,7 +7723,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8430,7 +7735,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8443,7 +7748,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 type StatusResponse struct {
@@ -8470,7 +7775,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8482,7 +7787,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8495,7 +7800,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8627,7 +7932,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8639,7 +7944,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8652,7 +7957,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8730,7 +8035,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8742,7 +8047,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8755,7 +8060,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8843,7 +8148,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8855,7 +8160,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8868,7 +8173,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8924,7 +8229,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8936,7 +8241,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8982,7 +8287,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8994,7 +8299,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9007,7 +8312,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54, 0}
+	return file_control_proto_rawDescGZIP(), []int{51, 0}
 }
 
 func (x *Step_End) GetTook() float64 {
@@ -9017,27 +8322,32 @@ func (x *Step_End) GetTook() float64 {
 	return 0
 }
 
-type Step_Ready struct {
+// Phase begins a phase of the program's plan, or the program itself.
+type Step_Phase struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Phase         uint32                 `protobuf:"varint,1,opt,name=phase,proto3" json:"phase,omitempty"`           // its place in the plan and 1; 0 is the program itself
+	Before        *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`          // what has run before in the same job
+	GoOn          bool                   `protobuf:"varint,3,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // from the checkpoint
+	Idle          bool                   `protobuf:"varint,4,opt,name=idle,proto3" json:"idle,omitempty"`             // it does not run: a phase has ended at the limit of supersteps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Step_Ready) Reset() {
-	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[116]
+func (x *Step_Phase) Reset() {
+	*x = Step_Phase{}
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Step_Ready) String() string {
+func (x *Step_Phase) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Step_Ready) ProtoMessage() {}
+func (*Step_Phase) ProtoMessage() {}
 
-func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+func (x *Step_Phase) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9048,9 +8358,37 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
-func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54, 1}
+// Deprecated: Use Step_Phase.ProtoReflect.Descriptor instead.
+func (*Step_Phase) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{51, 1}
+}
+
+func (x *Step_Phase) GetPhase() uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+func (x *Step_Phase) GetBefore() *Outcome {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *Step_Phase) GetGoOn() bool {
+	if x != nil {
+		return x.GoOn
+	}
+	return false
+}
+
+func (x *Step_Phase) GetIdle() bool {
+	if x != nil {
+		return x.Idle
+	}
+	return false
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -9203,55 +8541,51 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xbd\a\n" +
+	"\aGoodbye\"\xe7\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\rR\x05epoch\x120\n" +
-	"\x04load\x18\x04 \x01(\v2\x1a.superstep.control.v1.LoadH\x00R\x04load\x129\n" +
-	"\aprepare\x18\x05 \x01(\v2\x1d.superstep.control.v1.PrepareH\x00R\aprepare\x126\n" +
+	"\x04load\x18\x04 \x01(\v2\x1a.superstep.control.v1.LoadH\x00R\x04load\x126\n" +
 	"\x06values\x18\a \x01(\v2\x1c.superstep.control.v1.ValuesH\x00R\x06values\x126\n" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
-	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x12C\n" +
-	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmark\x120\n" +
-	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
-	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasure\x123\n" +
+	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x120\n" +
+	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x123\n" +
 	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probe\x120\n" +
-	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x123\n" +
-	"\x05drive\x18\x1a \x01(\v2\x1b.superstep.control.v1.DriveH\x00R\x05drive\x120\n" +
+	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x120\n" +
 	"\x04save\x18\x1b \x01(\v2\x1a.superstep.control.v1.SaveH\x00R\x04save\x126\n" +
 	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoin\x12:\n" +
-	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x121\n" +
-	"\x05go_on\x18\x1e \x01(\v2\x1a.superstep.control.v1.GoOnH\x00R\x04goOnB\x06\n" +
-	"\x04bodyJ\x04\b\x06\x10\a\"\b\n" +
+	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x12-\n" +
+	"\x03run\x18\x1f \x01(\v2\x19.superstep.control.v1.RunH\x00R\x03runB\x06\n" +
+	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x17\x10\x18J\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\b\n" +
 	"\x06Rejoin\"\t\n" +
-	"\aKeepNow\"\xeb\x04\n" +
+	"\aKeepNow\"\xef\x03\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\rR\x05epoch\x12\x12\n" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x127\n" +
 	"\afailure\x18\x05 \x01(\v2\x1d.superstep.control.v1.FailureR\afailure\x126\n" +
-	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x12?\n" +
-	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x129\n" +
-	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12E\n" +
-	"\tbenchmark\x18\x14 \x01(\v2%.superstep.control.v1.BenchmarkReportH\x00R\tbenchmark\x129\n" +
+	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x129\n" +
+	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x129\n" +
 	"\x05probe\x18\x15 \x01(\v2!.superstep.control.v1.ProbeReportH\x00R\x05probe\x129\n" +
 	"\x05drive\x18\x16 \x01(\v2!.superstep.control.v1.DriveReportH\x00R\x05drive\x126\n" +
 	"\x04save\x18\x17 \x01(\v2 .superstep.control.v1.SaveReportH\x00R\x04save\x12\x1f\n" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
-	"\x04bodyJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
-	"\"\xcc\x01\n" +
+	"\x04bodyJ\x04\b\a\x10\bJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
+	"J\x04\b\x14\x10\x15\"\xe2\x01\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
 	"\x04lost\x18\x04 \x01(\tR\x04lost\x121\n" +
 	"\x05panic\x18\x05 \x01(\v2\x1b.superstep.control.v1.PanicR\x05panic\x12\x12\n" +
 	"\x04step\x18\x06 \x01(\tR\x04step\x12\x10\n" +
 	"\x03run\x18\a \x01(\bR\x03run\x12\x16\n" +
-	"\x06absent\x18\b \x01(\bR\x06absent\x12\x16\n" +
+	"\x06absent\x18\b \x01(\bR\x06absent\x12\x14\n" +
+	"\x05unmet\x18\n" +
+	" \x01(\bR\x05unmet\x12\x16\n" +
 	"\x06unread\x18\t \x01(\bR\x06unreadJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xc5\x01\n" +
 	"\x05Panic\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1c\n" +
@@ -9324,25 +8658,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05label\x18\x02 \x01(\x04R\x05label\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"\xd3\x03\n" +
-	"\aPrepare\x12\x14\n" +
-	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
-	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
-	"\n" +
-	"parameters\x18\x03 \x03(\v2-.superstep.control.v1.Prepare.ParametersEntryR\n" +
-	"parameters\x12!\n" +
-	"\foptions_json\x18\r \x01(\tR\voptionsJson\x12?\n" +
-	"\n" +
-	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\x128\n" +
-	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x12\x14\n" +
-	"\x05phase\x18\t \x01(\rR\x05phase\x12\x1a\n" +
-	"\bsequence\x18\n" +
-	" \x01(\rR\bsequence\x12.\n" +
-	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x1a=\n" +
-	"\x0fParametersEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\rJ\x04\b\x04\x10\x05\"\xa3\x01\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\xa3\x01\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
@@ -9359,16 +8675,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12\x12\n" +
 	"\x04file\x18\x04 \x01(\tR\x04file\x128\n" +
-	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"E\n" +
-	"\rPrepareReport\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05factsJ\x04\b\x03\x10\x04\"\xad\x01\n" +
-	"\x05Drive\x12\x14\n" +
-	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
-	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
-	"\x0fsuperstep_limit\x18\x03 \x01(\x04R\x0esuperstepLimit\x12\x16\n" +
-	"\x06totals\x18\x04 \x01(\bR\x06totals\x12\x16\n" +
-	"\x06search\x18\x05 \x01(\tR\x06search\"\xf9\x01\n" +
+	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"\xf9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -9380,7 +8687,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\xf7\x01\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x84\x04\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
 	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
@@ -9389,20 +8696,29 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\rR\n" +
 	"checkpoint\x12-\n" +
-	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSecondsJ\x04\b\x02\x10\x03\"\xaf\x01\n" +
-	"\x06RunEnd\x12/\n" +
-	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
-	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
-	"\x06totals\x18\x03 \x01(\fR\x06totals\x12B\n" +
-	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\x99\x02\n" +
+	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSeconds\x126\n" +
+	"\x05loads\x18\b \x03(\v2 .superstep.control.v1.LoadReportR\x05loads\x12\x18\n" +
+	"\arunning\x18\t \x01(\bR\arunning\x12@\n" +
+	"\bgraph500\x18\n" +
+	" \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\x12<\n" +
+	"\x06stages\x18\v \x03(\v2$.superstep.control.v1.BenchmarkStageR\x06stages\x12\x12\n" +
+	"\x04fill\x18\f \x01(\bR\x04fill\x12%\n" +
+	"\x0emax_supersteps\x18\r \x01(\x04R\rmaxSuperstepsJ\x04\b\x02\x10\x03\"r\n" +
+	"\x06RunEnd\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12B\n" +
+	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregatorsJ\x04\b\x01\x10\x02J\x04\b\x03\x10\x04\"\x8f\x03\n" +
 	"\x04Step\x12?\n" +
 	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
 	"\x06locate\x18\x02 \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x122\n" +
 	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x128\n" +
-	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x19\n" +
+	"\x05phase\x18\x04 \x01(\v2 .superstep.control.v1.Step.PhaseH\x00R\x05phase\x1a\x19\n" +
 	"\x03End\x12\x12\n" +
-	"\x04took\x18\x01 \x01(\x01R\x04took\x1a\a\n" +
-	"\x05ReadyB\x06\n" +
+	"\x04took\x18\x01 \x01(\x01R\x04took\x1a}\n" +
+	"\x05Phase\x12\x14\n" +
+	"\x05phase\x18\x01 \x01(\rR\x05phase\x125\n" +
+	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12\x13\n" +
+	"\x05go_on\x18\x03 \x01(\bR\x04goOn\x12\x12\n" +
+	"\x04idle\x18\x04 \x01(\bR\x04idleB\x06\n" +
 	"\x04body\"\xe4\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
@@ -9429,56 +8745,30 @@ const file_control_proto_rawDesc = "" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
-	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\x89\x02\n" +
-	"\rBenchmarkStep\x12<\n" +
-	"\bgenerate\x18\x01 \x01(\v2\x1e.superstep.control.v1.GenerateH\x00R\bgenerate\x12?\n" +
-	"\tconstruct\x18\x02 \x01(\v2\x1f.superstep.control.v1.ConstructH\x00R\tconstruct\x126\n" +
-	"\x06search\x18\x04 \x01(\v2\x1c.superstep.control.v1.SearchH\x00R\x06search\x123\n" +
-	"\x05judge\x18\x05 \x01(\v2\x1b.superstep.control.v1.JudgeH\x00R\x05judgeB\x06\n" +
-	"\x04stepJ\x04\b\x03\x10\x04\"\x9c\x01\n" +
-	"\bGenerate\x12\x1b\n" +
-	"\tspec_json\x18\x05 \x01(\tR\bspecJson\x12?\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xca\x02\n" +
+	"\x03Run\x12\x1b\n" +
+	"\tspec_json\x18\x01 \x01(\tR\bspecJson\x12?\n" +
 	"\n" +
 	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumnsJ\x04\b\x01\x10\x02\"\v\n" +
-	"\tConstruct\"{\n" +
-	"\x06Search\x12\x16\n" +
-	"\x06kernel\x18\x01 \x01(\tR\x06kernel\x120\n" +
-	"\x04root\x18\x02 \x01(\v2\x1c.superstep.control.v1.VertexR\x04root\x12!\n" +
-	"\foptions_json\x18\x04 \x01(\tR\voptionsJsonJ\x04\b\x03\x10\x04\"\x1b\n" +
-	"\x05Judge\x12\x12\n" +
-	"\x04root\x18\x01 \x01(\x04R\x04root\"\xe8\x02\n" +
-	"\x0fBenchmarkReport\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x1a\n" +
-	"\bvertices\x18\x02 \x01(\x04R\bvertices\x12\x14\n" +
-	"\x05edges\x18\x03 \x01(\x04R\x05edges\x122\n" +
-	"\x05roots\x18\x04 \x03(\v2\x1c.superstep.control.v1.VertexR\x05roots\x12\x14\n" +
-	"\x05facts\x18\x05 \x01(\fR\x05facts\x12+\n" +
-	"\x11translate_seconds\x18\x06 \x01(\x01R\x10translateSeconds\x12)\n" +
-	"\x10validate_seconds\x18\a \x01(\x01R\x0fvalidateSeconds\x12\x14\n" +
-	"\x05nedge\x18\b \x01(\x04R\x05nedge\x12=\n" +
-	"\tviolation\x18\t \x01(\v2\x1f.superstep.control.v1.ViolationR\tviolation\x12\x12\n" +
-	"\x04arcs\x18\n" +
-	" \x01(\x04R\x04arcs\"G\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x04R\x05limit\x12@\n" +
+	"\bsearched\x18\x06 \x01(\v2$.superstep.control.v1.Graph500ResultR\bsearched\x12.\n" +
+	"\x04keep\x18\a \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x12/\n" +
+	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOn\"G\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\x87\x01\n" +
-	"\aMeasure\x12\x18\n" +
-	"\ameeting\x18\x01 \x01(\tR\ameeting\x12\x1b\n" +
-	"\tspec_json\x18\x04 \x01(\tR\bspecJson\x12?\n" +
-	"\n" +
-	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placementsJ\x04\b\x02\x10\x03\">\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\">\n" +
 	"\x05Probe\x125\n" +
 	"\x05peers\x18\x01 \x03(\v2\x1f.superstep.control.v1.PlacementR\x05peers\"/\n" +
 	"\vProbeReport\x12 \n" +
-	"\vunreachable\x18\x01 \x03(\tR\vunreachable\"2\n" +
+	"\vunreachable\x18\x01 \x03(\tR\vunreachable\"J\n" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\x12\x10\n" +
-	"\x03raw\x18\x02 \x01(\bR\x03raw\"5\n" +
+	"\x03raw\x18\x02 \x01(\bR\x03raw\x12\x16\n" +
+	"\x06report\x18\x03 \x01(\bR\x06report\"5\n" +
 	"\vValuesChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\bR\x04last\"6\n" +
@@ -9827,7 +9117,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9879,82 +9169,72 @@ var file_control_proto_goTypes = []any{
 	(*Located)(nil),                    // 47: superstep.control.v1.Located
 	(*Name)(nil),                       // 48: superstep.control.v1.Name
 	(*Vertex)(nil),                     // 49: superstep.control.v1.Vertex
-	(*Prepare)(nil),                    // 50: superstep.control.v1.Prepare
-	(*Keep)(nil),                       // 51: superstep.control.v1.Keep
-	(*GoOn)(nil),                       // 52: superstep.control.v1.GoOn
-	(*Fill)(nil),                       // 53: superstep.control.v1.Fill
-	(*PrepareReport)(nil),              // 54: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                      // 55: superstep.control.v1.Drive
-	(*Outcome)(nil),                    // 56: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 57: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 58: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 59: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 60: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 61: superstep.control.v1.SuperstepReport
-	(*GraphSize)(nil),                  // 62: superstep.control.v1.GraphSize
-	(*BenchmarkStep)(nil),              // 63: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),                   // 64: superstep.control.v1.Generate
-	(*Construct)(nil),                  // 65: superstep.control.v1.Construct
-	(*Search)(nil),                     // 66: superstep.control.v1.Search
-	(*Judge)(nil),                      // 67: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),            // 68: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),                  // 69: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 70: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 71: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 72: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 73: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 74: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 75: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 76: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 77: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 78: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 79: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 80: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 81: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 82: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 83: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 84: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 85: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 86: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 87: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 88: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 89: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 90: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 91: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 92: superstep.control.v1.BenchmarkStage
-	(*DrainWorkerRequest)(nil),         // 93: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 94: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 95: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 96: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 97: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 98: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 99: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 100: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 101: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 102: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 103: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 104: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 105: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 106: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 107: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 108: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 109: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 110: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 111: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 112: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 113: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 114: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 115: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 116: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 117: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 118: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 119: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 120: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 121: superstep.control.v1.Step.Ready
-	(*timestamppb.Timestamp)(nil),      // 122: google.protobuf.Timestamp
+	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
+	(*GoOn)(nil),                       // 51: superstep.control.v1.GoOn
+	(*Fill)(nil),                       // 52: superstep.control.v1.Fill
+	(*Outcome)(nil),                    // 53: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 54: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 55: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 56: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 57: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 58: superstep.control.v1.SuperstepReport
+	(*GraphSize)(nil),                  // 59: superstep.control.v1.GraphSize
+	(*Run)(nil),                        // 60: superstep.control.v1.Run
+	(*Violation)(nil),                  // 61: superstep.control.v1.Violation
+	(*Probe)(nil),                      // 62: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 63: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 64: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 65: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 66: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 67: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 68: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 69: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 70: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 71: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 72: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 73: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 74: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 75: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 76: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 77: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 78: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 79: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 80: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 81: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 82: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 83: superstep.control.v1.BenchmarkStage
+	(*DrainWorkerRequest)(nil),         // 84: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 85: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 86: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 87: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 88: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 89: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 90: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 91: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 92: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 93: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 94: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 95: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 96: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 97: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 98: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 99: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 100: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 101: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 102: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 103: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 104: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 105: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 106: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 107: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 108: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 109: superstep.control.v1.ListObjectsResponse.Object
+	(*Step_End)(nil),                   // 110: superstep.control.v1.Step.End
+	(*Step_Phase)(nil),                 // 111: superstep.control.v1.Step.Phase
+	(*timestamppb.Timestamp)(nil),      // 112: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	118, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	109, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -9963,10 +9243,10 @@ var file_control_proto_depIdxs = []int32{
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	77,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	68,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	74,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	65,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	42,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	45,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -9978,154 +9258,141 @@ var file_control_proto_depIdxs = []int32{
 	33,  // 21: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	42,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	50,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	73,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	75,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	76,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	46,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	63,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	41,  // 30: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	70,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	71,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	53,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	55,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	43,  // 35: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	35,  // 36: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	36,  // 37: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	52,  // 38: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
-	38,  // 39: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	45,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	54,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	47,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	68,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	72,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	57,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	44,  // 46: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	39,  // 47: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	40,  // 48: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	40,  // 49: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	49,  // 50: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	48,  // 51: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	119, // 52: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	40,  // 53: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	49,  // 54: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	51,  // 55: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	122, // 56: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	49,  // 57: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	56,  // 58: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	62,  // 59: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	56,  // 60: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	58,  // 61: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	56,  // 62: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	84,  // 63: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	60,  // 64: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 65: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	120, // 66: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	121, // 67: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	64,  // 68: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	65,  // 69: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	66,  // 70: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	67,  // 71: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	40,  // 72: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	49,  // 73: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	49,  // 74: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	69,  // 75: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	40,  // 76: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 77: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	122, // 78: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	82,  // 79: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	82,  // 80: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	69,  // 81: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 82: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	122, // 83: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	122, // 84: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	122, // 85: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	78,  // 86: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 87: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	84,  // 88: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	62,  // 89: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 90: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	81,  // 91: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	83,  // 92: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	122, // 93: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	83,  // 94: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	77,  // 95: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 96: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	92,  // 97: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	122, // 98: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	2,   // 99: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 100: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 101: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	99,  // 102: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 103: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 104: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 105: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 106: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	108, // 107: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	108, // 108: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	99,  // 109: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	83,  // 110: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	122, // 111: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	115, // 112: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	83,  // 113: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 114: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 115: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 116: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 117: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 118: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	13,  // 119: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 120: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 121: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 122: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 123: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 124: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	85,  // 125: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	86,  // 126: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	87,  // 127: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	89,  // 128: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	90,  // 129: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	95,  // 130: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	79,  // 131: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	96,  // 132: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	98,  // 133: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	100, // 134: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	102, // 135: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	103, // 136: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	104, // 137: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	106, // 138: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	109, // 139: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	93,  // 140: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	111, // 141: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	113, // 142: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 143: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 144: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 145: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 146: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 147: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 148: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	83,  // 149: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	83,  // 150: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	88,  // 151: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	83,  // 152: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	91,  // 153: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	83,  // 154: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	80,  // 155: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	97,  // 156: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	99,  // 157: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	101, // 158: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	99,  // 159: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	99,  // 160: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	105, // 161: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	107, // 162: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	110, // 163: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	94,  // 164: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	112, // 165: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	114, // 166: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	143, // [143:167] is the sub-list for method output_type
-	119, // [119:143] is the sub-list for method input_type
-	119, // [119:119] is the sub-list for extension type_name
-	119, // [119:119] is the sub-list for extension extendee
-	0,   // [0:119] is the sub-list for field type_name
+	64,  // 24: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	66,  // 25: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	67,  // 26: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	46,  // 27: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	41,  // 28: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	62,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	52,  // 30: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	43,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	35,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	36,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	60,  // 34: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	38,  // 35: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	45,  // 36: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	47,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	63,  // 38: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	54,  // 39: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	44,  // 40: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	39,  // 41: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	40,  // 42: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	40,  // 43: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	49,  // 44: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	48,  // 45: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	112, // 46: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	49,  // 47: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	59,  // 48: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	53,  // 49: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	55,  // 50: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	45,  // 51: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
+	72,  // 52: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	83,  // 53: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	75,  // 54: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	57,  // 55: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 56: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	110, // 57: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	111, // 58: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	40,  // 59: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	72,  // 60: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	50,  // 61: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	51,  // 62: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 63: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	112, // 64: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	73,  // 65: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	73,  // 66: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	61,  // 67: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 68: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	112, // 69: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	112, // 70: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	112, // 71: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	69,  // 72: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 73: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	75,  // 74: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	59,  // 75: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 76: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	72,  // 77: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	74,  // 78: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	112, // 79: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	74,  // 80: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	68,  // 81: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 82: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	83,  // 83: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	112, // 84: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	2,   // 85: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 86: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 87: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	90,  // 88: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 89: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 90: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 91: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 92: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	99,  // 93: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	99,  // 94: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	90,  // 95: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	74,  // 96: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	112, // 97: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	106, // 98: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	74,  // 99: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 100: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 101: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 102: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 103: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 104: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	53,  // 105: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 106: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 107: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	76,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	77,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	78,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	80,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	81,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	86,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	70,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	87,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	89,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	91,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	93,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	94,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	95,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	97,  // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	100, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	84,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	102, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	104, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 132: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 133: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 134: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 135: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	74,  // 136: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	74,  // 137: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	79,  // 138: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	74,  // 139: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	82,  // 140: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	74,  // 141: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	71,  // 142: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	88,  // 143: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	90,  // 144: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	92,  // 145: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	90,  // 146: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	90,  // 147: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	96,  // 148: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	98,  // 149: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	101, // 150: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	85,  // 151: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	103, // 152: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	105, // 153: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	130, // [130:154] is the sub-list for method output_type
+	106, // [106:130] is the sub-list for method input_type
+	106, // [106:106] is the sub-list for extension type_name
+	106, // [106:106] is the sub-list for extension extendee
+	0,   // [0:106] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -10152,44 +9419,32 @@ func file_control_proto_init() {
 	}
 	file_control_proto_msgTypes[29].OneofWrappers = []any{
 		(*Command_Load)(nil),
-		(*Command_Prepare)(nil),
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
 		(*Command_Drop)(nil),
 		(*Command_Locate)(nil),
-		(*Command_Benchmark)(nil),
 		(*Command_Meet)(nil),
-		(*Command_Measure)(nil),
 		(*Command_Probe)(nil),
 		(*Command_Fill)(nil),
-		(*Command_Drive)(nil),
 		(*Command_Save)(nil),
 		(*Command_Rejoin)(nil),
 		(*Command_KeepNow)(nil),
-		(*Command_GoOn)(nil),
+		(*Command_Run)(nil),
 	}
 	file_control_proto_msgTypes[32].OneofWrappers = []any{
 		(*Report_Load)(nil),
-		(*Report_Prepare)(nil),
 		(*Report_Located)(nil),
-		(*Report_Benchmark)(nil),
 		(*Report_Probe)(nil),
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[54].OneofWrappers = []any{
+	file_control_proto_msgTypes[51].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
-		(*Step_Ready_)(nil),
+		(*Step_Phase_)(nil),
 	}
-	file_control_proto_msgTypes[58].OneofWrappers = []any{
-		(*BenchmarkStep_Generate)(nil),
-		(*BenchmarkStep_Construct)(nil),
-		(*BenchmarkStep_Search)(nil),
-		(*BenchmarkStep_Judge)(nil),
-	}
-	file_control_proto_msgTypes[86].OneofWrappers = []any{
+	file_control_proto_msgTypes[77].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -10202,7 +9457,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   117,
+			NumMessages:   107,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -217,18 +217,18 @@ func TestWorker(t *testing.T) {
 		{Partition: record.Partition{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: record.Seconds{Expand: .5, Compute: .25, Total: .75}}},
 		{Partition: record.Partition{Computed: 1, Times: record.Seconds{Fold: 1, Total: 1}}},
 	})
-	w.Command("drive", time.Second, &control.Report{}, nil)
-	w.Command("drive", time.Second, nil, errors.New("no"))
+	w.Command("run", time.Second, &control.Report{}, nil)
+	w.Command("run", time.Second, nil, errors.New("no"))
 	w.Command("load", time.Second, &control.Report{}, context.Canceled)
 	expect(t, scrape(t, s), map[string]string{
 		`superstep_worker_attached`:                                          "1",
 		`superstep_worker_leaving`:                                           "1",
 		`superstep_worker_sessions_total`:                                    "2",
-		`superstep_worker_commands_total{command="drive",result="done"}`:     "1",
-		`superstep_worker_commands_total{command="drive",result="failed"}`:   "1",
+		`superstep_worker_commands_total{command="run",result="done"}`:       "1",
+		`superstep_worker_commands_total{command="run",result="failed"}`:     "1",
 		`superstep_worker_commands_total{command="load",result="cancelled"}`: "1",
 		`superstep_worker_commands_total{command="values",result="done"}`:    "0",
-		`superstep_worker_command_duration_seconds_count{command="drive"}`:   "2",
+		`superstep_worker_command_duration_seconds_count{command="run"}`:     "2",
 		`superstep_vertices_computed_total`:                                  "4",
 		`superstep_phase_seconds_total{phase="expand"}`:                      "0.5",
 		`superstep_phase_seconds_total{phase="fold"}`:                        "1",

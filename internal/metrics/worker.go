@@ -21,7 +21,7 @@ type Worker struct {
 }
 
 // Commands that a worker gets.
-var commands = []string{"load", "locate", "prepare", "drive", "values", "drop"}
+var commands = []string{"load", "locate", "run", "values", "drop"}
 
 // NewWorker adds the metrics of a worker to the set, and those of its partitions.
 func (s *Set) NewWorker() *Worker {

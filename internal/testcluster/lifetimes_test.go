@@ -167,7 +167,7 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 			j := c.submitSpec(t, p.spec(1, next, graph))
 			p.gates[next].await(t) // its values are written
 			close(p.gates[first].open)
-			worker.await(t, "drive: context canceled")
+			worker.await(t, "run: context canceled")
 			close(p.gates[next].open)
 			if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE {
 				t.Fatalf("the next job: %s: %s", j.State.Word(), j.Reason)

@@ -114,9 +114,9 @@ func TestMetricsOfACluster(t *testing.T) {
 	server.Handle("GET /metrics", working.Handler())
 	_, page = serve(t, server)
 	holds(t, page, `superstep_worker_attached 1`, `superstep_worker_sessions_total 2`,
-		`superstep_worker_commands_total{command="load",result="done"} 4`,
+		`superstep_worker_commands_total{command="meet",result="done"} 4`,
 		`superstep_worker_commands_total{command="values",result="failed"} 0`)
-	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page, `superstep_worker_commands_total{command="drive",result="failed"} 0`) {
+	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page, `superstep_worker_commands_total{command="run",result="failed"} 0`) {
 		t.Error("workers have not counted their work")
 	}
 }
@@ -218,7 +218,7 @@ func (o *observer) Superstep(_ float64, reports []*bsp.Report) {
 func (o *observer) Command(name string, _ time.Duration, r *control.Report, err error) {
 	if err != nil {
 		name += ": " + err.Error()
-	} else if name == "drive" && r.GetDrive().GetEnd() == nil {
+	} else if name == "run" && r.GetDrive().GetEnd() == nil {
 		name += " without a report"
 	}
 	o.add(name)
@@ -243,7 +243,7 @@ func TestWorkerIsObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(o.words, ", ")
-	want := "attached, meet, load, prepare, superstep, superstep, superstep, drive, values, drop, drop, meet, load: open /no/such/file: no such file or directory, drop, drop, leaving, over"
+	want := "attached, meet, superstep, superstep, superstep, run, values, drop, meet, run: open /no/such/file: no such file or directory, drop, leaving, over"
 	if got != want {
 		t.Errorf("found    %s\nexpected %s", got, want)
 	}
