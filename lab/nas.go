@@ -118,7 +118,7 @@ func (n *nasCGCommand) execute(ctx context.Context) error {
 		return usagef("--delay: found %v, expected 0s to %v", n.delay, mostClusterDelay)
 	case n.delay > 0 && n.workers < 2:
 		return usagef("--delay is between workers at two sites: expected --workers 2 or more")
-	case at.Grid.Partitions() < n.workers:
+	case at.Grid.Rows*at.Grid.Columns < n.workers:
 		return usagef("--workers: found %d for %d partitions, expected at most one each", n.workers, at.Grid.Partitions())
 	}
 	if err := checkOutputs("--json", n.json); err != nil {
