@@ -119,7 +119,7 @@ func (n *nasCGCommand) execute(ctx context.Context) error {
 	case n.delay > 0 && n.workers < 2:
 		return usagef("--delay is between workers at two sites: expected --workers 2 or more")
 	case at.Grid.Rows*at.Grid.Columns < n.workers:
-		return usagef("--workers: found %d for %d partitions, expected at most one each", n.workers, at.Grid.Partitions())
+		return usagef("--workers: found %d for %d partitions, expected at most one each", n.workers, at.Grid.Rows*at.Grid.Columns)
 	}
 	if err := checkOutputs("--json", n.json); err != nil {
 		return err
