@@ -28,13 +28,15 @@ func (c *CheckpointOptions) validate() error {
 	return nil
 }
 
-// keepCheckpoints opens the place, and has the run with options to keep its checkpoints there, or continue from one.
+// keepCheckpoints opens the place, and has the run with options to keep its checkpoints there, or
+// continue from one.
 func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, program engine.Program, vertices int) (_ *keeping.Keeping, err error) {
 	of := &o.Checkpoints
 	switch {
 	case of.Place != "":
 	case of.policy() != checkpoint.Policy{} || of.Keep || of.Resume || of.Fork:
-		return nil, errors.New("superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
+		return nil,
+			errors.New("superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
 	default:
 		return nil, nil
 	}

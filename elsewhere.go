@@ -18,29 +18,40 @@ import (
 )
 
 func init() {
-	backend.New = func(g *graph.Graph, elsewhere backend.Graph, free func(), account, skipped []string) any {
+	backend.New = func(g *graph.Graph, elsewhere backend.Graph, free func(), account,
+		skipped []string,
+	) any {
 		return &Graph{g: g, elsewhere: elsewhere, refs: mem.NewRefs(free), Account: account, Skipped: skipped}
 	}
 }
 
-// jobOf is a program as what runs it elsewhere is told of it, but for what depends on the type of its values.
+// jobOf is a program as what runs it elsewhere is told of it, but for what depends on the type of
+// its values.
 func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recorder) (*backend.Job, error) {
 	switch {
 	case o.Threads != 0:
-		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
-	case o.Checkpoints.Place != "" || o.Checkpoints.Keep || o.Checkpoints.Resume || o.Checkpoints.Fork:
-		return nil, errors.New("superstep: Place, Keep and Resume of Options.Checkpoints are of a run in this process: on a cluster the master says where jobs keep theirs")
+		return nil,
+			errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
+	case o.Checkpoints.Place != "" || o.Checkpoints.Keep || o.Checkpoints.Resume ||
+		o.Checkpoints.Fork:
+		return nil,
+			errors.New("superstep: Place, Keep and Resume of Options.Checkpoints are of a run in this process: on a cluster the master says where jobs keep theirs")
 	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
-		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))
+		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d",
+			o.MaxSupersteps, uint32(math.MaxUint32))
 	case o.SuperstepTimeout < 0:
-		return nil, fmt.Errorf("superstep: a limit of %v for a superstep: expected 0, for none, or more", o.SuperstepTimeout)
+		return nil,
+			fmt.Errorf("superstep: a limit of %v for a superstep: expected 0, for none, or more",
+				o.SuperstepTimeout)
 	case !delivery.Choice(o.Delivery).Valid():
 		return nil, fmt.Errorf("superstep: there is no delivery %d", o.Delivery)
 	}
 	to := &backend.Job{
-		Given: given, Zero: o.Zero, Program: program, File: o.Trace, Record: sink, Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
+		Given: given, Zero: o.Zero, Program: program, File: o.Trace, Record: sink,
+		Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
 		Options: job.Options{
-			Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: uint32(o.MaxSupersteps), Seed: o.Seed,
+			Delivery: o.Delivery.String(), Deterministic: o.Deterministic,
+			MaxSupersteps: uint32(o.MaxSupersteps), Seed: o.Seed,
 			SuperstepTimeout: job.Duration(o.SuperstepTimeout), Trace: o.Trace != nil,
 		},
 	}
@@ -72,10 +83,12 @@ func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bo
 	case column.Number != in.column.Number:
 		return to, in.another()
 	case in.result && in.changed:
-		return to, fmt.Errorf("superstep: column %s: the result is of a program that has changed the graph on the cluster, where the graph of this run has other vertices: "+
-			"give superstep.From a function that reads it by Result.At", in.column.Name)
+		return to,
+			fmt.Errorf("superstep: column %s: the result is of a program that has changed the graph on the cluster, where the graph of this run has other vertices: "+
+				"give superstep.From a function that reads it by Result.At", in.column.Name)
 	case in.result && (in.job == "" || in.cluster != g.elsewhere.Cluster()):
-		return to, fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
+		return to,
+			fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
 	}
 	to = backend.Input{Column: in.column, Job: in.job, File: in.file}
 	if in.send != nil {
@@ -107,7 +120,8 @@ func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Optio
 	job.Values = encoding.Type()
 	job.NewColumn = func(ids int, gaps bool) backend.Column {
 		if gaps {
-			column, _ = pack.NewGappedColumn[V](ids, len(g.g.Parts)) // NewValues has refused the type if it would
+			// NewValues has refused the type if it would
+			column, _ = pack.NewGappedColumn[V](ids, len(g.g.Parts))
 		} else {
 			column, _ = pack.NewColumn[V](ids, len(g.g.Parts))
 		}
@@ -120,11 +134,13 @@ func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Optio
 	r := &Result[V]{
 		graph: g, job: out.Job, values: column.Values, Supersteps: out.Supersteps, Ended: out.Ended,
 		Converged: out.Ended == string(trace.Converged), Messages: out.Messages,
-		MessagesSent: out.MessagesSent, BytesSent: out.BytesSent, Seconds: out.Seconds, Trace: sink.records,
+		MessagesSent: out.MessagesSent, BytesSent: out.BytesSent, Seconds: out.Seconds,
+		Trace: sink.records,
 	}
 	if size := out.Left; size != nil { // which is closed with g
 		r.changed = true
-		r.graph = &Graph{g: g.g.WithVertices(size.IDs, size.Arcs, column.Has), elsewhere: g.elsewhere, refs: g.refs}
+		r.graph = &Graph{g: g.g.WithVertices(size.IDs, size.Arcs,
+			column.Has), elsewhere: g.elsewhere, refs: g.refs}
 	}
 	r.NumVertices, r.NumEdges = r.graph.g.Vertices(), r.graph.g.Arcs
 	r.aggregates(program.Aggregates(o.Deterministic), out.Totals)

@@ -34,8 +34,9 @@ func ExampleLoadOptions() {
 	}
 	o := superstep.LoadOptions{
 		Format: "csv", Partitions: 2, Threads: 1, SkipBad: 1,
-		Weights: superstep.Float64, Duplicates: superstep.MinDuplicates, SelfLoops: superstep.DropSelfLoops,
-		Progress: func(stage string, done, total int64) {},
+		Weights: superstep.Float64, Duplicates: superstep.MinDuplicates,
+		SelfLoops: superstep.DropSelfLoops,
+		Progress:  func(stage string, done, total int64) {},
 	}
 	if err := o.Validate(); err != nil {
 		panic(err)
@@ -43,14 +44,17 @@ func ExampleLoadOptions() {
 	g := must(superstep.Load(context.Background(), file, o))
 	defer g.Close()
 	bob, _ := g.Named("bob")
-	fmt.Println(g.Name(bob), "is", g.Label(bob), "of", g.NumVertices(), "in", g.Partitions(), "partitions")
+	fmt.Println(g.Name(bob), "is", g.Label(bob), "of", g.NumVertices(), "in", g.Partitions(),
+		"partitions")
 	fmt.Println(g.NumEdges(), "edges, directed:", g.IsDirected(), "understood:", len(g.Account) > 0)
 	fmt.Println(len(g.Skipped), "line skipped")
 
 	grid := superstep.Grid{Rows: 2, Columns: 2}
-	again := must(g.Repartition(context.Background(), superstep.LoadOptions{Grid: grid, Weights: superstep.Float32}))
+	again := must(g.Repartition(context.Background(),
+		superstep.LoadOptions{Grid: grid, Weights: superstep.Float32}))
 	defer again.Close()
-	fmt.Println("now in a grid of", again.Grid(), "and not in one row or column:", !again.Grid().Flat())
+	fmt.Println("now in a grid of", again.Grid(), "and not in one row or column:",
+		!again.Grid().Flat())
 	// Output:
 	// bob is 1 of 3 in 2 partitions
 	// 2 edges, directed: true understood: true
@@ -63,9 +67,11 @@ func ExampleDuplicates() {
 	ctx := context.Background()
 	list := []superstep.Edge{{From: 1, To: 2, Weight: 2}, {From: 1, To: 2, Weight: 1}, {From: 1, To: 2, Weight: 4}, {From: 2, To: 2, Weight: 3}}
 	for _, d := range []superstep.Duplicates{
-		superstep.KeepDuplicates, superstep.FirstDuplicates, superstep.MinDuplicates, superstep.SumDuplicates, superstep.ErrorDuplicates,
+		superstep.KeepDuplicates, superstep.FirstDuplicates, superstep.MinDuplicates,
+		superstep.SumDuplicates, superstep.ErrorDuplicates,
 	} {
-		g, err := superstep.FromEdges(ctx, list, superstep.LoadOptions{Duplicates: d, SelfLoops: superstep.KeepSelfLoops})
+		g, err := superstep.FromEdges(ctx, list,
+			superstep.LoadOptions{Duplicates: d, SelfLoops: superstep.KeepSelfLoops})
 		if err != nil {
 			fmt.Println(d, "refuses them")
 			continue
@@ -103,7 +109,8 @@ func ExampleWeights() {
 			g := must(superstep.FromEdges(ctx, list, o))
 			source, _ := g.Vertex(1)
 			res := must(superstep.Run(ctx, g, pregel.List(Weighted{})))
-			fmt.Println(g.NumVertices(), "vertices,", g.NumEdges(), "arcs, weight", res.Value(source))
+			fmt.Println(g.NumVertices(), "vertices,", g.NumEdges(), "arcs, weight",
+				res.Value(source))
 			g.Close()
 		}
 	}
@@ -128,7 +135,8 @@ func ExampleDelivery() {
 		g := must(superstep.Load(ctx, "kronecker:scale=8", superstep.LoadOptions{Grid: grid}))
 		source, _ := g.Vertex(1)
 		for _, way := range ways {
-			res := must(superstep.Run(ctx, g, algorithms.BFSLevels{Source: source}, superstep.Options{Delivery: way, Deterministic: way == superstep.Pull}))
+			res := must(superstep.Run(ctx, g, algorithms.BFSLevels{Source: source},
+				superstep.Options{Delivery: way, Deterministic: way == superstep.Pull}))
 			fmt.Println(way, res.Supersteps, res.Messages)
 		}
 		g.Close()
@@ -150,7 +158,8 @@ func ExampleOptions() {
 	defer g.Close()
 	var trace bytes.Buffer
 	o := superstep.Options{
-		Threads: 2, Seed: 7, MaxSupersteps: 3, SuperstepTimeout: time.Minute, Zero: []string{"tolerance"},
+		Threads: 2, Seed: 7, MaxSupersteps: 3, SuperstepTimeout: time.Minute,
+		Zero:  []string{"tolerance"},
 		Trace: &trace, KeepTrace: true, Log: func(line string) { fmt.Println(line) },
 		Progress: func(p superstep.Progress) {
 			fmt.Println(p.Superstep, p.Active, p.Senders > 0, p.Scheme != "", p.Seconds > 0)
@@ -160,11 +169,14 @@ func ExampleOptions() {
 		panic(err)
 	}
 	res := must(superstep.Run(ctx, g, algorithms.PageRank{}, o))
-	fmt.Println(res.Ended, res.Converged, res.Supersteps, len(res.Seconds), len(res.Trace), bytes.Count(trace.Bytes(), []byte("\n")))
-	fmt.Println(res.NumVertices, res.NumEdges == g.NumEdges(), res.Messages > 0, res.MessagesSent, res.BytesSent)
+	fmt.Println(res.Ended, res.Converged, res.Supersteps, len(res.Seconds), len(res.Trace),
+		bytes.Count(trace.Bytes(), []byte("\n")))
+	fmt.Println(res.NumVertices, res.NumEdges == g.NumEdges(), res.Messages > 0, res.MessagesSent,
+		res.BytesSent)
 	first := pregel.VertexID(0)
 	at, _ := res.At(g.Label(first))
-	fmt.Println(at == res.Value(first), len(maps.Collect(res.All())), res.Graph() == g, slices.Sorted(maps.Keys(res.Aggregates)))
+	fmt.Println(at == res.Value(first), len(maps.Collect(res.All())), res.Graph() == g,
+		slices.Sorted(maps.Keys(res.Aggregates)))
 	// Output:
 	// 0 256 false true true
 	// 1 256 true true true
@@ -174,7 +186,8 @@ func ExampleOptions() {
 	// true 256 true [change dangling]
 }
 
-// A column begins with an earlier result, with what a function returns, or with the values in a file.
+// A column begins with an earlier result, with what a function returns, or with the values in a
+// file.
 func ExampleFrom() {
 	ctx := context.Background()
 	matrix := must(superstep.FromEdges(ctx, []superstep.Edge{
@@ -182,7 +195,8 @@ func ExampleFrom() {
 	}, superstep.LoadOptions{Undirected: true}))
 	defer matrix.Close()
 	solve := func(side superstep.Input) *superstep.Result[float64] {
-		return must(superstep.Run(ctx, matrix, algorithms.CG{}, superstep.Options{Columns: []superstep.Input{side}, Deterministic: true}))
+		return must(superstep.Run(ctx, matrix, algorithms.CG{},
+			superstep.Options{Columns: []superstep.Input{side}, Deterministic: true}))
 	}
 	once := solve(superstep.From(algorithms.CGRightSide, func(id uint64) float64 { return 7 * float64(id) }))
 	twice := solve(superstep.From(algorithms.CGRightSide, once))
@@ -222,14 +236,16 @@ func ExampleColumn() {
 // A graph changes between runs: the graph before stays as it is.
 func ExampleGraph_Apply() {
 	ctx := context.Background()
-	before := must(superstep.FromEdges(ctx, []superstep.Edge{{From: 1, To: 2}, {From: 2, To: 3}, {From: 3, To: 4}}))
+	before := must(superstep.FromEdges(ctx,
+		[]superstep.Edge{{From: 1, To: 2}, {From: 2, To: 3}, {From: 3, To: 4}}))
 	defer before.Close()
 	after := must(before.Apply(ctx, pregel.Delta{
 		RemoveVertices: []uint64{4}, RemoveEdges: []pregel.InputEdge{{From: 1, To: 2}},
 		AddVertices: []uint64{5}, AddEdges: []pregel.InputEdge{{From: 3, To: 1, Weight: 1}},
 	}))
 	defer after.Close()
-	fmt.Println(before.NumVertices(), before.NumEdges(), "and then", after.NumVertices(), after.NumEdges())
+	fmt.Println(before.NumVertices(), before.NumEdges(), "and then", after.NumVertices(),
+		after.NumEdges())
 	// Output: 4 3 and then 4 2
 }
 
@@ -245,7 +261,8 @@ func ExampleCheckpointOptions() {
 	}, MaxSupersteps: 5}
 	fmt.Println(must(superstep.Run(ctx, g, algorithms.PageRank{Damping: 0.85}, o)).Supersteps)
 
-	o.MaxSupersteps, o.Checkpoints.Resume, o.Checkpoints.Fork = 8, true, true // with another parameter
+	// with another parameter
+	o.MaxSupersteps, o.Checkpoints.Resume, o.Checkpoints.Fork = 8, true, true
 	fmt.Println(must(superstep.Run(ctx, g, algorithms.PageRank{Damping: 0.5}, o)).Supersteps)
 	// Output:
 	// 5

@@ -58,20 +58,29 @@ func Example() {
 
 func ExampleFromEdges() {
 	ctx := context.Background()
-	g, err := superstep.FromEdges(ctx, []superstep.Edge{{From: 7, To: 9}, {From: 9, To: 8}}, superstep.LoadOptions{Undirected: true})
+	g, err := superstep.FromEdges(ctx, []superstep.Edge{{From: 7, To: 9}, {From: 9, To: 8}},
+		superstep.LoadOptions{Undirected: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer g.Close()
-	fmt.Println(g.NumVertices(), "vertices,", g.NumEdges(), "arcs, the vertex of most edges is", g.Label(0))
+	fmt.Println(g.NumVertices(), "vertices,", g.NumEdges(), "arcs, the vertex of most edges is",
+		g.Label(0))
 	// Output: 3 vertices, 4 arcs, the vertex of most edges is 9
 }
 
 // Vertices are numbers: who has names keeps them in a slice, and uses their places.
 func ExampleFromEdges_names() {
 	imports := [][2]string{
-		{"http", "net"}, {"http", "io"}, {"http", "fmt"}, {"net", "io"}, {"net", "errors"}, {"fmt", "io"}, {"fmt", "errors"}, {"io", "errors"},
+		{"http", "net"},
+		{"http", "io"},
+		{"http", "fmt"},
+		{"net", "io"},
+		{"net", "errors"},
+		{"fmt", "io"},
+		{"fmt", "errors"},
+		{"io", "errors"},
 	}
 	var names []string
 	ids := map[string]uint64{}
@@ -107,7 +116,8 @@ func ExampleFromEdges_names() {
 	// 0.128 net
 }
 
-// A run keeps checkpoints in a directory, and a later one, of another process maybe, goes on from there.
+// A run keeps checkpoints in a directory, and a later one, of another process maybe, goes on from
+// there.
 func ExampleRun_checkpoints() {
 	dir, err := os.MkdirTemp("", "checkpoints")
 	if err != nil {
@@ -133,7 +143,8 @@ func ExampleRun_checkpoints() {
 	fmt.Println("supersteps:", res.Supersteps, res.Ended)
 
 	o.MaxSupersteps, o.Checkpoints.Resume = 0, true
-	if res, err = superstep.Run(ctx, g, p, o); err != nil { // from the checkpoint before superstep 10
+	// from the checkpoint before superstep 10
+	if res, err = superstep.Run(ctx, g, p, o); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -25,7 +25,8 @@ const (
 	IfAny     Weights = iota // as float64, where the input has any
 	NoWeights                // none
 	Float64                  // as float64: an input without weights is an error
-	Float32                  // as float32, which halves their memory: an input without weights is an error
+	// as float32, which halves their memory: an input without weights is an error
+	Float32
 )
 
 // Grid is a layout of partitions in rows and columns.
@@ -60,15 +61,17 @@ const (
 	DropSelfLoops                  // they are left out
 )
 
-// Graph is a loaded graph, in this process or, of a cluster.Connection, on a cluster: then the input ids of its vertices are here. It is
-// safe for use by several goroutines.
+// Graph is a loaded graph, in this process or, of a cluster.Connection, on a cluster: then the
+// input ids of its vertices are here. It is safe for use by several goroutines.
 type Graph struct {
 	g         *graph.Graph
 	elsewhere backend.Graph // where its partitions are, nil of this process
-	refs      *mem.Refs     // of the runs and calls that read it: Close frees it when the last of them has returned
+	// of the runs and calls that read it: Close frees it when the last of them has returned
+	refs *mem.Refs
 	// Account says, for people, what was understood of the input.
 	Account []string
-	// Skipped says of each malformed line that was left out of the input, in order, where it is and what is wrong with it.
+	// Skipped says of each malformed line that was left out of the input, in order, where it is and
+	// what is wrong with it.
 	Skipped []string
 }
 
@@ -77,9 +80,10 @@ type Edge = pregel.InputEdge
 
 // Load opens a graph. The name is a file, plain or compressed by gzip, zstd, bzip2 or xz; several
 // files, as a directory, a pattern such as "parts/*.csv" or names with commas between; "-" for
-// standard input; or a generator: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
-// grid:rows=100,columns=100, star:vertices=1000 or path:vertices=1000. [LoadOptions] have the format.
-// Errors of a file's content name the file, the line and the column.
+// standard input; or a generator: kronecker:scale=20, rmat:scale=20,
+// uniform:vertices=1000,degree=16, grid:rows=100,columns=100, star:vertices=1000 or
+// path:vertices=1000. [LoadOptions] have the format. Errors of a file's content name the file, the
+// line and the column.
 func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
@@ -109,9 +113,9 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account, Skipped: in.Skipped}, nil
 }
 
-// FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the ids that occur, and
-// those of the options.
-// Edges whose weights are all 0 count as edges without weights, unless the options ask for weights.
+// FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the
+// ids that occur, and those of the options. Edges whose weights are all 0 count as edges without
+// weights, unless the options ask for weights.
 func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
@@ -140,8 +144,8 @@ func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
 }
 
-// derived returns a graph that was made from g by changes, and shares memory with it: it takes over the caller's hold on g, and lets go when
-// it is closed.
+// derived returns a graph that was made from g by changes, and shares memory with it: it takes over
+// the caller's hold on g, and lets go when it is closed.
 func (g *Graph) derived(changed *graph.Graph) *Graph {
 	return &Graph{g: changed, Account: slices.Clone(g.Account), refs: mem.NewRefs(func() {
 		changed.Close()
@@ -188,8 +192,9 @@ func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) {
 	return g.g.Find(label)
 }
 
-// Named returns the handle of the vertex that the input calls by a name, and whether there is one. A file of CSV or TSV may have names: its
-// input ids are then their places in rising order, from 0. Of a graph on a cluster each call asks the cluster, and finds none if that does not answer.
+// Named returns the handle of the vertex that the input calls by a name, and whether there is one.
+// A file of CSV or TSV may have names: its input ids are then their places in rising order, from 0.
+// Of a graph on a cluster each call asks the cluster, and finds none if that does not answer.
 func (g *Graph) Named(name string) (pregel.VertexID, bool) {
 	if !g.refs.Acquire() {
 		return pregel.None, false
@@ -208,8 +213,9 @@ func (g *Graph) Named(name string) (pregel.VertexID, bool) {
 	return g.g.Find(label)
 }
 
-// Name returns what the input calls a vertex: its name, or its input id in digits where it has none. It panics if there is no such vertex.
-// Of a graph on a cluster each call asks the cluster; without an answer it returns the input id.
+// Name returns what the input calls a vertex: its name, or its input id in digits where it has
+// none. It panics if there is no such vertex. Of a graph on a cluster each call asks the cluster;
+// without an answer it returns the input id.
 func (g *Graph) Name(id pregel.VertexID) string {
 	label := g.Label(id)
 	if !g.refs.Acquire() {
@@ -237,7 +243,8 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	return g.g.Label(id)
 }
 
-// NumVertices returns the number of vertices. Their handles are below it, unless vertices were removed, whose handles stay taken.
+// NumVertices returns the number of vertices. Their handles are below it, unless vertices were
+// removed, whose handles stay taken.
 func (g *Graph) NumVertices() int {
 	if !g.refs.Acquire() {
 		return 0
@@ -264,9 +271,11 @@ func (g *Graph) Partitions() int {
 // Grid returns how the partitions are laid out.
 func (g *Graph) Grid() Grid { return Grid(g.g.Options.Grid) }
 
-// Close frees the graph, as soon as no run uses it; it is idempotent. A closed graph has no vertices: Run and Repartition
-// refuse it, runs that have begun go on, and results can no longer name theirs. A graph in this process that is forgotten frees
-// itself; one that cluster.Connection.Load has put on a cluster is dropped there when it, or the connection, is closed.
+// Close frees the graph, as soon as no run uses it; it is idempotent. A closed graph has no
+// vertices: Run and Repartition refuse it, runs that have begun go on, and results can no longer
+// name theirs. A graph in this process that is forgotten frees itself; one that
+// cluster.Connection.Load has put on a cluster is dropped there when it, or the connection, is
+// closed.
 func (g *Graph) Close() {
 	g.refs.Close()
 	if g.elsewhere != nil {
@@ -274,8 +283,9 @@ func (g *Graph) Close() {
 	}
 }
 
-// Repartition makes a second graph of the same stored edges with other options, which leave the direction as it is. Weights are
-// kept in their type unless the options ask for another. Handles are the same if the edges are.
+// Repartition makes a second graph of the same stored edges with other options, which leave the
+// direction as it is. Weights are kept in their type unless the options ask for another. Handles
+// are the same if the edges are.
 func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	if !g.refs.Acquire() {
@@ -286,7 +296,8 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 		return nil, err
 	}
 	if g.elsewhere != nil {
-		return nil, errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
+		return nil,
+			errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
 	}
 	if o.Directed || o.Undirected {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
@@ -301,10 +312,11 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	return store(ctx, in, o, team)
 }
 
-// Apply makes a second graph of this one with vertices and edges removed and added. It takes a fraction of the time of loading: lists
-// that change are copied, lists that do not are shared, and the graph's vertices keep their handles. New ones get the next handles, so
-// they are not in the order of degree: after large changes [Graph.Repartition] makes a graph that is faster to run on. A vertex that
-// is removed keeps its handle, which no other gets, and is in no result.
+// Apply makes a second graph of this one with vertices and edges removed and added. It takes a
+// fraction of the time of loading: lists that change are copied, lists that do not are shared, and
+// the graph's vertices keep their handles. New ones get the next handles, so they are not in the
+// order of degree: after large changes [Graph.Repartition] makes a graph that is faster to run on.
+// A vertex that is removed keeps its handle, which no other gets, and is in no result.
 //
 // Both graphs may be used, and are closed on their own. Errors of a delta name the input id.
 func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error) {
@@ -319,7 +331,8 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error)
 		}
 	}()
 	if g.elsewhere != nil {
-		return nil, errors.New("superstep: Graph.Apply: a graph on a cluster stays as it was loaded: apply the delta to its input, and load that")
+		return nil,
+			errors.New("superstep: Graph.Apply: a graph on a cluster stays as it was loaded: apply the delta to its input, and load that")
 	}
 	team := newTeam(0)
 	defer team.Close()

@@ -21,7 +21,8 @@ import (
 // Input is what a run begins with in a column of its program. Make it with [From] or [FromFile].
 type Input struct {
 	column kernel.Property
-	// result reports that the values are an earlier result's, of a job on a cluster; both are empty of a run in this process.
+	// result reports that the values are an earlier result's, of a job on a cluster; both are empty
+	// of a run in this process.
 	result  bool
 	job     string
 	cluster any
@@ -29,23 +30,25 @@ type Input struct {
 	wrong   error // with the source
 	fill    func(ctx context.Context, g *Graph, p *engine.Prefilled) error
 	file    string
-	// send says how values are sent to where a graph is; nil of a result, which is there, and of a file.
+	// send says how values are sent to where a graph is; nil of a result, which is there, and of a
+	// file.
 	send func(g *Graph, program string, to *backend.Input) error
 }
 
-// From gives a vertex column of a program values, for [Options]: Init and Compute read them from superstep 0 on. They are those of an
-// earlier result,
+// From gives a vertex column of a program values, for [Options]: Init and Compute read them from
+// superstep 0 on. They are those of an earlier result,
 //
 //	superstep.From(rank, ranks)
 //
-// or what a function returns for each vertex by its input id, which one goroutine calls when the run begins; if it panics, Run returns
-// a *pregel.ProgramError:
+// or what a function returns for each vertex by its input id, which one goroutine calls when the
+// run begins; if it panics, Run returns a *pregel.ProgramError:
 //
 //	superstep.From(population, func(id uint64) int64 { return inhabitants[id] })
 //
-// In one process the graph of the result may be another: vertices are the same by their input ids, and those that the result does not
-// have begin with zero; but values that are vertices need the same vertices. On a cluster it is the same graph there, and the values do
-// not pass through the client. A function is always called in this process; its values are sent to the cluster.
+// In one process the graph of the result may be another: vertices are the same by their input ids,
+// and those that the result does not have begin with zero; but values that are vertices need the
+// same vertices. On a cluster it is the same graph there, and the values do not pass through the
+// client. A function is always called in this process; its values are sent to the cluster.
 func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T], source S) Input {
 	in := Input{column: kernel.Pregel.Property(column)}
 	switch source := any(source).(type) {
@@ -69,16 +72,20 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 	return in
 }
 
-// FromFile gives a column of a program the values in a file, for [Options]: a [pregel.VertexColumn] those of lines "id value" as superstep
-// run --output writes them, a [pregel.EdgeColumn] those of lines "from to value"; plain or compressed by gzip or zstd. The column's type is a
-// string, boolean, number, time.Duration or pregel.VertexID. A file of more columns is given with the number of one, FILE:N, where the ids are the first:
+// FromFile gives a column of a program the values in a file, for [Options]: a [pregel.VertexColumn]
+// those of lines "id value" as superstep run --output writes them, a [pregel.EdgeColumn] those of
+// lines "from to value"; plain or compressed by gzip or zstd. The column's type is a string,
+// boolean, number, time.Duration or pregel.VertexID. A file of more columns is given with the
+// number of one, FILE:N, where the ids are the first:
 //
 //	superstep.FromFile(capacity, "roads.txt:4") // of lines "from to weight capacity"
 //
-// and a file of LDBC Graphalytics, FILE.v or FILE.e, also with the name that FILE.properties has for it. A vertex that the file does not have begins with
-// zero; but every edge must be there, of an undirected graph either way. What is not in the graph or is there twice, and a value that
-// is none, are errors with file and line. Of parallel edges that the graph has stored as the first of them, that is the first line's value; under other
-// rules all must be the same. Edges need a grid of Nx1 partitions. The file is read in this process, and what it has is sent to a cluster.
+// and a file of LDBC Graphalytics, FILE.v or FILE.e, also with the name that FILE.properties has
+// for it. A vertex that the file does not have begins with zero; but every edge must be there, of
+// an undirected graph either way. What is not in the graph or is there twice, and a value that is
+// none, are errors with file and line. Of parallel edges that the graph has stored as the first of
+// them, that is the first line's value; under other rules all must be the same. Edges need a grid
+// of Nx1 partitions. The file is read in this process, and what it has is sent to a cluster.
 func FromFile(column pregel.Column, path string) Input {
 	property := kernel.Pregel.Property(column)
 	return Input{
@@ -143,7 +150,8 @@ func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id ui
 	return nil
 }
 
-// callFor sets values, those of a partition's vertices from one on, to what a function returns for them.
+// callFor sets values, those of a partition's vertices from one on, to what a function returns for
+// them.
 func callFor[T any](ctx context.Context, g *Graph, program, column string, partition, first int, values []T, value func(id uint64) T) error {
 	var label uint64 // that the function is called for
 	err := bsp.Contain(program, &bsp.NoSuperstep, func() error {
@@ -226,7 +234,8 @@ func prefillAll(ctx context.Context, g *Graph, job prefilling, inputs []Input) e
 	return nil
 }
 
-// valid reports what is wrong with an input by itself, or that its column is among those given, to which it is added.
+// valid reports what is wrong with an input by itself, or that its column is among those given, to
+// which it is added.
 func (in *Input) valid(given map[string]bool) error {
 	switch {
 	case in.wrong != nil:
@@ -241,5 +250,6 @@ func (in *Input) valid(given map[string]bool) error {
 }
 
 func (in *Input) another() error {
-	return fmt.Errorf("superstep: column %s: the program lists another of that name", in.column.Name)
+	return fmt.Errorf("superstep: column %s: the program lists another of that name",
+		in.column.Name)
 }

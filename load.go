@@ -11,25 +11,29 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
+// LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one
+// partition.
 type LoadOptions struct {
 	// Format is the file's format, by a name in docs/reference/formats.md, such as el or csv; empty
 	// means to find out.
 	Format string
-	// Directed edges point from the first vertex to the second, Undirected ones join both ways. With
-	// neither they are as the file or generator says; edge lists, which do not say, are directed.
+	// Directed edges point from the first vertex to the second, Undirected ones join both ways.
+	// With neither they are as the file or generator says; edge lists, which do not say, are
+	// directed.
 	Directed, Undirected bool
-	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.
+	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them
+	// travel as columns.
 	Partitions int
-	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above 1 each speaks with those
-	// of its row and column alone, and programs cannot call Edges.
+	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above
+	// 1 each speaks with those of its row and column alone, and programs cannot call Edges.
 	Grid       Grid
 	Duplicates Duplicates
 	SelfLoops  SelfLoops
 	Weights    Weights
 	// UnitWeights makes every weight 1.
 	UnitWeights bool
-	// SkipBad is how many malformed lines of a text file are left out, which Graph.Skipped then tells; one more is an error.
+	// SkipBad is how many malformed lines of a text file are left out, which Graph.Skipped then
+	// tells; one more is an error.
 	SkipBad int
 	// Vertices are ids of vertices there are besides those that edges name; for FromEdges alone.
 	Vertices []uint64
@@ -43,7 +47,8 @@ type LoadOptions struct {
 func (o LoadOptions) stored(team *parallel.Team) graph.Options {
 	weights, _ := o.weights()
 	return graph.Options{
-		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.SelfLoops == DropSelfLoops,
+		Partitions: o.Partitions, Grid: graph.Grid(o.Grid),
+		Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.SelfLoops == DropSelfLoops,
 		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
 	}
 }
@@ -91,8 +96,11 @@ func fromEdges(list []Edge, o LoadOptions) (*edges.Input, error) {
 	ids := make([]uint64, 0, 2*len(list))
 	weighted := false
 	for _, e := range list {
-		if w := float64(float32(e.Weight)); math.IsNaN(e.Weight) || math.IsInf(e.Weight, 0) || o.Weights == Float32 && math.IsInf(w, 0) {
-			return nil, fmt.Errorf("superstep: the edge from %d to %d has weight %v, want a finite number", e.From, e.To, e.Weight)
+		if w := float64(float32(e.Weight)); math.IsNaN(e.Weight) || math.IsInf(e.Weight, 0) ||
+			o.Weights == Float32 && math.IsInf(w, 0) {
+			return nil,
+				fmt.Errorf("superstep: the edge from %d to %d has weight %v, want a finite number",
+					e.From, e.To, e.Weight)
 		}
 		ids = append(ids, e.From, e.To)
 		weighted = weighted || e.Weight != 0
@@ -117,6 +125,7 @@ func fromEdges(list []Edge, o LoadOptions) (*edges.Input, error) {
 	packed := edges.Pack(uint64(len(ids)), tuples, weights)
 	return &edges.Input{
 		Name: "edges", Edges: packed, Vertices: len(ids), Labels: labels, Directed: !o.Undirected,
-		Account: []string{fmt.Sprintf("%d edges in memory, %d vertices", len(list), len(ids))}, Free: packed.Close,
+		Account: []string{fmt.Sprintf("%d edges in memory, %d vertices", len(list), len(ids))},
+		Free:    packed.Close,
 	}, nil
 }

@@ -53,10 +53,12 @@ func ExampleResult_Graph() {
 	// Output: [1 2 3] of 5 with 3 edges
 }
 
-// A graph that a program has left keeps what it shares with the one that was loaded, whichever is closed first.
+// A graph that a program has left keeps what it shares with the one that was loaded, whichever is
+// closed first.
 func TestGraphOfAResultOutlivesTheLoadedOne(t *testing.T) {
 	for _, parts := range []int{1, 3} {
-		g, err := superstep.Load(t.Context(), "kronecker:scale=8", superstep.LoadOptions{Partitions: parts})
+		g, err := superstep.Load(t.Context(), "kronecker:scale=8",
+			superstep.LoadOptions{Partitions: parts})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,12 +66,14 @@ func TestGraphOfAResultOutlivesTheLoadedOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := superstep.Run(t.Context(), first.Graph(), Prune{K: 5}) // of which the vertices that are gone take no part
+		// of which the vertices that are gone take no part
+		again, err := superstep.Run(t.Context(), first.Graph(), Prune{K: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := again.Graph().NumVertices()
-		if first.Graph().NumVertices() >= g.NumVertices() || n >= first.Graph().NumVertices() || n == 0 {
+		if first.Graph().NumVertices() >= g.NumVertices() || n >= first.Graph().NumVertices() ||
+			n == 0 {
 			t.Errorf("%d, %d and %d vertices", g.NumVertices(), first.Graph().NumVertices(), n)
 		}
 		g.Close()

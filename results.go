@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Top yields the input ids and the values of the n vertices of greatest value, greatest first and of equal ones the least id first;
-// all if there are fewer. Values are compared as by slices.SortFunc: res.Top(10, cmp.Compare) does for numbers.
+// Top yields the input ids and the values of the n vertices of greatest value, greatest first and
+// of equal ones the least id first; all if there are fewer. Values are compared as by
+// slices.SortFunc: res.Top(10, cmp.Compare) does for numbers.
 func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 	if compare == nil {
 		panic("superstep: Result.Top: the function that compares is nil: cmp.Compare does for numbers")
@@ -39,21 +40,24 @@ func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 	}
 }
 
-// Column yields the input id and one field of the value of every vertex, in the order of All, where values are structs: field is exported
-// and of type T.
+// Column yields the input id and one field of the value of every vertex, in the order of All, where
+// values are structs: field is exported and of type T.
 //
 //	authorities, err := superstep.Column[float64](res, "Authority")
 func Column[T, V any](r *Result[V], field string) (iter.Seq2[uint64, T], error) {
 	t := reflect.TypeFor[V]()
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("superstep: Column %s: values are of type %v, expected a struct", field, t)
+		return nil, fmt.Errorf("superstep: Column %s: values are of type %v, expected a struct",
+			field, t)
 	}
 	f, ok := t.FieldByName(field)
 	switch {
 	case !ok || !f.IsExported() || len(f.Index) > 1:
-		return nil, fmt.Errorf("superstep: Column %s: %v has no exported field of that name", field, t)
+		return nil, fmt.Errorf("superstep: Column %s: %v has no exported field of that name", field,
+			t)
 	case f.Type != reflect.TypeFor[T]():
-		return nil, fmt.Errorf("superstep: Column %s: it is of type %v, and %v was asked for", field, f.Type, reflect.TypeFor[T]())
+		return nil, fmt.Errorf("superstep: Column %s: it is of type %v, and %v was asked for",
+			field, f.Type, reflect.TypeFor[T]())
 	}
 	return func(yield func(uint64, T) bool) {
 		release := r.open()

@@ -18,7 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// sample is a graph in both forms: as programs run on it, and as the slow twins read it, vertex i under the input id i.
+// sample is a graph in both forms: as programs run on it, and as the slow twins read it, vertex i
+// under the input id i.
 type sample struct {
 	name  string
 	graph *superstep.Graph
@@ -26,8 +27,9 @@ type sample struct {
 	alike bool // other samples are as small, or have the same oddity
 }
 
-// samples yields small graphs, the odd ones among them: loops, parallel edges, edges of weight 0, vertices without edges or
-// without out-edges, several components. Each comes directed and undirected.
+// samples yields small graphs, the odd ones among them: loops, parallel edges, edges of weight 0,
+// vertices without edges or without out-edges, several components. Each comes directed and
+// undirected.
 func samples(t *testing.T) iter.Seq[sample] {
 	type words struct {
 		name     string
@@ -48,12 +50,15 @@ func samples(t *testing.T) iter.Seq[sample] {
 	}
 	star, path := words{name: "a star", vertices: 70}, words{name: "a path", vertices: 70}
 	for i := range 69 {
-		star.arcs, star.weights = append(star.arcs, [2]int{i % 2 * (i + 1), (1 - i%2) * (i + 1)}), append(star.weights, float64(i%5))
-		path.arcs, path.weights = append(path.arcs, [2]int{i, i + 1}), append(path.weights, float64(i%3)/2)
+		star.arcs, star.weights = append(star.arcs, [2]int{i % 2 * (i + 1), (1 - i%2) * (i + 1)}),
+			append(star.weights, float64(i%5))
+		path.arcs, path.weights = append(path.arcs, [2]int{i, i + 1}),
+			append(path.weights, float64(i%3)/2)
 	}
 	mixed := words{name: "a multigraph", vertices: 130}
 	for i := range 400 {
-		mixed.arcs, mixed.weights = append(mixed.arcs, [2]int{i * i % 130, i * 7 % 97}), append(mixed.weights, float64(i%9)/4)
+		mixed.arcs, mixed.weights = append(mixed.arcs, [2]int{i * i % 130, i * 7 % 97}),
+			append(mixed.weights, float64(i%9)/4)
 	}
 	all = append(all, star, path, mixed)
 	return func(yield func(sample) bool) {
@@ -62,13 +67,15 @@ func samples(t *testing.T) iter.Seq[sample] {
 				o := superstep.LoadOptions{Directed: directed, Undirected: !directed, Weights: superstep.Float64}
 				var list []superstep.Edge
 				for i, a := range w.arcs {
-					list = append(list, superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: w.weights[i]})
+					list = append(list,
+						superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: w.weights[i]})
 				}
 				for v := range w.vertices {
 					o.Vertices = append(o.Vertices, uint64(v))
 				}
 				s := sample{
-					fmt.Sprintf("%s, directed %t", w.name, directed), pregeltest.FromEdges(t, list, o),
+					fmt.Sprintf("%s, directed %t", w.name, directed),
+					pregeltest.FromEdges(t, list, o),
 					reference.Graph{N: w.vertices, Arcs: w.arcs, Weights: w.weights, Directed: directed},
 					w.alike,
 				}
@@ -127,12 +134,14 @@ func equal[V any](t *testing.T, s sample, what string, got, want []V) {
 func TestBFSLevels(t *testing.T) {
 	for s := range samples(t) {
 		for v, id := range s.sources(t) {
-			equal(t, s, fmt.Sprintf("levels from %d", v), values(t, s, algorithms.BFSLevels{Source: id}), reference.BFSLevels(s.twin, v))
+			equal(t, s, fmt.Sprintf("levels from %d", v),
+				values(t, s, algorithms.BFSLevels{Source: id}), reference.BFSLevels(s.twin, v))
 		}
 	}
 }
 
-// TestBFSIsATree: every reached vertex has a parent one level nearer along an edge, and no other vertex has one.
+// TestBFSIsATree: every reached vertex has a parent one level nearer along an edge, and no other
+// vertex has one.
 func TestBFSIsATree(t *testing.T) {
 	for s := range samples(t) {
 		edge := map[[2]int]bool{}
@@ -145,12 +154,14 @@ func TestBFSIsATree(t *testing.T) {
 			for u, parent := range values(t, s, algorithms.BFS{Source: id}) {
 				if level[u] == math.MaxInt64 {
 					if parent != pregel.None {
-						t.Errorf("%s from %d: vertex %d is not reached, and has parent %d", s.name, v, u, parent)
+						t.Errorf("%s from %d: vertex %d is not reached, and has parent %d", s.name,
+							v, u, parent)
 					}
 					continue
 				}
 				p := int(s.graph.Label(parent))
-				if good := p == v && u == v || u != v && level[p] == level[u]-1 && edge[[2]int{p, u}]; !good {
+				if good := p == v && u == v || u != v && level[p] == level[u]-1 &&
+					edge[[2]int{p, u}]; !good {
 					t.Errorf("%s from %d: vertex %d has parent %d", s.name, v, u, p)
 				}
 			}
@@ -162,10 +173,12 @@ func TestSSSP(t *testing.T) {
 	for s := range samples(t) {
 		for v, id := range s.sources(t) {
 			want := reference.SSSP(s.twin, v)
-			equal(t, s, fmt.Sprintf("distances from %d", v), values(t, s, algorithms.SSSP[float64]{Source: id}), want)
+			equal(t, s, fmt.Sprintf("distances from %d", v),
+				values(t, s, algorithms.SSSP[float64]{Source: id}), want)
 			for u, hop := range values(t, s, algorithms.SSSPTree[float64]{Source: id}) {
 				if hop.Dist != want[u] || (hop.From == pregel.None) != math.IsInf(want[u], 1) {
-					t.Errorf("%s from %d: vertex %d has %+v, want the distance %g", s.name, v, u, hop, want[u])
+					t.Errorf("%s from %d: vertex %d has %+v, want the distance %g", s.name, v, u,
+						hop, want[u])
 				}
 			}
 		}
@@ -175,7 +188,8 @@ func TestSSSP(t *testing.T) {
 func TestSSSPRefusesNegativeWeights(t *testing.T) {
 	g := pregeltest.Graph(t, "0>1:2 1>2:-0.5")
 	_, err := superstep.Run(t.Context(), g, algorithms.SSSP[float64]{})
-	if err == nil || !strings.HasSuffix(err.Error(), "the edge from 1 to 2 has weight -0.5: no weight may be negative") {
+	if err == nil || !strings.HasSuffix(err.Error(),
+		"the edge from 1 to 2 has weight -0.5: no weight may be negative") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -191,7 +205,8 @@ func TestWCC(t *testing.T) {
 		}
 		for v, got := range values(t, s, algorithms.WCC{}) {
 			if got != want[component[v]] {
-				t.Errorf("%s: vertex %d is in component %d, want %d", s.name, v, got, want[component[v]])
+				t.Errorf("%s: vertex %d is in component %d, want %d", s.name, v, got,
+					want[component[v]])
 			}
 		}
 	}
@@ -237,14 +252,16 @@ func TestPersonalisedPageRank(t *testing.T) {
 		}
 	}
 	g := pregeltest.Graph(t, "0>1 1>2")
-	_, err := superstep.Run(t.Context(), g, algorithms.PageRank{Sources: []pregel.VertexID{1, 2, 1}})
+	_, err := superstep.Run(t.Context(), g,
+		algorithms.PageRank{Sources: []pregel.VertexID{1, 2, 1}})
 	refused(t, err, "a source is given twice")
-	_, err = superstep.Run(t.Context(), g, algorithms.PageRank{Sources: make([]pregel.VertexID, 1<<16+1)})
+	_, err = superstep.Run(t.Context(), g,
+		algorithms.PageRank{Sources: make([]pregel.VertexID, 1<<16+1)})
 	refused(t, err, "there are 65537 sources, want at most 65536")
 }
 
-// TestPageRankStops: after its iterations, or when ranks change less than the tolerance, which is off at 0 where there are
-// iterations and 1e-6 where there are none.
+// TestPageRankStops: after its iterations, or when ranks change less than the tolerance, which is
+// off at 0 where there are iterations and 1e-6 where there are none.
 func TestPageRankStops(t *testing.T) {
 	g := pregeltest.Graph(t, "0>1 1>2 2>0 2>1 3>0")
 	run := func(p algorithms.PageRank) (supersteps int, ended string) {
@@ -266,10 +283,12 @@ func TestPageRankStops(t *testing.T) {
 		{algorithms.PageRank{Tolerance: 3}, 2, "converged"},
 	} {
 		if got, ended := run(test.p); got != test.want || ended != test.ended {
-			t.Errorf("%+v: %d supersteps, ended %s, want %d, %s", test.p, got, ended, test.want, test.ended)
+			t.Errorf("%+v: %d supersteps, ended %s, want %d, %s", test.p, got, ended, test.want,
+				test.ended)
 		}
 	}
-	swings, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1 0-2"), algorithms.PageRank{Damping: 1})
+	swings, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1 0-2"),
+		algorithms.PageRank{Damping: 1})
 	if err != nil || swings.Supersteps != 101 || swings.Ended != "iterations" || swings.Converged {
 		t.Errorf("ranks that swing: %+v, %v", swings, err)
 	}
@@ -277,14 +296,17 @@ func TestPageRankStops(t *testing.T) {
 		n, _ := run(p)
 		return n
 	}
-	all, loose := supersteps(algorithms.PageRank{}), supersteps(algorithms.PageRank{Tolerance: 1e-2})
-	if same := supersteps(algorithms.PageRank{Tolerance: 1e-6}); all != same || loose >= all || all > 101 {
+	all, loose := supersteps(algorithms.PageRank{}),
+		supersteps(algorithms.PageRank{Tolerance: 1e-2})
+	if same := supersteps(algorithms.PageRank{Tolerance: 1e-6}); all != same || loose >= all ||
+		all > 101 {
 		t.Errorf("%d supersteps by default, %d with tolerance 1e-6, %d with 1e-2", all, same, loose)
 	}
 }
 
 func TestPageRankWithoutVertices(t *testing.T) {
-	res, err := superstep.Run(context.Background(), pregeltest.FromEdges(t, nil), algorithms.PageRank{})
+	res, err := superstep.Run(context.Background(), pregeltest.FromEdges(t, nil),
+		algorithms.PageRank{})
 	if err != nil || res.Supersteps != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -304,7 +326,8 @@ func TestPageRankRefuses(t *testing.T) {
 		if err := p.Validate(nil); err == nil || err.Error() != want {
 			t.Errorf("%+v: the error is %v, want %s", p, err, want)
 		}
-		if _, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), p); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%+v is run: %v", p, err)
 		}
 	}
@@ -315,7 +338,8 @@ func TestPageRankRefuses(t *testing.T) {
 	}
 }
 
-// TestSourcesThatAreNone: a source has no default, so the vertex with handle 0 is one like any other, and None is none.
+// TestSourcesThatAreNone: a source has no default, so the vertex with handle 0 is one like any
+// other, and None is none.
 func TestSourcesThatAreNone(t *testing.T) {
 	g := pregeltest.Graph(t, "0>1:1 0>2:1")
 	res, err := superstep.Run(t.Context(), g, algorithms.BFSLevels{})

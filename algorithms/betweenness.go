@@ -17,19 +17,21 @@ import (
 // It is Brandes' algorithm (2001), from Sources or from a sample of vertices (Brandes and Pich
 // 2007). The sums are divided by the share of vertices in the sample; if the sample has all
 // vertices, the result is exact. From each source a forward search counts shortest paths, and a
-// backward sweep adds up dependencies. Both send a message along every reached edge. The run fails if
-// there are more shortest paths than a float64 counts, about 2^1024.
+// backward sweep adds up dependencies. Both send a message along every reached edge. The run fails
+// if there are more shortest paths than a float64 counts, about 2^1024.
 type Betweenness struct {
 	Sources []ID `param:"sources" default:"" help:"vertices where paths start (default: a sample)"`
 	Samples int  `param:"samples" default:"64" unless:"sources" zero:"refused" help:"number of vertices in the sample, at most 65536"`
 }
 
 var (
-	depth      = pregel.NewVertexColumn[int32]("level").Private() // in the search, -1 if not reached
+	// in the search, -1 if not reached
+	depth      = pregel.NewVertexColumn[int32]("level").Private()
 	paths      = pregel.NewVertexColumn[float64]("paths").Private()
 	centrality = pregel.NewVertexColumn[float64]("centrality").Private()
 	deepest    = pregel.MaxOf("deepest", int32(-1)).Persistent()
-	uncounted  = pregel.MinOf("least vertex with too many paths", uint64(math.MaxUint64)).Unreported()
+	uncounted  = pregel.MinOf("least vertex with too many paths",
+		uint64(math.MaxUint64)).Unreported()
 )
 
 func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples) }
@@ -39,7 +41,8 @@ func (p Betweenness) Validate(*pregel.GraphInfo) error { return p.origins().chec
 
 // Plan is the choice of the sources, and two searches for each.
 func (p Betweenness) Plan() pregel.Plan {
-	return plan.Sequence(plan.Phase(p.origins()), plan.Repeat(noneLeft, plan.Phase(countPaths{}), plan.Phase(addDependencies{})))
+	return plan.Sequence(plan.Phase(p.origins()), plan.Repeat(noneLeft, plan.Phase(countPaths{}),
+		plan.Phase(addDependencies{})))
 }
 
 // Combiner is there for form: there are no messages after the plan.
@@ -89,7 +92,8 @@ func (countPaths) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
 	v.VoteToHalt()
 }
 
-// addDependencies goes from the deepest level to the source. Messages are (1 + dependency) / paths, against the edges.
+// addDependencies goes from the deepest level to the source. Messages are (1 + dependency) / paths,
+// against the edges.
 type addDependencies struct{}
 
 func (addDependencies) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }

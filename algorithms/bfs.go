@@ -33,7 +33,8 @@ func (BFS) Report() pregel.Report[ID] {
 // Init makes Source its own parent.
 func (p BFS) Init(v *pregel.Vertex[ID, ID]) { p.Compute(v, v.ID()) }
 
-// Compute makes the sender the parent and sends to the neighbours. Messages to the finished vertex are dropped.
+// Compute makes the sender the parent and sends to the neighbours. Messages to the finished vertex
+// are dropped.
 func (BFS) Compute(v *pregel.Vertex[ID, ID], parent ID) {
 	v.Set(parent)
 	v.SendToAllNeighbors(v.ID())

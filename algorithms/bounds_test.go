@@ -10,8 +10,11 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// bounded runs a program that comes to its last iteration, and expects as many supersteps as it says that there are at most.
-func bounded[V, M any](t *testing.T, words string, p pregel.Program[V, M], inner interface{ Traits() pregel.Traits }) {
+// bounded runs a program that comes to its last iteration, and expects as many supersteps as it
+// says that there are at most.
+func bounded[V, M any](t *testing.T, words string, p pregel.Program[V,
+	M], inner interface{ Traits() pregel.Traits },
+) {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), pregeltest.Graph(t, words), p)
 	if err != nil {
@@ -25,7 +28,8 @@ func bounded[V, M any](t *testing.T, words string, p pregel.Program[V, M], inner
 func TestProgramsSayHowManySuperstepsTheyRunAtMost(t *testing.T) {
 	const cycles, pair = "0>1 1>2 2>0 2>1 3>0", "0-1"
 	for _, n := range []int{1, 2, 3, 10} {
-		rank, hits, eigenvector := algorithms.PageRank{Iterations: n}, algorithms.HITS{Iterations: n}, algorithms.Eigenvector{Iterations: n}
+		rank, hits, eigenvector := algorithms.PageRank{Iterations: n},
+			algorithms.HITS{Iterations: n}, algorithms.Eigenvector{Iterations: n}
 		bounded(t, cycles, rank, rank)
 		bounded(t, cycles, hits, hits)
 		bounded(t, cycles, eigenvector, eigenvector)

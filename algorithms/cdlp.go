@@ -7,18 +7,21 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// CDLP is community detection by label propagation (Raghavan 2007) as LDBC Graphalytics has it, which is deterministic: the label of a
-// vertex is its input id at first, and in each iteration the one that most of its neighbours have, of equals the least. Neighbours are
-// those that edges of either direction join it to, and count by edges: twice if joined both ways, and as often as there are parallel
-// edges; a loop is an edge to itself. A vertex without neighbours keeps its label.
+// CDLP is community detection by label propagation (Raghavan 2007) as LDBC Graphalytics has it,
+// which is deterministic: the label of a vertex is its input id at first, and in each iteration the
+// one that most of its neighbours have, of equals the least. Neighbours are those that edges of
+// either direction join it to, and count by edges: twice if joined both ways, and as often as there
+// are parallel edges; a loop is an edge to itself. A vertex without neighbours keeps its label.
 //
 // A label is a vertex, and is written as the input calls it. Where vertices have names, the least
 // is the first by name. It need not be a member of its community.
 //
-// All vertices take their labels at once, so that parts of a graph may oscillate, such as bipartite ones: hence the limit of iterations.
-// A run ends before it when no label changes, for then none ever will. An iteration is one superstep of a message along every edge.
+// All vertices take their labels at once, so that parts of a graph may oscillate, such as bipartite
+// ones: hence the limit of iterations. A run ends before it when no label changes, for then none
+// ever will. An iteration is one superstep of a message along every edge.
 //
-// Labels are counted without sorting where there are many: see [mode.Of]. It is a program of lists: pass it as pregel.List(CDLP{}).
+// Labels are counted without sorting where there are many: see [mode.Of]. It is a program of lists:
+// pass it as pregel.List(CDLP{}).
 type CDLP struct {
 	Iterations int `param:"iterations" default:"10" zero:"refused" help:"largest number of iterations"`
 }

@@ -35,7 +35,8 @@ type CG struct {
 // CGRightSide is the column b of CG.
 var CGRightSide = pregel.NewVertexColumn[float64]("b")
 
-// cgRow is a vertex's row of the vectors: the residual R, the direction P, A times P and M⁻¹R, and the diagonal of M.
+// cgRow is a vertex's row of the vectors: the residual R, the direction P, A times P and M⁻¹R, and
+// the diagonal of M.
 type cgRow struct{ R, P, AP, AZ, M float64 }
 
 // cgScalars are what the coordinator computes from the sums, and remembers.
@@ -43,26 +44,30 @@ type cgScalars struct {
 	Scale       float64 // of the residuals and directions: they are divided by it
 	B           float64 // length of the right-hand side, divided by Scale
 	Alpha, Beta float64 // how far to go along the direction, and how much of the last one is in it
-	RZ          float64 // of the last iteration; 0 before the first since the residual was computed anew
-	Doubtful    bool    // Alpha was not to be had, and is 0
-	Started     float64 // what the residual was when it was last computed anew
-	Iteration   int
+	// of the last iteration; 0 before the first since the residual was computed anew
+	RZ        float64
+	Doubtful  bool    // Alpha was not to be had, and is 0
+	Started   float64 // what the residual was when it was last computed anew
+	Iteration int
 }
 
 var (
-	cgRows   = pregel.NewVertexColumn[cgRow]("rows").Private()
-	cgState  = pregel.NewAggregator("cg", nil, func(a, b cgScalars) cgScalars { return cmp.Or(a, b) }).Persistent().Unreported()
-	greatest = pregel.MaxOf("greatest entry of b", 0.0).Unreported() // without its sign; NaN if any is
+	cgRows  = pregel.NewVertexColumn[cgRow]("rows").Private()
+	cgState = pregel.NewAggregator("cg", nil, func(a, b cgScalars) cgScalars { return cmp.Or(a, b) }).Persistent().Unreported()
+	// without its sign; NaN if any is
+	greatest = pregel.MaxOf("greatest entry of b", 0.0).Unreported()
 	rr       = pregel.SumOf[float64]("r'r").Unreported()
 	rz       = pregel.SumOf[float64]("r'z").Unreported()
 	zAz      = pregel.SumOf[float64]("z'Az").Unreported()
 	pAp      = pregel.SumOf[float64]("p'Ap").Unreported()
-	noPivot  = pregel.MinOf("least row without a positive diagonal", uint64(math.MaxUint64)).Unreported()
+	noPivot  = pregel.MinOf("least row without a positive diagonal",
+		uint64(math.MaxUint64)).Unreported()
 	residual = pregel.MaxOf("residual", 0.0).Persistent() // |b-Ax|/|b|
 	cgSteps  = pregel.MaxOf("iterations", 0).Persistent() // that have been
 )
 
-// The phases of CG, a superstep each: cgBegin, cgAnew, then cgMultiply and cgMove by turns, and cgShow and cgAnew in between and at the end.
+// The phases of CG, a superstep each: cgBegin, cgAnew, then cgMultiply and cgMove by turns, and
+// cgShow and cgAnew in between and at the end.
 const (
 	cgBegin    = iota // finds the greatest entry of b
 	cgAnew            // computes the residual of the x that came, and sends M⁻¹r
@@ -71,13 +76,15 @@ const (
 	cgShow            // sends x
 )
 
-// Validate refuses limits that are none, unknown preconditioners and matrices that are not symmetric.
+// Validate refuses limits that are none, unknown preconditioners and matrices that are not
+// symmetric.
 func (p CG) Validate(g *pregel.GraphInfo) error {
 	if g != nil && g.Directed {
 		return errors.New("cg wants a symmetric matrix, each entry off the diagonal once: an undirected graph, or a Matrix Market file that says symmetric")
 	}
 	if p.Preconditioner != "" && p.Preconditioner != "none" && p.Preconditioner != "jacobi" {
-		return errors.Join(checkLimits(p.Iterations, p.Tolerance, "a number above 0"), fmt.Errorf("preconditioner is %.80q, want none or jacobi", p.Preconditioner))
+		return errors.Join(checkLimits(p.Iterations, p.Tolerance, "a number above 0"),
+			fmt.Errorf("preconditioner is %.80q, want none or jacobi", p.Preconditioner))
 	}
 	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }

@@ -41,7 +41,8 @@ func eliminate(a [][]float64, b []float64) []float64 {
 	return b
 }
 
-// laplacian returns the Laplacian of an undirected graph plus the identity, which is positive definite.
+// laplacian returns the Laplacian of an undirected graph plus the identity, which is positive
+// definite.
 func laplacian(vertices int, arcs [][2]int, weights []float64) [][]float64 {
 	a := make([][]float64, vertices)
 	for u := range a {
@@ -57,7 +58,8 @@ func laplacian(vertices int, arcs [][2]int, weights []float64) [][]float64 {
 	return a
 }
 
-// matrix returns a symmetric matrix as a graph. Entries off the diagonal are halved into parallel edges, which add up.
+// matrix returns a symmetric matrix as a graph. Entries off the diagonal are halved into parallel
+// edges, which add up.
 func matrix(t *testing.T, a [][]float64) *superstep.Graph {
 	o := superstep.LoadOptions{Undirected: true, Weights: superstep.Float64}
 	var list []superstep.Edge
@@ -68,7 +70,8 @@ func matrix(t *testing.T, a [][]float64) *superstep.Graph {
 			case i == j:
 				list = append(list, superstep.Edge{From: uint64(i), To: uint64(j), Weight: x})
 			case x != 0:
-				list = append(list, superstep.Edge{From: uint64(i), To: uint64(j), Weight: x / 2}, superstep.Edge{From: uint64(j), To: uint64(i), Weight: x / 2})
+				list = append(list, superstep.Edge{From: uint64(i), To: uint64(j), Weight: x / 2},
+					superstep.Edge{From: uint64(j), To: uint64(i), Weight: x / 2})
 			}
 		}
 	}
@@ -95,11 +98,14 @@ func TestCG(t *testing.T) {
 			t.Helper()
 			for v, x := range pregeltest.Values(res) {
 				if !solved(x, want[v]) {
-					t.Fatalf("%s, %s: entry %d of the solution is %g, want %g", s.name, what, v, x, want[v])
+					t.Fatalf("%s, %s: entry %d of the solution is %g, want %g", s.name, what, v, x,
+						want[v])
 				}
 			}
-			if r := res.Aggregates["residual"].(float64); !res.Converged || !(r <= 1e-11) || res.Supersteps > 2*s.twin.N+20 {
-				t.Errorf("%s, %s: residual %g after %d supersteps, converged %t", s.name, what, r, res.Supersteps, res.Converged)
+			if r := res.Aggregates["residual"].(float64); !res.Converged || !(r <= 1e-11) ||
+				res.Supersteps > 2*s.twin.N+20 {
+				t.Errorf("%s, %s: residual %g after %d supersteps, converged %t", s.name, what, r,
+					res.Supersteps, res.Converged)
 			}
 		}
 		p := algorithms.CG{Tolerance: 1e-11, Ones: true}
@@ -112,7 +118,8 @@ func TestCG(t *testing.T) {
 			}
 			defer parts.Close()
 			b := superstep.From(algorithms.CGRightSide, wave)
-			res, err := superstep.Run(t.Context(), parts, p, superstep.Options{Columns: []superstep.Input{b}})
+			res, err := superstep.Run(t.Context(), parts, p,
+				superstep.Options{Columns: []superstep.Input{b}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,12 +174,14 @@ func TestCGEnds(t *testing.T) {
 		{algorithms.CG{Tolerance: 0.9}, 1000, "converged"},
 	} {
 		b := superstep.From(algorithms.CGRightSide, wave)
-		res, err := superstep.Run(t.Context(), g, test.p, superstep.Options{Columns: []superstep.Input{b}})
+		res, err := superstep.Run(t.Context(), g, test.p,
+			superstep.Options{Columns: []superstep.Input{b}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n := res.Aggregates["iterations"].(int); n > test.iterations || res.Ended != test.ended {
-			t.Errorf("%+v: %d iterations, ended %s, residual %v", test.p, n, res.Ended, res.Aggregates["residual"])
+			t.Errorf("%+v: %d iterations, ended %s, residual %v", test.p, n, res.Ended,
+				res.Aggregates["residual"])
 		}
 	}
 	run := func(p algorithms.CG, graph string) error {
@@ -181,13 +190,19 @@ func TestCGEnds(t *testing.T) {
 		return err
 	}
 	jacobi := algorithms.CG{Preconditioner: "jacobi"}
-	refused(t, run(algorithms.CG{}, "0-0:1 1-1:-2"), "superstep 4: the matrix is not positive definite: in iteration 1 p'Ap is -1 for the direction p")
-	refused(t, run(algorithms.CG{}, "0-1:1 0-0:1"), "the matrix is not positive definite: in iteration 2 ")
-	refused(t, run(jacobi, "0-0:1 1-1:0 0-1:1"), "row 1 of the matrix has no positive entry on the diagonal")
-	refused(t, run(jacobi, "0-0:1 0-3:1 0-2:1"), "row 2 of the matrix has no positive entry on the diagonal")
+	refused(t, run(algorithms.CG{}, "0-0:1 1-1:-2"),
+		"superstep 4: the matrix is not positive definite: in iteration 1 p'Ap is -1 for the direction p")
+	refused(t, run(algorithms.CG{}, "0-1:1 0-0:1"),
+		"the matrix is not positive definite: in iteration 2 ")
+	refused(t, run(jacobi, "0-0:1 1-1:0 0-1:1"),
+		"row 1 of the matrix has no positive entry on the diagonal")
+	refused(t, run(jacobi, "0-0:1 0-3:1 0-2:1"),
+		"row 2 of the matrix has no positive entry on the diagonal")
 	refused(t, run(algorithms.CG{}, "0>1:1"), "cg wants a symmetric matrix")
-	refused(t, run(algorithms.CG{Preconditioner: "ilu"}, "0-0:1"), `preconditioner is "ilu", want none or jacobi`)
-	refused(t, run(algorithms.CG{Tolerance: math.Inf(1)}, "0-0:1"), "tolerance is +Inf, want a finite number")
+	refused(t, run(algorithms.CG{Preconditioner: "ilu"}, "0-0:1"),
+		`preconditioner is "ilu", want none or jacobi`)
+	refused(t, run(algorithms.CG{Tolerance: math.Inf(1)}, "0-0:1"),
+		"tolerance is +Inf, want a finite number")
 	for message, test := range map[string]struct {
 		b    float64 // every entry
 		ones bool
@@ -198,19 +213,23 @@ func TestCGEnds(t *testing.T) {
 		"b is given twice": {b: 1e-200, ones: true},
 	} {
 		b := superstep.From(algorithms.CGRightSide, func(uint64) float64 { return test.b })
-		_, err := superstep.Run(t.Context(), g, algorithms.CG{Ones: test.ones}, superstep.Options{Columns: []superstep.Input{b}})
+		_, err := superstep.Run(t.Context(), g, algorithms.CG{Ones: test.ones},
+			superstep.Options{Columns: []superstep.Input{b}})
 		refused(t, err, message)
 	}
 	_, err := superstep.Run(t.Context(), g, algorithms.CG{})
 	refused(t, err, "or all ones by -p ones=true")
 	b := superstep.From(algorithms.CGRightSide, func(uint64) float64 { return 1e300 })
-	_, err = superstep.Run(t.Context(), pregeltest.Graph(t, "0-0:1e-20"), algorithms.CG{}, superstep.Options{Columns: []superstep.Input{b}})
+	_, err = superstep.Run(t.Context(), pregeltest.Graph(t, "0-0:1e-20"), algorithms.CG{},
+		superstep.Options{Columns: []superstep.Input{b}})
 	refused(t, err, "|b-Ax|/|b| is ")
 }
 
-// TestCGOfAnySize: a right-hand side whose squares underflow or overflow has the solution of that times a power of two, bit for bit.
+// TestCGOfAnySize: a right-hand side whose squares underflow or overflow has the solution of that
+// times a power of two, bit for bit.
 func TestCGOfAnySize(t *testing.T) {
-	g := matrix(t, laplacian(5, [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 3}}, []float64{1, 2, 3, 4, 5}))
+	g := matrix(t, laplacian(5, [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 3}},
+		[]float64{1, 2, 3, 4, 5}))
 	solve := func(scale float64) []float64 {
 		b := superstep.From(algorithms.CGRightSide, func(id uint64) float64 { return scale * wave(id) })
 		o := superstep.Options{Columns: []superstep.Input{b}, Deterministic: true}
@@ -221,11 +240,13 @@ func TestCGOfAnySize(t *testing.T) {
 		return pregeltest.Values(res)
 	}
 	one := solve(1)
-	for _, exponent := range []int{-900, -665, -3, 664, 1020} { // 1e-200 and 1e200 are about 2^-664 and 2^664
+	// 1e-200 and 1e200 are about 2^-664 and 2^664
+	for _, exponent := range []int{-900, -665, -3, 664, 1020} {
 		scale := math.Ldexp(1, exponent)
 		for v, x := range solve(scale) {
 			if x != scale*one[v] {
-				t.Errorf("entry %d of the solution with b times 2^%d is %g, want %g", v, exponent, x, scale*one[v])
+				t.Errorf("entry %d of the solution with b times 2^%d is %g, want %g", v, exponent,
+					x, scale*one[v])
 			}
 		}
 	}
@@ -260,7 +281,8 @@ func TestCGOnACluster(t *testing.T) {
 		p.Ones = true
 		programtest.Same(t, here, there, p, superstep.Options{Deterministic: true})
 	}
-	b := superstep.Options{Columns: []superstep.Input{superstep.From(algorithms.CGRightSide, wave)}, Deterministic: true}
+	b := superstep.Options{Columns: []superstep.Input{superstep.From(algorithms.CGRightSide,
+		wave)}, Deterministic: true}
 	res := programtest.Same(t, here, there, algorithms.CG{Tolerance: 1e-12}, b)
 	right := make([]float64, 91)
 	for i := range right {

@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Coordinate computes the scalars of CG from the sums of the last superstep, and says what comes next.
+// Coordinate computes the scalars of CG from the sums of the last superstep, and says what comes
+// next.
 func (p CG) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 0 {
 		return
@@ -30,7 +31,8 @@ func (p CG) Coordinate(c *pregel.Coordinator) {
 	cgState.Replace(c, s)
 }
 
-// begin scales by the power of two below the greatest entry of b: so squares of entries neither underflow nor overflow, and nothing is rounded.
+// begin scales by the power of two below the greatest entry of b: so squares of entries neither
+// underflow nor overflow, and nothing is rounded.
 func (p CG) begin(c *pregel.Coordinator, s *cgScalars) {
 	if row := noPivot.Value(c); row != math.MaxUint64 {
 		c.Fail(fmt.Errorf("row %d of the matrix has no positive entry on the diagonal, as the preconditioner jacobi wants", row))
@@ -51,7 +53,8 @@ func (p CG) begin(c *pregel.Coordinator, s *cgScalars) {
 	c.SetPhase(cgAnew)
 }
 
-// judge ends the run if the residual, which was computed anew, is small, or if there is no more to be gained; else iterations begin.
+// judge ends the run if the residual, which was computed anew, is small, or if there is no more to
+// be gained; else iterations begin.
 func (p CG) judge(c *pregel.Coordinator, s *cgScalars) {
 	limit, tolerance := p.Iterations, p.Tolerance
 	if s.B == 0 { // x is 0, and the residual b
@@ -73,7 +76,8 @@ func (p CG) judge(c *pregel.Coordinator, s *cgScalars) {
 	c.SetPhase(cgMultiply)
 }
 
-// choose chooses the next step from the products r'z and z'Az, of which p'Ap follows for the direction to come.
+// choose chooses the next step from the products r'z and z'Az, of which p'Ap follows for the
+// direction to come.
 func (s *cgScalars) choose(rz, zAz float64) {
 	along := zAz
 	if s.Beta = 0; s.RZ > 0 && s.Alpha > 0 {
@@ -86,7 +90,8 @@ func (s *cgScalars) choose(rz, zAz float64) {
 	}
 }
 
-// moved goes on to the next iteration unless the residual is small, by what the iterations know of it, or something is wrong.
+// moved goes on to the next iteration unless the residual is small, by what the iterations know of
+// it, or something is wrong.
 func (p CG) moved(c *pregel.Coordinator, s *cgScalars) {
 	s.Iteration++
 	cgSteps.Replace(c, s.Iteration)

@@ -73,7 +73,8 @@ func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
 	v.VoteToHalt()
 }
 
-// manySearches are the next 64 searches. The value of a vertex has a bit for each that has reached it.
+// manySearches are the next 64 searches. The value of a vertex has a bit for each that has reached
+// it.
 type manySearches struct{}
 
 func (manySearches) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }

@@ -18,9 +18,11 @@ import (
 type Coloring struct{}
 
 var (
-	colors  = pregel.MaxOf[int64]("colors", 0).Persistent()       // how many there are
-	waiting = pregel.NewVertexColumn[int]("waiting").Private()    // for so many colors of neighbours
-	taken   = pregel.NewVertexColumn[[]uint64]("taken").Private() // by neighbours: bit c of the set is color c
+	colors = pregel.MaxOf[int64]("colors", 0).Persistent() // how many there are
+	// for so many colors of neighbours
+	waiting = pregel.NewVertexColumn[int]("waiting").Private()
+	// by neighbours: bit c of the set is color c
+	taken = pregel.NewVertexColumn[[]uint64]("taken").Private()
 )
 
 // Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
@@ -37,8 +39,8 @@ func (Coloring) Report() pregel.Report[int64] {
 	return report[int64]{Number: func(color int64) uint64 { return uint64(color) }}
 }
 
-// place is where a vertex is in the order, greater for those before: the logarithm of its degree, above a hash of 58 bits, in which
-// no two handles are alike.
+// place is where a vertex is in the order, greater for those before: the logarithm of its degree,
+// above a hash of 58 bits, in which no two handles are alike.
 func (Coloring) place(v *pregel.Vertex[int64, uint64]) uint64 {
 	const mask = 1<<58 - 1
 	x := uint64(v.ID()) * 0x9e3779b97f4a7c15 & mask
@@ -52,7 +54,8 @@ func (p Coloring) Init(v *pregel.Vertex[int64, uint64]) {
 	v.SendToAllNeighbors(p.place(v))
 }
 
-// Compute reads places first, and then colors, until those of all neighbours that are before the vertex have come.
+// Compute reads places first, and then colors, until those of all neighbours that are before the
+// vertex have come.
 func (p Coloring) Compute(v *pregel.Vertex[int64, uint64], messages []uint64) {
 	wait, used := waiting.Of(v), taken.Of(v)
 	for _, m := range messages {
@@ -77,7 +80,8 @@ func (p Coloring) Compute(v *pregel.Vertex[int64, uint64], messages []uint64) {
 	v.Finish()
 }
 
-// Resend sends the color again, or the place before there is one, when a run goes on from a checkpoint.
+// Resend sends the color again, or the place before there is one, when a run goes on from a
+// checkpoint.
 func (p Coloring) Resend(v *pregel.Vertex[int64, uint64]) {
 	if color := v.Value(); color >= 0 {
 		v.SendToAllNeighbors(uint64(color))

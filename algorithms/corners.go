@@ -8,17 +8,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// corners is how triangles are found, each once, for LCC and Triangles. Vertices are ordered by falling degree, as their ids are, and
-// a vertex looks only to those before it, its ends: of a hub these are few, and of any vertex at most as many as the root of twice the
-// number of edges (Chiba and Nishizeki 1985, Schank and Wagner 2005). So hubs cost no more than others.
+// corners is how triangles are found, each once, for LCC and Triangles. Vertices are ordered by
+// falling degree, as their ids are, and a vertex looks only to those before it, its ends: of a hub
+// these are few, and of any vertex at most as many as the root of twice the number of edges (Chiba
+// and Nishizeki 1985, Schank and Wagner 2005). So hubs cost no more than others.
 //
 //	superstep 0  each vertex sends its ends to its neighbours
 //	superstep 1  a vertex v looks for what its ends have in common with the ends of each end u: with a common z < u < v the three
 //	             are a triangle. It takes its own count, and sends those that its ends are to have
 //	superstep 2  each vertex adds the counts that it finds under its id
 //
-// Lists travel in columns, once to each partition, and are not copied within a process. A program that asks for vertices' edges cannot be
-// run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+// Lists travel in columns, once to each partition, and are not copied within a process. A program
+// that asks for vertices' edges cannot be run in a grid of partitions with both sides above 1: that
+// wants --grid Nx1.
 type corners struct {
 	From   ID
 	Ends   []end
@@ -47,7 +49,8 @@ func lightEnds(ends []end) []end {
 	return ends
 }
 
-// endsOf returns the neighbours of a vertex that are below a limit, other than itself, in rising order, each once.
+// endsOf returns the neighbours of a vertex that are below a limit, other than itself, in rising
+// order, each once.
 func endsOf[V any](v *pregel.Vertex[V, corners], limit ID) []end {
 	arcs := 0
 	out := appendEnds(make([]end, 0, 16), v.OutEdges(), v.ID(), limit, &arcs)
@@ -97,8 +100,8 @@ func mergeEnds(out, in []end) []end {
 	return append(append(all, out...), in...)
 }
 
-// count finds the triangles of which v is the last vertex, by its ends, and sends the others their counts; it returns v's. A vertex's count of a
-// triangle is the weight of the edge across from it.
+// count finds the triangles of which v is the last vertex, by its ends, and sends the others their
+// counts; it returns v's. A vertex's count of a triangle is the weight of the edge across from it.
 func count[V any](v *pregel.Vertex[V, corners], ends []end, lists []corners) (own int64) {
 	if len(ends) < 2 {
 		return 0
@@ -130,7 +133,8 @@ func count[V any](v *pregel.Vertex[V, corners], ends []end, lists []corners) (ow
 	return own
 }
 
-// endTable finds a vertex's ends by their ids without searching. All but the ends of the vertex at hand are 0.
+// endTable finds a vertex's ends by their ids without searching. All but the ends of the vertex at
+// hand are 0.
 type endTable struct {
 	weights []uint8 // of the end of an id
 	counts  []int64 // what it is to have
@@ -159,8 +163,9 @@ func (t *endTable) empty(ends []end) []int64 {
 	return counts
 }
 
-// common intersects the ends of v before an end u, and those of u. For each z in both it counts for z the weight of the edge from v to
-// u, which is across from it, and for u that from v to z; it returns the sum for v of those from u to z.
+// common intersects the ends of v before an end u, and those of u. For each z in both it counts for
+// z the weight of the edge from v to u, which is across from it, and for u that from v to z; it
+// returns the sum for v of those from u to z.
 func (t *endTable) common(ofV, ofU []end, u end) (atV int64) {
 	across, atU := u.weight(), int64(0)
 	if len(ofU) > 16*len(ofV) { // then the shorter list is looked up in the longer one

@@ -19,9 +19,12 @@ type Degrees struct{}
 type Degree struct{ Out, In, Total int64 }
 
 var (
-	leastOut, leastIn, leastTotal = leastDegree("min_out"), leastDegree("min_in"), leastDegree("min_total")
-	mostOut, mostIn, mostTotal    = mostDegree("max_out"), mostDegree("max_in"), mostDegree("max_total")
-	meanOut, meanIn, meanTotal    = meanDegree("mean_out"), meanDegree("mean_in"), meanDegree("mean_total")
+	leastOut, leastIn, leastTotal = leastDegree("min_out"), leastDegree("min_in"),
+		leastDegree("min_total")
+	mostOut, mostIn, mostTotal = mostDegree("max_out"), mostDegree("max_in"),
+		mostDegree("max_total")
+	meanOut, meanIn, meanTotal = meanDegree("mean_out"), meanDegree("mean_in"),
+		meanDegree("mean_total")
 )
 
 func leastDegree(name string) pregel.Aggregator[int64] {

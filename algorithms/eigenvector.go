@@ -56,7 +56,8 @@ func (p Eigenvector) Init(v *pregel.Vertex[float64, float64]) {
 	p.send(v, x)
 }
 
-// Compute divides the last score by the length, known only now, and adds those of the in-neighbours for the next.
+// Compute divides the last score by the length, known only now, and adds those of the in-neighbours
+// for the next.
 func (p Eigenvector) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	length := length(v)
 	x := raw.Of(v) / length
@@ -80,7 +81,8 @@ func (p Eigenvector) Limits() (iterations int, tolerance float64) {
 	return p.Iterations, p.Tolerance
 }
 
-// Coordinate ends the run before the first superstep that would be one too many: superstep s has the scores of iteration s-1.
+// Coordinate ends the run before the first superstep that would be one too many: superstep s has
+// the scores of iteration s-1.
 func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep < 3 {
 		return

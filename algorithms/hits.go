@@ -84,7 +84,8 @@ func (p HITS) Limits() (iterations int, tolerance float64) {
 	return p.Iterations, p.Tolerance
 }
 
-// Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run after it.
+// Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run
+// after it.
 func (p HITS) Coordinate(c *pregel.Coordinator) {
 	limit, tolerance := p.Iterations, p.Tolerance
 	switch {

@@ -18,8 +18,9 @@ import (
 // as many supersteps as the longest distance, and one or two more.
 type HyperBall struct{}
 
-// Counter is a HyperLogLog counter (Flajolet et al. 2007): each element sets one register to the place of the first one in its hash, if
-// it is not greater already. The standard error is 1.04/sqrt(64), 13%.
+// Counter is a HyperLogLog counter (Flajolet et al. 2007): each element sets one register to the
+// place of the first one in its hash, if it is not greater already. The standard error is
+// 1.04/sqrt(64), 13%.
 type Counter [64]uint8
 
 // Ball is what HyperBall finds about a vertex.
@@ -28,7 +29,8 @@ type Ball struct {
 	Harmonic float64
 }
 
-// pairs estimates how many pairs of vertices there are of which one reaches the other, one with itself included.
+// pairs estimates how many pairs of vertices there are of which one reaches the other, one with
+// itself included.
 var pairs = pregel.SumOf[float64]("pairs").Persistent()
 
 // Combiner is the union.

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// checkLimits refuses what is no limit; want says what a tolerance may be. A tolerance of 0 is never reached.
+// checkLimits refuses what is no limit; want says what a tolerance may be. A tolerance of 0 is
+// never reached.
 func checkLimits(iterations int, tolerance float64, want string) error {
 	var errs []error
 	if iterations < 0 {
@@ -24,7 +25,8 @@ func checkLimits(iterations int, tolerance float64, want string) error {
 	return errors.Join(errs...)
 }
 
-// endRun ends a run that has converged, or has come to its limit of iterations; the log says so if it was to converge before.
+// endRun ends a run that has converged, or has come to its limit of iterations; the log says so if
+// it was to converge before.
 func endRun(c *pregel.Coordinator, converged, atLimit, watched bool) {
 	switch {
 	case converged:
@@ -36,8 +38,9 @@ func endRun(c *pregel.Coordinator, converged, atLimit, watched bool) {
 	}
 }
 
-// mostSupersteps returns how many supersteps a run has that does so many iterations of so many each, and others beside; 0, which is not
-// known, of so many iterations that nobody will see the end.
+// mostSupersteps returns how many supersteps a run has that does so many iterations of so many
+// each, and others beside; 0, which is not known, of so many iterations that nobody will see the
+// end.
 func mostSupersteps(iterations, each, others int) int {
 	if iterations > math.MaxInt32/each-others {
 		return 0
@@ -45,14 +48,16 @@ func mostSupersteps(iterations, each, others int) int {
 	return iterations*each + others
 }
 
-// Power iterations make every vector of the one before and divide it by its length, which all vertices know only a superstep later. So what
-// a vertex sends is raw, and whoever receives it divides.
+// Power iterations make every vector of the one before and divide it by its length, which all
+// vertices know only a superstep later. So what a vertex sends is raw, and whoever receives it
+// divides.
 
 var (
 	raw     = pregel.NewVertexColumn[float64]("raw").Private()
 	squares = pregel.SumOf[float64]("squares").Unreported() // of what is raw
-	moves   = pregel.SumOf[float64]("moves").Unreported()   // the squares of the changes of divided values
-	step    = pregel.MaxOf("change", 0.0).Persistent()      // the length of the last change
+	// the squares of the changes of divided values
+	moves = pregel.SumOf[float64]("moves").Unreported()
+	step  = pregel.MaxOf("change", 0.0).Persistent() // the length of the last change
 )
 
 // length returns the length of the raw vector of the last superstep, by which to divide.

@@ -53,7 +53,8 @@ func (KCore) Report() pregel.Report[int64] { return scored[int64]("core number")
 
 // Traits are the program's facts. Direction: neighbours are those of either direction.
 func (p KCore) Traits() pregel.Traits {
-	// The degeneracy, which is the greatest core number; or with K the number of vertices in the core.
+	// The degeneracy, which is the greatest core number; or with K the number of vertices in the
+	// core.
 	found := degeneracy
 	if p.K > 0 {
 		found = inCore

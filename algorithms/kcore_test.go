@@ -51,7 +51,8 @@ func TestSCC(t *testing.T) {
 		}
 		for v, got := range pregeltest.Values(everyWay(t, s, algorithms.SCC{})) {
 			if got != want[component[v]] {
-				t.Errorf("%s: vertex %d is in component %d, want %d", s.name, v, got, want[component[v]])
+				t.Errorf("%s: vertex %d is in component %d, want %d", s.name, v, got,
+					want[component[v]])
 			}
 		}
 	}
@@ -60,7 +61,8 @@ func TestSCC(t *testing.T) {
 func TestDegrees(t *testing.T) {
 	for s := range samples(t) {
 		out, in := reference.Degrees(s.twin)
-		res, least, mean := everyWay(t, s, pregel.List(algorithms.Degrees{})), int64(math.MaxInt64), 0.0
+		res, least, mean := everyWay(t, s, pregel.List(algorithms.Degrees{})), int64(math.MaxInt64),
+			0.0
 		for v, d := range pregeltest.Values(res) {
 			total := out[v]
 			if s.twin.Directed {
@@ -71,7 +73,8 @@ func TestDegrees(t *testing.T) {
 			}
 			least, mean = min(least, int64(in[v])), mean+float64(total)/float64(len(out))
 		}
-		if got := res.Aggregates; got["max_out"] != int64(slices.Max(out)) || got["min_in"] != least || math.Abs(got["mean_total"].(float64)-mean) > 1e-12 {
+		if got := res.Aggregates; got["max_out"] != int64(slices.Max(out)) ||
+			got["min_in"] != least || math.Abs(got["mean_total"].(float64)-mean) > 1e-12 {
 			t.Errorf("%s: the aggregates are %v", s.name, got)
 		}
 	}

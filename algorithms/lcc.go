@@ -24,7 +24,8 @@ func (LCC) Traits() pregel.Traits {
 // Report is what reports show of the values.
 func (LCC) Report() pregel.Report[float64] { return scored[float64]("clustering coefficient") }
 
-// Compute sends lists of neighbours, counts the edges between those in common, and divides the counts by the numbers of pairs.
+// Compute sends lists of neighbours, counts the edges between those in common, and divides the
+// counts by the numbers of pairs.
 func (LCC) Compute(v *pregel.Vertex[float64, corners], lists []corners) {
 	switch v.Superstep() {
 	case 0:

@@ -40,18 +40,25 @@ type Louvain struct {
 }
 
 var (
-	louvainParent    = pregel.NewVertexColumn[ID]("parent").Private()          // and one more, of a vertex that was merged into another; else 0
-	louvainInside    = pregel.NewVertexColumn[float64]("inside").Private()     // weight inside what a vertex of the level stands for, from both ends
-	louvainCommunity = pregel.NewVertexColumn[ID]("community").Private()       // None is one of its own
-	louvainArcs      = pregel.NewVertexColumn[[]louvainArc]("arcs").Private()  // of the loaded graph
-	louvainBest      = pregel.NewVertexColumn[louvainSearch]("best").Private() // the best search so far
-	louvainWeight    = pregel.NewEdgeColumn[float64]("sum_weight").Private()   // for graphs without weights, too
+	// and one more, of a vertex that was merged into another; else 0
+	louvainParent = pregel.NewVertexColumn[ID]("parent").Private()
+	// weight inside what a vertex of the level stands for, from both ends
+	louvainInside = pregel.NewVertexColumn[float64]("inside").Private()
+	// None is one of its own
+	louvainCommunity = pregel.NewVertexColumn[ID]("community").Private()
+	// of the loaded graph
+	louvainArcs = pregel.NewVertexColumn[[]louvainArc]("arcs").Private()
+	// the best search so far
+	louvainBest = pregel.NewVertexColumn[louvainSearch]("best").Private()
+	// for graphs without weights, too
+	louvainWeight = pregel.NewEdgeColumn[float64]("sum_weight").Private()
 
 	modularity   = pregel.SumOf[float64]("modularity").Persistent()
 	totalWeight  = pregel.SumOf[float64]("total_weight").Persistent().Unreported()
 	insideWeight = pregel.SumOf[float64]("inside_weight").Persistent().Unreported()
 	squareTotals = pregel.SumOf[float64]("square_totals").Persistent().Unreported()
-	searches     = pregel.MaxOf("searches", 0).Persistent().Unreported() // how many searches are done
+	// how many searches are done
+	searches = pregel.MaxOf("searches", 0).Persistent().Unreported()
 )
 
 // louvainArc is an edge of the loaded graph, as one of its ends has it. Parallel ones are one. The
@@ -102,7 +109,8 @@ func (Louvain) Traits() traits {
 // Plan is the searches. At the end the graph is that of the communities of the best one.
 func (p Louvain) Plan() pregel.Plan {
 	move := plan.Phase(pregel.List(louvainMove{p.Tolerance, p.Iterations}))
-	merge := plan.Sequence(plan.Phase(pregel.List(louvainSplit{})), plan.Phase(pregel.List(louvainMerge{})))
+	merge := plan.Sequence(plan.Phase(pregel.List(louvainSplit{})),
+		plan.Phase(pregel.List(louvainMerge{})))
 	merged := func(r *plan.Round) bool { return louvainMerged.Value(r) == 0 }
 	settled := func(r *plan.Round) bool { return louvainMoved.Value(r) == 0 }
 	searched := func(r *plan.Round) bool { return searches.Value(r) == 0 || searches.Value(r) >= mostSearches }
@@ -126,7 +134,8 @@ func (Louvain) Report() pregel.Report[ID] { return byRepresentative }
 // Coordinate computes the modularity when all communities have given their sums.
 func (Louvain) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 1 {
-		modularity.Replace(c, quality(insideWeight.Value(c), squareTotals.Value(c), totalWeight.Value(c)))
+		modularity.Replace(c, quality(insideWeight.Value(c), squareTotals.Value(c),
+			totalWeight.Value(c)))
 	}
 }
 
@@ -144,7 +153,8 @@ func (Louvain) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 	addCommunity(v, louvainInside.Of(v), weightedDegree(v))
 }
 
-// addCommunity gives a community's weight inside and its sum of degrees to the aggregators that quality takes.
+// addCommunity gives a community's weight inside and its sum of degrees to the aggregators that
+// quality takes.
 func addCommunity(s pregel.Context, inside, total float64) {
 	insideWeight.Add(s, inside)
 	squareTotals.Add(s, total*total)
@@ -253,7 +263,8 @@ func (louvainJudge) Traits() traits {
 // Coordinate computes the modularity when all vertices have given their sums.
 func (louvainJudge) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 2 {
-		modularity.Replace(c, quality(insideWeight.Value(c), squareTotals.Value(c), totalWeight.Value(c)))
+		modularity.Replace(c, quality(insideWeight.Value(c), squareTotals.Value(c),
+			totalWeight.Value(c)))
 	}
 }
 

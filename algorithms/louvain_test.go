@@ -18,7 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// karate is the club of Zachary (1977): the lesser ends of the edges to each vertex from 2 on, numbered from 1.
+// karate is the club of Zachary (1977): the lesser ends of the edges to each vertex from 2 on,
+// numbered from 1.
 const karate = `2:1 3:1,2 4:1,2,3 5:1 6:1 7:1,5,6 8:1,2,3,4 9:1,3 10:3 11:1,5,6 12:1 13:1,4 14:1,2,3,4 17:6,7 18:1,2 20:1,2 22:1,2
 26:24,25 28:3,24,25 29:3 30:24,27 31:2,9 32:1,25,26,29 33:3,9,15,16,19,21,23,24,30,31,32
 34:9,10,14,15,16,19,20,21,23,24,27,28,29,30,31,32,33`
@@ -40,7 +41,8 @@ func karateEdges(t *testing.T) (list []superstep.Edge) {
 	return list
 }
 
-// modularityOf is the definition: over all pairs of vertices of a community, what joins them less what would at random.
+// modularityOf is the definition: over all pairs of vertices of a community, what joins them less
+// what would at random.
 func modularityOf[C comparable](n int, list []superstep.Edge, community []C) float64 {
 	a, degree, total := make([]float64, n*n), make([]float64, n), 0.0
 	for _, e := range list {
@@ -78,7 +80,8 @@ func louvainTwin(rng *rand.Rand, n int, list []superstep.Edge) []int {
 	}
 	for {
 		size := len(a)
-		degree, sums, community, total := make([]float64, size), make([]float64, size), make([]int, size), 0.0
+		degree, sums, community, total := make([]float64, size), make([]float64, size),
+			make([]int, size), 0.0
 		for v := range a {
 			for _, w := range a[v] {
 				degree[v] += w
@@ -136,7 +139,8 @@ func louvainTwin(rng *rand.Rand, n int, list []superstep.Edge) []int {
 	}
 }
 
-// planted returns a graph of groups of vertices, in which each has about so many edges within its group and to others.
+// planted returns a graph of groups of vertices, in which each has about so many edges within its
+// group and to others.
 func planted(seed uint64, groups, size int, within, across float64) (list []superstep.Edge) {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	n := groups * size
@@ -147,7 +151,9 @@ func planted(seed uint64, groups, size int, within, across float64) (list []supe
 				p = within / float64(size-1)
 			}
 			if rng.Float64() < p {
-				list = append(list, superstep.Edge{From: uint64(u), To: uint64(v), Weight: float64(1 + rng.IntN(3))})
+				list = append(list,
+					superstep.Edge{From: uint64(u), To: uint64(v), Weight: float64(1 +
+						rng.IntN(3))})
 			}
 		}
 	}
@@ -164,7 +170,8 @@ func listed(t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOp
 	return pregeltest.FromEdges(t, list, weights)
 }
 
-// communities runs Louvain, and returns the communities and the modularity that it reports, which must be that of the definition.
+// communities runs Louvain, and returns the communities and the modularity that it reports, which
+// must be that of the definition.
 func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph) ([]pregel.VertexID, float64) {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), g, algorithms.Louvain{})
@@ -176,7 +183,8 @@ func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph)
 	if want := modularityOf(n, list, found); math.Abs(q-want) > 1e-12 {
 		t.Errorf("the modularity is reported as %g, and is %g", q, want)
 	}
-	named, tuples, weights := make([]uint64, n), make([][2]uint64, 0, len(list)), make([]float64, 0, len(list))
+	named, tuples, weights := make([]uint64, n), make([][2]uint64, 0, len(list)),
+		make([]float64, 0, len(list))
 	for v, c := range found {
 		named[v] = g.Label(c)
 	}
@@ -185,7 +193,8 @@ func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph)
 	}
 	packed := edges.Pack(uint64(n), tuples, weights)
 	defer packed.Close()
-	if err := verify.Louvain(verify.Graph{Edges: packed, Vertices: n}, 1e-12, q, named); err != nil {
+	if err := verify.Louvain(verify.Graph{Edges: packed, Vertices: n}, 1e-12, q,
+		named); err != nil {
 		t.Error(err)
 	}
 	return found, q
@@ -193,11 +202,13 @@ func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph)
 
 func TestLouvainOfTheKarateClub(t *testing.T) {
 	list := karateEdges(t)
-	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Undirected: true, Weights: superstep.NoWeights, Vertices: []uint64{0}})
+	g := pregeltest.FromEdges(t, list,
+		superstep.LoadOptions{Undirected: true, Weights: superstep.NoWeights, Vertices: []uint64{0}})
 	for i := range list {
 		list[i].Weight = 1
 	}
-	if _, q := communities(t, 35, list, g); math.Abs(q-0.4197896) > 1e-6 { // the greatest that there is
+	// the greatest that there is
+	if _, q := communities(t, 35, list, g); math.Abs(q-0.4197896) > 1e-6 {
 		t.Errorf("the modularity is %g", q)
 	}
 }
@@ -213,7 +224,8 @@ func TestLouvainOfCases(t *testing.T) {
 		{"1-0:0.1 2-0:0.7 1-1:0.3", 0.343},
 		{"0-1 1-2 2-3", 1.0 / 6},
 	} {
-		res, err := superstep.Run(t.Context(), pregeltest.Graph(t, test.edges), algorithms.Louvain{})
+		res, err := superstep.Run(t.Context(), pregeltest.Graph(t, test.edges),
+			algorithms.Louvain{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +238,8 @@ func TestLouvainOfCases(t *testing.T) {
 func TestLouvainFindsWhatIsPlanted(t *testing.T) {
 	const groups, size = 8, 20
 	list := planted(1, groups, size, 12, 1)
-	found, _ := communities(t, groups*size, list, listed(t, groups*size, list, superstep.LoadOptions{Weights: superstep.Float64}))
+	found, _ := communities(t, groups*size, list,
+		listed(t, groups*size, list, superstep.LoadOptions{Weights: superstep.Float64}))
 	for v, c := range found {
 		if c != found[v%groups] || v < groups && slices.Index(found, c) != v {
 			t.Fatalf("the communities are %v", found)
@@ -283,7 +296,8 @@ func TestLouvainIsAsGoodAsOneVertexAfterTheOther(t *testing.T) {
 	}
 	for seed := range graphs {
 		n, list := anyGraph(seed)
-		_, q := communities(t, n, list, listed(t, n, list, superstep.LoadOptions{Weights: superstep.Float64}))
+		_, q := communities(t, n, list,
+			listed(t, n, list, superstep.LoadOptions{Weights: superstep.Float64}))
 		least, most := 1.0, -1.0
 		for order := range uint64(10) {
 			twin := modularityOf(n, list, louvainTwin(rand.New(rand.NewPCG(order, seed)), n, list))
@@ -291,7 +305,8 @@ func TestLouvainIsAsGoodAsOneVertexAfterTheOther(t *testing.T) {
 		}
 		switch {
 		case q < least-1e-12:
-			t.Errorf("seed %d: the modularity is %g, and by the twin %g to %g", seed, q, least, most)
+			t.Errorf("seed %d: the modularity is %g, and by the twin %g to %g", seed, q, least,
+				most)
 		case q < most-1e-12:
 			between++
 		default:
@@ -310,7 +325,8 @@ func TestLouvainOfOddGraphs(t *testing.T) {
 		}
 		var list []superstep.Edge
 		for i, a := range s.twin.Arcs {
-			list = append(list, superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: s.twin.Weights[i]})
+			list = append(list,
+				superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: s.twin.Weights[i]})
 		}
 		_, q := communities(t, s.twin.N, list, s.graph)
 		alone := make([]int, s.twin.N)
@@ -330,7 +346,8 @@ func TestLouvainOfOddGraphs(t *testing.T) {
 		refused(t, err, message)
 	}
 	for _, w := range []string{"1e308", "1e200", "1e-200"} {
-		_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1:"+w+" 1-2:"+w+" 3-4:"+w+" 3-3:"+w), algorithms.Louvain{})
+		_, err := superstep.Run(t.Context(),
+			pregeltest.Graph(t, "0-1:"+w+" 1-2:"+w+" 3-4:"+w+" 3-3:"+w), algorithms.Louvain{})
 		refused(t, err, "the weighted degrees add up to ")
 	}
 	_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1:-1"), algorithms.Louvain{})
@@ -351,8 +368,10 @@ func TestLouvainInAllSettings(t *testing.T) {
 	for i := range list {
 		list[i].Weight = rng.Float64()
 	}
-	deterministic := func(_, _ pregel.VertexID) bool { return true } // only deterministic runs are compared
-	pregeltest.Matrix(t, listed(t, 18, list, superstep.LoadOptions{Weights: superstep.Float64}), algorithms.Louvain{}, deterministic)
+	// only deterministic runs are compared
+	deterministic := func(_, _ pregel.VertexID) bool { return true }
+	pregeltest.Matrix(t, listed(t, 18, list, superstep.LoadOptions{Weights: superstep.Float64}),
+		algorithms.Louvain{}, deterministic)
 }
 
 // TestLouvainLeavesAnEdgeForEachTwoCommunities looks at the graph of the result.
@@ -378,7 +397,9 @@ func TestLouvainLeavesAnEdgeForEachTwoCommunities(t *testing.T) {
 
 func TestLouvainOnACluster(t *testing.T) {
 	conn := programtest.Cluster(t, 2)
-	here, there := programtest.Load(t, conn, "kronecker:scale=7", superstep.LoadOptions{Undirected: true})
+	here, there := programtest.Load(t, conn, "kronecker:scale=7",
+		superstep.LoadOptions{Undirected: true})
 	programtest.Same(t, here, there, algorithms.Louvain{}, superstep.Options{})
-	programtest.Same(t, here, there, algorithms.Louvain{Tolerance: 0.1, Iterations: 1}, superstep.Options{})
+	programtest.Same(t, here, there, algorithms.Louvain{Tolerance: 0.1, Iterations: 1},
+		superstep.Options{})
 }

@@ -53,8 +53,8 @@ func (louvainSplit) Compute(v *pregel.Vertex[louvainPart, louvainPart], news []l
 //	2  a leader adds up the sums, and an edge for each, if its id is less than the other's: either end of an edge may add it
 //	3  a leader weighs its edges, which it has only now
 //
-// The vertices that are not leaders stay in the graph, without edges. The weight of an edge is a column, for a graph without weights has only
-// edges of weight 1.
+// The vertices that are not leaders stay in the graph, without edges. The weight of an edge is a
+// column, for a graph without weights has only edges of weight 1.
 type louvainMerge struct{}
 
 // louvainMerged is how many vertices are merged into others.
@@ -127,7 +127,8 @@ func (louvainMerge) join(v *pregel.Vertex[struct{}, louvainNews], news []louvain
 	})
 }
 
-// eachSum calls use with the sum of the weights of each community, by rising ids, of messages in that order.
+// eachSum calls use with the sum of the weights of each community, by rising ids, of messages in
+// that order.
 func eachSum(news []louvainNews, use func(community ID, sum float64)) {
 	for len(news) > 0 {
 		community, sum := news[0].Community, 0.0

@@ -48,7 +48,8 @@ type louvainNews struct {
 var (
 	louvainMoved = pregel.SumOf[int64]("moved").Persistent().Unreported()
 	louvainAsked = pregel.SumOf[int64]("asked").Unreported()
-	louvainAlone = pregel.MaxOf("alone", 0).Persistent().Unreported() // only the coordinator sets it
+	// only the coordinator sets it
+	louvainAlone = pregel.MaxOf("alone", 0).Persistent().Unreported()
 )
 
 // Who may ask, and when the phase ends.
@@ -58,7 +59,8 @@ const (
 	aloneMove
 )
 
-// leastSquare is of a total weight with which products of degrees, which are far less, keep their digits.
+// leastSquare is of a total weight with which products of degrees, which are far less, keep their
+// digits.
 const leastSquare = 1e-270
 
 func (louvainMove) Traits() traits {
@@ -71,7 +73,8 @@ func (louvainMove) Traits() traits {
 // Coordinate ends the phase after a round in which nobody asked to move, and one in which nobody
 // asked to be alone.
 func (p louvainMove) Coordinate(c *pregel.Coordinator) {
-	if total := totalWeight.Value(c); c.Superstep == 1 && total != 0 && !(total*total >= leastSquare && total*total <= math.MaxFloat64) {
+	if total := totalWeight.Value(c); c.Superstep == 1 && total != 0 &&
+		!(total*total >= leastSquare && total*total <= math.MaxFloat64) {
 		c.Fail(fmt.Errorf("the weighted degrees add up to %g, whose square 64 bits cannot hold: multiply all weights by one number", total))
 	}
 	alone := louvainAlone.Value(c)
@@ -143,7 +146,8 @@ func (p louvainMove) ask(v *pregel.Vertex[louvainPlace, louvainNews], news []lou
 		for _, community := range t.found {
 			at := t.communities[community]
 			gain := at.Weight*total - here.Degree*at.Total
-			if community != here.Community && at.Weight > 0 && (gain > most || gain == most && here.Target != pregel.None && community < here.Target) {
+			if community != here.Community && at.Weight > 0 && (gain > most || gain == most &&
+				here.Target != pregel.None && community < here.Target) {
 				here.Target, most = community, gain
 			}
 		}
@@ -175,7 +179,8 @@ func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []lou
 	})
 	total, moving := totalWeight.Value(v), 0.0
 	for _, wish := range wishes {
-		if (wish.Community == v.ID()) == (wishes[0].Community == v.ID()) && wish.Total > 4*wish.Weight/total*moving/total {
+		if (wish.Community == v.ID()) == (wishes[0].Community == v.ID()) &&
+			wish.Total > 4*wish.Weight/total*moving/total {
 			moving += wish.Weight
 			v.Send(wish.From, louvainNews{})
 		}
@@ -184,7 +189,9 @@ func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []lou
 
 // insideOf weighs the messages of all of a vertex's edges, and returns how much those to a
 // community weigh.
-func insideOf[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews, community ID) (inside float64) {
+func insideOf[V any](v *pregel.Vertex[V,
+	louvainNews], news []louvainNews, community ID,
+) (inside float64) {
 	weighEdges(v, news)
 	for i := range news {
 		if news[i].Community == community {
@@ -226,8 +233,8 @@ func (t *louvainTable) empty() {
 	t.found = t.found[:0]
 }
 
-// weighEdges sets the weights of messages that came along all of a vertex's edges, and orders them by sender, and by weight so that sums
-// are always the same. A loop weighs nothing: it is inside.
+// weighEdges sets the weights of messages that came along all of a vertex's edges, and orders them
+// by sender, and by weight so that sums are always the same. A loop weighs nothing: it is inside.
 func weighEdges[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews) {
 	bySender := func(a, b louvainNews) int { return cmp.Compare(a.From, b.From) }
 	if !slices.IsSortedFunc(news, bySender) {

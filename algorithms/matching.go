@@ -30,7 +30,8 @@ func (Matching) Traits() traits {
 // Init tells the neighbours that the vertex is free.
 func (Matching) Init(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.ID()) }
 
-// Compute hears of free neighbours in odd supersteps and proposes to one, and hears of proposals in even ones.
+// Compute hears of free neighbours in odd supersteps and proposes to one, and hears of proposals in
+// even ones.
 func (Matching) Compute(v *pregel.Vertex[ID, ID], from []ID) {
 	if v.Superstep()%2 == 0 {
 		if slices.Contains(from, v.Value()) {
@@ -59,7 +60,8 @@ func (Matching) Compute(v *pregel.Vertex[ID, ID], from []ID) {
 
 // comparePairs compares the edges of v to a and b.
 func comparePairs(v, a, b ID) int {
-	return cmp.Or(cmp.Compare(pairHash(v, a), pairHash(v, b)), cmp.Compare(min(v, a), min(v, b)), cmp.Compare(max(v, a), max(v, b)))
+	return cmp.Or(cmp.Compare(pairHash(v, a), pairHash(v, b)), cmp.Compare(min(v, a), min(v, b)),
+		cmp.Compare(max(v, a), max(v, b)))
 }
 
 // pairHash is that of an edge: its ends' order does not matter.

@@ -15,7 +15,8 @@ import (
 // after O(log n) rounds of two supersteps. Only remaining vertices send messages.
 type MIS struct{}
 
-// joined is the message of a vertex of the set. A vertex whose hash is the same comes before all others, and so will be.
+// joined is the message of a vertex of the set. A vertex whose hash is the same comes before all
+// others, and so will be.
 const joined = 0
 
 // members is the number of vertices in the set.
@@ -33,7 +34,8 @@ func (MIS) Traits() pregel.Traits {
 // Init tells the neighbours the vertex's place in the order.
 func (MIS) Init(v *pregel.Vertex[bool, uint64]) { v.SendToAllNeighbors(hash(v.Label())) }
 
-// Compute joins the set in odd supersteps, if no neighbour comes before, and leaves in even ones, if a neighbour has joined.
+// Compute joins the set in odd supersteps, if no neighbour comes before, and leaves in even ones,
+// if a neighbour has joined.
 func (MIS) Compute(v *pregel.Vertex[bool, uint64], least uint64) {
 	place := hash(v.Label())
 	switch {
@@ -51,7 +53,8 @@ func (MIS) Compute(v *pregel.Vertex[bool, uint64], least uint64) {
 	}
 }
 
-// Resend sends again that the vertex has joined, or its place, when a run goes on from a checkpoint.
+// Resend sends again that the vertex has joined, or its place, when a run goes on from a
+// checkpoint.
 func (MIS) Resend(v *pregel.Vertex[bool, uint64]) {
 	if v.Value() {
 		v.SendToAllNeighbors(joined)

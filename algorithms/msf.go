@@ -11,20 +11,23 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// MSF finds a minimum spanning forest of an undirected graph: a tree for each component, whose edges have the least total weight. Weights are 1
-// in a graph without, and may be negative; of equal ones those with the lower VertexIDs at their ends count as lighter, so that the forest is
+// MSF finds a minimum spanning forest of an undirected graph: a tree for each component, whose
+// edges have the least total weight. Weights are 1 in a graph without, and may be negative; of
+// equal ones those with the lower VertexIDs at their ends count as lighter, so that the forest is
 // the same for any number of partitions.
 //
 // The value of a vertex is the representative of its tree, which is the member with most edges, of
 // equals the first in the input, and its edges in the forest as other:weight. A name has a
 // backslash before each of its blanks, colons, semicolons and backslashes.
 //
-// It is Boruvka's algorithm (1926): in each round every tree takes the lightest edge that leaves it, and the trees that it joins become one,
-// so that there are at most half as many, but for those that no edge leaves. Vertices know their tree by its root. The roots that are
-// joined hook on each other, and everyone finds the new root by pointer jumping (Chung and Condon 1996). A round takes seven supersteps and
-// two for each doubling of the length of a chain of hooks; there are log n rounds at most. Only vertices with an edge that leaves
-// their tree send along their edges, and they ask their root and are answered. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that
-// wants --grid Nx1.
+// It is Boruvka's algorithm (1926): in each round every tree takes the lightest edge that leaves
+// it, and the trees that it joins become one, so that there are at most half as many, but for those
+// that no edge leaves. Vertices know their tree by its root. The roots that are joined hook on each
+// other, and everyone finds the new root by pointer jumping (Chung and Condon 1996). A round takes
+// seven supersteps and two for each doubling of the length of a chain of hooks; there are log n
+// rounds at most. Only vertices with an edge that leaves their tree send along their edges, and
+// they ask their root and are answered. It looks at edges: in a grid of partitions with both sides
+// above 1 it cannot run; that wants --grid Nx1.
 type MSF struct{}
 
 // Branch is what MSF finds about a vertex: the representative of its tree, and its edges in the
@@ -121,8 +124,9 @@ func (msfBegin) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// msfJump has vertices find the root of their tree: they ask whom they take for it for its own, until it names itself. Those inside of trees
-// need not know, but for the last time. Messages are who asks, in odd supersteps, and the answers.
+// msfJump has vertices find the root of their tree: they ask whom they take for it for its own,
+// until it names itself. Those inside of trees need not know, but for the last time. Messages are
+// who asks, in odd supersteps, and the answers.
 type msfJump struct{ all bool }
 
 func (msfJump) Traits() traits { return traits{Columns: columns{msfRoot, msfInner}} }

@@ -19,7 +19,9 @@ import (
 func (s sample) handles(t *testing.T) reference.Graph {
 	twin := reference.Graph{N: s.twin.N, Weights: s.twin.Weights}
 	for _, a := range s.twin.Arcs {
-		twin.Arcs = append(twin.Arcs, [2]int{int(pregeltest.ID(t, s.graph, uint64(a[0]))), int(pregeltest.ID(t, s.graph, uint64(a[1])))})
+		twin.Arcs = append(twin.Arcs,
+			[2]int{int(pregeltest.ID(t, s.graph, uint64(a[0]))), int(pregeltest.ID(t, s.graph,
+				uint64(a[1])))})
 	}
 	return twin
 }
@@ -68,9 +70,11 @@ func TestMSF(t *testing.T) {
 func TestMSFOfALongPath(t *testing.T) {
 	var list []superstep.Edge
 	for i := range uint64(20_000) {
-		list = append(list, superstep.Edge{From: i, To: i + 1, Weight: float64(i)}) // which is one chain of hooks
+		// which is one chain of hooks
+		list = append(list, superstep.Edge{From: i, To: i + 1, Weight: float64(i)})
 	}
-	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Undirected: true, Weights: superstep.Float64})
+	g := pregeltest.FromEdges(t, list,
+		superstep.LoadOptions{Undirected: true, Weights: superstep.Float64})
 	res, err := superstep.Run(t.Context(), g, algorithms.MSF{})
 	if err != nil || res.Supersteps > 200 || res.Aggregates["trees"].(int64) != 1 {
 		t.Errorf("%v supersteps, %v, %v", res.Supersteps, res.Aggregates, err)
@@ -78,7 +82,8 @@ func TestMSFOfALongPath(t *testing.T) {
 }
 
 func TestMSFOnACluster(t *testing.T) {
-	here, there := programtest.Load(t, programtest.Cluster(t, 2), "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64})
+	here, there := programtest.Load(t, programtest.Cluster(t, 2), "kronecker:scale=8",
+		superstep.LoadOptions{Weights: superstep.Float64})
 	programtest.Same(t, here, there, algorithms.MSF{}, superstep.Options{})
 	here, there = programtest.Load(t, programtest.Cluster(t, 2), "grid:rows=9,columns=20")
 	programtest.Same(t, here, there, algorithms.MSF{}, superstep.Options{})

@@ -7,13 +7,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// msfGrow is a step of MSF in which each tree takes the lightest edge that leaves it, in four supersteps: vertices tell their neighbours their
-// root; then their own root the lightest edge here that leaves; roots take the lightest of all, and tell its ends and the root of the other
-// tree, on which they hook; these take note.
+// msfGrow is a step of MSF in which each tree takes the lightest edge that leaves it, in four
+// supersteps: vertices tell their neighbours their root; then their own root the lightest edge here
+// that leaves; roots take the lightest of all, and tell its ends and the root of the other tree, on
+// which they hook; these take note.
 type msfGrow struct{}
 
-// msfMessage is an edge that leaves a tree, and the root at its other end. To the ends of an edge that is taken the root is pregel.None; to the root
-// of another tree it is who hooks on it; and to neighbours Low is the sender, Root its root, and the rest nothing.
+// msfMessage is an edge that leaves a tree, and the root at its other end. To the ends of an edge
+// that is taken the root is pregel.None; to the root of another tree it is who hooks on it; and to
+// neighbours Low is the sender, Root its root, and the rest nothing.
 type msfMessage struct {
 	Weight    float64
 	Low, High ID
@@ -21,7 +23,8 @@ type msfMessage struct {
 }
 
 func (m msfMessage) compare(n msfMessage) int {
-	return cmp.Or(cmp.Compare(m.Weight, n.Weight), cmp.Compare(m.Low, n.Low), cmp.Compare(m.High, n.High))
+	return cmp.Or(cmp.Compare(m.Weight, n.Weight), cmp.Compare(m.Low, n.Low),
+		cmp.Compare(m.High, n.High))
 }
 
 func (msfGrow) Traits() traits {
@@ -60,8 +63,11 @@ func (p msfGrow) Compute(v *pregel.Vertex[struct{}, msfMessage], messages []msfM
 	}
 }
 
-// lightest returns the lightest edge of v that leaves its tree. Neighbours inside of the tree may have told nothing.
-func lightest(v *pregel.Vertex[struct{}, msfMessage], told []msfMessage) (least msfMessage, found bool) {
+// lightest returns the lightest edge of v that leaves its tree. Neighbours inside of the tree may
+// have told nothing.
+func lightest(v *pregel.Vertex[struct{},
+	msfMessage], told []msfMessage,
+) (least msfMessage, found bool) {
 	slices.SortFunc(told, func(a, b msfMessage) int { return cmp.Compare(a.Low, b.Low) })
 	own, i := msfRoot.Of(v), 0
 	for e := range v.Edges() { // by rising To
@@ -82,8 +88,8 @@ func lightest(v *pregel.Vertex[struct{}, msfMessage], told []msfMessage) (least 
 	return least, found
 }
 
-// join takes note of edges that were taken, and makes one of two roots that have hooked on each other the root again: both took the
-// same edge.
+// join takes note of edges that were taken, and makes one of two roots that have hooked on each
+// other the root again: both took the same edge.
 func (msfGrow) join(v *pregel.Vertex[struct{}, msfMessage], messages []msfMessage) {
 	msfGrown.Add(v, true) // of the last superstep is what the plan sees
 	for _, m := range messages {

@@ -33,9 +33,11 @@ func TestCDLP(t *testing.T) {
 	for s := range samples(t) {
 		for _, iterations := range []int{1, 5} {
 			res := everyWay(t, s, pregel.List(algorithms.CDLP{Iterations: iterations}))
-			equal(t, s, fmt.Sprintf("labels after %d iterations", iterations), pregeltest.Values(res), labels(reference.CDLP(s.twin, iterations)))
+			equal(t, s, fmt.Sprintf("labels after %d iterations", iterations),
+				pregeltest.Values(res), labels(reference.CDLP(s.twin, iterations)))
 		}
-		equal(t, s, "labels", values(t, s, pregel.List(algorithms.CDLP{})), labels(reference.CDLP(s.twin, 10)))
+		equal(t, s, "labels", values(t, s, pregel.List(algorithms.CDLP{})),
+			labels(reference.CDLP(s.twin, 10)))
 	}
 }
 
@@ -51,18 +53,22 @@ func TestCDLPStops(t *testing.T) {
 		{"0-1 1-2 2-0", 1, 2, "iterations"},
 		{"0 1", 7, 2, "converged"},
 	} {
-		res, err := superstep.Run(t.Context(), pregeltest.Graph(t, test.words), pregel.List(algorithms.CDLP{Iterations: test.iterations}))
+		res, err := superstep.Run(t.Context(), pregeltest.Graph(t, test.words),
+			pregel.List(algorithms.CDLP{Iterations: test.iterations}))
 		if err != nil || res.Supersteps != test.want || res.Ended != test.ended {
-			t.Errorf("%s: %d supersteps, ended %s, want %d, %s; error %v", test.words, res.Supersteps, res.Ended, test.want, test.ended, err)
+			t.Errorf("%s: %d supersteps, ended %s, want %d, %s; error %v", test.words,
+				res.Supersteps, res.Ended, test.want, test.ended, err)
 		}
 	}
-	_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), pregel.List(algorithms.CDLP{Iterations: -1}))
+	_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"),
+		pregel.List(algorithms.CDLP{Iterations: -1}))
 	refused(t, err, "iterations is -1, want 1 or more")
 }
 
 func TestLCC(t *testing.T) {
 	for s := range samples(t) {
-		equal(t, s, "coefficients", pregeltest.Values(everyWay(t, s, pregel.List(algorithms.LCC{}))), reference.LCC(s.twin))
+		equal(t, s, "coefficients", pregeltest.Values(everyWay(t, s,
+			pregel.List(algorithms.LCC{}))), reference.LCC(s.twin))
 	}
 }
 
@@ -92,12 +98,14 @@ func TestLCCNextToHubs(t *testing.T) {
 	}
 	s.graph = pregeltest.FromEdges(t, list, o)
 	equal(t, s, "coefficients", values(t, s, pregel.List(algorithms.LCC{})), reference.LCC(s.twin))
-	equal(t, s, "triangles", values(t, s, pregel.List(algorithms.Triangles{})), reference.Triangles(s.twin))
+	equal(t, s, "triangles", values(t, s, pregel.List(algorithms.Triangles{})),
+		reference.Triangles(s.twin))
 }
 
 func TestTriangles(t *testing.T) {
 	for s := range samples(t) {
-		res, want := everyWay(t, s, pregel.List(algorithms.Triangles{})), reference.Triangles(s.twin)
+		res, want := everyWay(t, s, pregel.List(algorithms.Triangles{})),
+			reference.Triangles(s.twin)
 		equal(t, s, "triangles", pregeltest.Values(res), want)
 		if got := res.Aggregates["triangles"]; got != total(want)/3 {
 			t.Errorf("%s: %v triangles, want %d", s.name, got, total(want)/3)
@@ -111,25 +119,28 @@ var examples = map[string]struct {
 	root     uint64
 }{"example-directed": {true, 1}, "example-undirected": {false, 2}}
 
-// TestGraphalytics compares with the outputs that LDBC Graphalytics expects of its examples, for numbers of partitions, grids and
-// deliveries, and on a cluster of four workers.
+// TestGraphalytics compares with the outputs that LDBC Graphalytics expects of its examples, for
+// numbers of partitions, grids and deliveries, and on a cluster of four workers.
 func TestGraphalytics(t *testing.T) {
 	conn := programtest.Cluster(t, 4)
 	for name, about := range examples {
 		name = filepath.Join("reference", "testdata", name)
-		here, there := programtest.Load(t, conn, name+".e", superstep.LoadOptions{Directed: about.directed, Undirected: !about.directed, Weights: superstep.Float64, Partitions: 4})
+		here, there := programtest.Load(t, conn, name+".e",
+			superstep.LoadOptions{Directed: about.directed, Undirected: !about.directed, Weights: superstep.Float64, Partitions: 4})
 		root := pregeltest.ID(t, here, about.root)
 		expect(t, here, there, name+"-BFS", algorithms.BFSLevels{Source: root}, 0)
 		expect(t, here, there, name+"-SSSP", algorithms.SSSP[float64]{Source: root}, 1e-15)
 		expect(t, here, there, name+"-PR", algorithms.PageRank{Iterations: 2}, 1e-15)
 		expect(t, here, there, name+"-CDLP", pregel.List(algorithms.CDLP{Iterations: 2}), 0)
 		expect(t, here, there, name+"-LCC", pregel.List(algorithms.LCC{}), 1e-15)
-		groups := map[uint64]pregel.VertexID{} // any labels will do, of which WCC's are the least handles of each
+		// any labels will do, of which WCC's are the least handles of each
+		groups := map[uint64]pregel.VertexID{}
 		components := pregeltest.Matrix(t, here, algorithms.WCC{})
 		for label, want := range outputs[uint64](t, name+"-WCC") {
 			got, _ := components.At(label)
 			if first, ok := groups[want]; ok && first != got {
-				t.Errorf("%s: vertex %d is in component %d, and another of it in %d", name, label, got, first)
+				t.Errorf("%s: vertex %d is in component %d, and another of it in %d", name, label,
+					got, first)
 			}
 			groups[want] = got
 		}
@@ -148,7 +159,8 @@ func TestGraphalytics(t *testing.T) {
 func expect[V int64 | uint64 | float64, M any](t *testing.T, here, there *superstep.Graph, file string, p pregel.Program[V, M], tolerance float64) {
 	t.Helper()
 	near := func(a, b V) bool {
-		return a == b || tolerance > 0 && pregeltest.Within[float64](tolerance)(float64(a), float64(b))
+		return a == b || tolerance > 0 &&
+			pregeltest.Within[float64](tolerance)(float64(a), float64(b))
 	}
 	results := []*superstep.Result[V]{pregeltest.Matrix(t, here, p, near)}
 	res, err := superstep.Run(t.Context(), there, p)
@@ -175,7 +187,8 @@ func outputs[V any](t *testing.T, name string) map[uint64]V {
 	for line := range strings.Lines(string(text)) {
 		var label uint64
 		var value V
-		if _, err := fmt.Sscan(strings.Replace(line, "infinity", "Inf", 1), &label, &value); err != nil {
+		if _, err := fmt.Sscan(strings.Replace(line, "infinity", "Inf", 1), &label,
+			&value); err != nil {
 			t.Fatalf("%s: %q: %v", name, line, err)
 		}
 		all[label] = value
@@ -192,6 +205,7 @@ func TestNeighbourhoodsOnACluster(t *testing.T) {
 		here, there := programtest.Load(t, conn, name)
 		programtest.Same(t, here, there, pregel.List(algorithms.LCC{}), superstep.Options{})
 		programtest.Same(t, here, there, pregel.List(algorithms.Triangles{}), superstep.Options{})
-		programtest.Same(t, here, there, pregel.List(algorithms.CDLP{Iterations: 4}), superstep.Options{})
+		programtest.Same(t, here, there, pregel.List(algorithms.CDLP{Iterations: 4}),
+			superstep.Options{})
 	}
 }

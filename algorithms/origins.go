@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// origins are the vertices that a plan's searches start from: those given, or else a sample of so many, the vertices with the least hashes of
-// their input ids, so that they are the same for any partitions. Of a smaller graph the sample is all.
+// origins are the vertices that a plan's searches start from: those given, or else a sample of so
+// many, the vertices with the least hashes of their input ids, so that they are the same for any
+// partitions. Of a smaller graph the sample is all.
 type origins struct {
 	given   []ID
 	sample  int
@@ -28,7 +29,8 @@ const maxOrigins = 1 << 16
 func (o origins) check() error {
 	switch {
 	case o.sample < 0 || o.sample > maxOrigins:
-		return fmt.Errorf("samples is %d, want 1 to %d: the sample is sorted in one place", o.sample, maxOrigins)
+		return fmt.Errorf("samples is %d, want 1 to %d: the sample is sorted in one place",
+			o.sample, maxOrigins)
 	case o.sampled && len(o.given) > 0:
 		return errors.New("found sources and samples, expected one of the two: the vertices to start from, or how many to choose")
 	}
@@ -59,7 +61,8 @@ func (o origins) count(vertices uint64) int {
 }
 
 var (
-	// search is in which of the searches to come the one that starts at the vertex is, from 1; less if it has been, or there is none.
+	// search is in which of the searches to come the one that starts at the vertex is, from 1; less
+	// if it has been, or there is none.
 	search = pregel.NewVertexColumn[int]("search").Private()
 	left   = pregel.MaxOf("left", 0).Persistent().Unreported() // how many searches are to come
 
@@ -69,8 +72,8 @@ var (
 // estimated is in the reports of programs that search from some vertices to find something of all.
 var estimated = pregel.AnyOf("estimated").Persistent()
 
-// tellEstimates logs and reports that a run's values are estimates, unless its searches start at all
-// vertices.
+// tellEstimates logs and reports that a run's values are estimates, unless its searches start at
+// all vertices.
 func (o origins) tellEstimates(c *pregel.Coordinator) {
 	if n := uint64(o.count(c.NumVertices)); n < c.NumVertices && c.Superstep == 0 {
 		estimated.Replace(c, true)

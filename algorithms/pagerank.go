@@ -35,7 +35,8 @@ func (p PageRank) Validate(*pregel.GraphInfo) error {
 	if !(p.Damping >= 0 && p.Damping <= 1) {
 		errs = append(errs, fmt.Errorf("damping is %g, want a number from 0 to 1", p.Damping))
 	}
-	return errors.Join(append(errs, checkLimits(p.Iterations, p.Tolerance, "0 or more"), checkSources(p.Sources))...)
+	return errors.Join(append(errs, checkLimits(p.Iterations, p.Tolerance, "0 or more"),
+		checkSources(p.Sources))...)
 }
 
 var (
@@ -66,7 +67,8 @@ func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
 	spread(v, 1/p.targets(v))
 }
 
-// targets returns how many vertices share the jumps of the surfer, of which v is one, or infinity if nobody jumps to v.
+// targets returns how many vertices share the jumps of the surfer, of which v is one, or infinity
+// if nobody jumps to v.
 func (p PageRank) targets(v *pregel.Vertex[float64, float64]) float64 {
 	if len(p.Sources) == 0 {
 		return float64(v.NumVertices())
@@ -92,8 +94,9 @@ func sourcesIn(b *pregel.Block[float64, float64]) (which uint64) {
 	return which
 }
 
-// Compute takes the shares of the in-neighbours, and of the vertices without out-edges, for the new rank. It hands fields rather than
-// itself on: a struct of more than four fields is copied through memory at every call, which made it twice as slow.
+// Compute takes the shares of the in-neighbours, and of the vertices without out-edges, for the new
+// rank. It hands fields rather than itself on: a struct of more than four fields is copied through
+// memory at every call, which made it twice as slow.
 func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	n, damping := float64(v.NumVertices()), p.Damping
 	if len(p.Sources) > 0 {
@@ -152,14 +155,17 @@ func (PageRank) Resend(v *pregel.Vertex[float64, float64]) {
 	v.SendToAllNeighbors(v.Value() / float64(v.OutDegree()))
 }
 
-// Coordinate ends the run before the first superstep that would be one too many: superstep s computes iteration s.
+// Coordinate ends the run before the first superstep that would be one too many: superstep s
+// computes iteration s.
 func (p PageRank) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 0 && len(p.Sources) > 0 {
 		sources := slices.Sorted(slices.Values(p.Sources))
 		if last := sources[len(sources)-1]; uint64(last) >= c.NumVertices {
-			c.Fail(fmt.Errorf("a source is the vertex %d: the graph has the vertices 0 to %d", last, c.NumVertices-1))
+			c.Fail(fmt.Errorf("a source is the vertex %d: the graph has the vertices 0 to %d", last,
+				c.NumVertices-1))
 		}
 		sorted.Replace(c, sources)
 	}
-	endRun(c, c.Superstep > 1 && change.Value(c) < p.Tolerance, c.Superstep > p.Iterations, p.Tolerance > 0)
+	endRun(c, c.Superstep > 1 && change.Value(c) < p.Tolerance, c.Superstep > p.Iterations,
+		p.Tolerance > 0)
 }

@@ -39,7 +39,8 @@ func TestBetweenness(t *testing.T) {
 		}
 		check("all", values(t, s, algorithms.Betweenness{Samples: 200}), s.sampled(200))
 		check("by default", values(t, s, algorithms.Betweenness{}), s.sampled(64))
-		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Betweenness{Samples: 2}, near)), s.sampled(2))
+		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Betweenness{Samples: 2},
+			near)), s.sampled(2))
 		vertices, handles := s.given(t)
 		check("sources", values(t, s, algorithms.Betweenness{Sources: handles}), vertices)
 	}
@@ -60,13 +61,15 @@ func TestCloseness(t *testing.T) {
 			}
 		}
 		check("all", values(t, s, algorithms.Closeness{}), s.sampled(256))
-		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Closeness{Samples: 70})), s.sampled(70))
+		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Closeness{Samples: 70})),
+			s.sampled(70))
 		vertices, handles := s.given(t)
 		check("sources", values(t, s, algorithms.Closeness{Sources: handles}), vertices)
 	}
 }
 
-// TestPathsOfThree has the numbers of a path by hand: all shortest paths between the others lead through the middle.
+// TestPathsOfThree has the numbers of a path by hand: all shortest paths between the others lead
+// through the middle.
 func TestPathsOfThree(t *testing.T) {
 	g := pregeltest.Graph(t, "0-1 1-2")
 	between, err := superstep.Run(t.Context(), g, algorithms.Betweenness{})
@@ -90,9 +93,11 @@ func TestPathsOfThree(t *testing.T) {
 		_, err = superstep.Run(t.Context(), g, algorithms.Closeness{Samples: n})
 		refused(t, err, "want 1 to 65536")
 	}
-	_, err = superstep.Run(t.Context(), g, algorithms.Closeness{Sources: []pregel.VertexID{1, 2, 1}})
+	_, err = superstep.Run(t.Context(), g,
+		algorithms.Closeness{Sources: []pregel.VertexID{1, 2, 1}})
 	refused(t, err, "a source is given twice")
-	_, err = superstep.Run(t.Context(), g, algorithms.Betweenness{Sources: []pregel.VertexID{1}, Samples: 2})
+	_, err = superstep.Run(t.Context(), g,
+		algorithms.Betweenness{Sources: []pregel.VertexID{1}, Samples: 2})
 	refused(t, err, "found sources and samples, expected one of the two")
 }
 
@@ -100,7 +105,8 @@ func TestPathsOnACluster(t *testing.T) {
 	conn := programtest.Cluster(t, 2)
 	for _, name := range []string{"kronecker:scale=7", "rmat:scale=7"} {
 		here, there := programtest.Load(t, conn, name)
-		programtest.Same(t, here, there, algorithms.Betweenness{Samples: 5}, superstep.Options{Deterministic: true})
+		programtest.Same(t, here, there, algorithms.Betweenness{Samples: 5},
+			superstep.Options{Deterministic: true})
 		programtest.Same(t, here, there, algorithms.Closeness{}, superstep.Options{})
 	}
 }

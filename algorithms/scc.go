@@ -11,17 +11,21 @@ import (
 // of the least VertexID. In an undirected graph these are the connected components; loops and
 // parallel edges make no difference.
 //
-// It is colouring with trimming (Orzan 2004; in Pregel: Salihoglu and Widom 2014; Slota, Rajamanickam and Madduri 2014), in rounds of three
-// phases. Trimming: a vertex that no open vertex leads to, or that leads to none, is a component by itself; it is done, and tells its
-// neighbours. Forward: each open vertex gets the least id from which it can be reached, its colour. Backward: a vertex whose colour is its
-// own id is the root of a component, which is all of its colour that reach it. In each round at least the component of the least open
-// vertex is done, which in graphs of the web and of people is the giant one at first.
+// It is colouring with trimming (Orzan 2004; in Pregel: Salihoglu and Widom 2014; Slota,
+// Rajamanickam and Madduri 2014), in rounds of three phases. Trimming: a vertex that no open vertex
+// leads to, or that leads to none, is a component by itself; it is done, and tells its neighbours.
+// Forward: each open vertex gets the least id from which it can be reached, its colour. Backward: a
+// vertex whose colour is its own id is the root of a component, which is all of its colour that
+// reach it. In each round at least the component of the least open vertex is done, which in graphs
+// of the web and of people is the giant one at first.
 //
-// A round takes two messages an edge for trimming, and as many supersteps as trimming goes deep, plus those of two searches.
+// A round takes two messages an edge for trimming, and as many supersteps as trimming goes deep,
+// plus those of two searches.
 type SCC struct{}
 
 var (
-	componentOf = pregel.NewVertexColumn[ID]("component").Private() // and one more, 0 while the vertex is open
+	// and one more, 0 while the vertex is open
+	componentOf = pregel.NewVertexColumn[ID]("component").Private()
 	colourOf    = pregel.NewVertexColumn[ID]("colour").Private()
 	stillOpen   = pregel.SumOf[int64]("open").Persistent()
 )
@@ -47,8 +51,8 @@ func (SCC) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 	v.VoteToHalt()
 }
 
-// sccTrim is the first phase. The value of a vertex is how many open vertices lead to it, in the low 32 bits, and to how many it leads, in
-// the high ones; so are messages.
+// sccTrim is the first phase. The value of a vertex is how many open vertices lead to it, in the
+// low 32 bits, and to how many it leads, in the high ones; so are messages.
 type sccTrim struct{}
 
 const (
@@ -112,8 +116,8 @@ func (sccForward) Compute(v *pregel.Vertex[ID, ID], least ID) {
 	}
 }
 
-// sccBackward is the third phase. A colour only falls along an edge: of those that come back to a vertex none is above its own, and the
-// greatest is enough.
+// sccBackward is the third phase. A colour only falls along an edge: of those that come back to a
+// vertex none is above its own, and the greatest is enough.
 type sccBackward struct{}
 
 func (sccBackward) Combiner() pregel.Combiner[ID] { return combiners.Max[ID]() }

@@ -10,8 +10,8 @@ import (
 
 // SSSP finds the length of the shortest path from Source, along edges of weights that are not
 // negative: infinity if there is none. It gives no paths. In Go, SSSPTree also gives the vertex
-// before each vertex on a shortest path. The run fails if a path leads to a vertex, but its length is
-// beyond the largest float.
+// before each vertex on a shortest path. The run fails if a path leads to a vertex, but its length
+// is beyond the largest float.
 //
 // A vertex waits with its distance until the distance is below the superstep's window, and then
 // sends it to its neighbours. The window advances with the least distances that wait. So few sent
@@ -102,9 +102,9 @@ func (SSSP[W]) Resend(v *pregel.Vertex[W, W]) { v.SendToAllNeighbors(v.Value()) 
 // Hop is a vertex's place in a tree of shortest paths: its distance, and the vertex before it.
 type Hop[W combiners.Weight] = combiners.Arrival[W]
 
-// SSSPTree is SSSP with parents: kernel 3 of Graph500. A vertex not reached has distance infinity and comes
-// from pregel.None; Source comes from itself. The tree changes only when a distance falls, so that edges of weight zero
-// make no cycle.
+// SSSPTree is SSSP with parents: kernel 3 of Graph500. A vertex not reached has distance infinity
+// and comes from pregel.None; Source comes from itself. The tree changes only when a distance
+// falls, so that edges of weight zero make no cycle.
 type SSSPTree[W combiners.Weight] struct {
 	Source ID `param:"source" help:"where paths start"`
 }
@@ -135,7 +135,8 @@ func (SSSPTree[W]) Init(v *pregel.Vertex[Hop[W], Hop[W]]) {
 	v.VoteToHalt()
 }
 
-// Compute takes a shorter path, and sends its distance to the neighbours if that is below the window.
+// Compute takes a shorter path, and sends its distance to the neighbours if that is below the
+// window.
 func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 	changed := !v.Woken()
 	if a.Dist < v.Value().Dist {

@@ -10,10 +10,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Walks is random walks from every vertex: each step goes along an out-edge, all alike, so that parallel edges count each. A walk ends
-// after Length steps, or before at a vertex without out-edges. With P and Q other than 1 they are those of node2vec (Grover and Leskovec 2016): from
-// v, to which the walk came from t, it goes to x with a probability in proportion to 1/P if x is t, 1 if t and x are neighbours, and else
-// 1/Q. That is of undirected graphs.
+// Walks is random walks from every vertex: each step goes along an out-edge, all alike, so that
+// parallel edges count each. A walk ends after Length steps, or before at a vertex without
+// out-edges. With P and Q other than 1 they are those of node2vec (Grover and Leskovec 2016): from
+// v, to which the walk came from t, it goes to x with a probability in proportion to 1/P if x is t,
+// 1 if t and x are neighbours, and else 1/Q. That is of undirected graphs.
 //
 // The value of a vertex is the walks that start there, each with the vertices in their order:
 // blanks are between vertices, and "; " between walks. A name has a backslash before each of its
@@ -23,8 +24,9 @@ import (
 // and a walker that x does not take goes back to v, which chooses anew: two more supersteps and
 // messages for each time, of which there are at most about max(Q, 1/Q) in the mean.
 //
-// Walks depend on the run's seed, and on partitions and threads not at all. It is a program of lists: pass it as pregel.List(Walks{}). It looks
-// at vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+// Walks depend on the run's seed, and on partitions and threads not at all. It is a program of
+// lists: pass it as pregel.List(Walks{}). It looks at vertices' edges, and cannot be run in a grid
+// of partitions with both sides above 1: that wants --grid Nx1.
 type Walks struct {
 	Length int     `param:"length" default:"10" zero:"refused" help:"number of steps of a walk"`
 	Walks  int     `param:"walks" default:"1" zero:"refused" help:"number of walks from each vertex"`
@@ -34,11 +36,13 @@ type Walks struct {
 
 // walker is a message of all kinds.
 type walker struct {
-	Kind         walkerKind
-	Number       uint32 // of those from the same start
-	Step         uint32 // of the walk, from 1
-	Start        ID
-	From, Before ID // the vertex that it comes from and, from step 2 on, the one before; of news, From is where it is
+	Kind   walkerKind
+	Number uint32 // of those from the same start
+	Step   uint32 // of the walk, from 1
+	Start  ID
+	// the vertex that it comes from and, from step 2 on, the one before; of news, From is where it
+	// is
+	From, Before ID
 }
 
 type walkerKind uint8
@@ -61,7 +65,8 @@ func (p Walks) secondOrder() bool { return p.P != 1 || p.Q != 1 }
 func (p Walks) Validate(g *pregel.GraphInfo) error {
 	var errs []error
 	if g != nil && g.Directed && p.secondOrder() {
-		errs = append(errs, errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected"))
+		errs = append(errs,
+			errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected"))
 	}
 	for _, n := range []struct {
 		name  string
@@ -113,7 +118,8 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 	}
 	// For the same random numbers in every run.
 	slices.SortFunc(walkers, func(a, b walker) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Step, b.Step))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Start, b.Start),
+			cmp.Compare(a.Number, b.Number), cmp.Compare(a.Step, b.Step))
 	})
 	for _, w := range walkers {
 		switch {
@@ -123,18 +129,21 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 		case w.Kind == refused:
 			p.step(v, w)
 		case p.takes(v, w):
-			v.Send(w.Start, walker{Kind: news, Number: w.Number, Step: w.Step, Start: w.Start, From: v.ID()})
+			v.Send(w.Start,
+				walker{Kind: news, Number: w.Number, Step: w.Step, Start: w.Start, From: v.ID()})
 			if int(w.Step) < p.Length {
-				p.step(v, walker{Number: w.Number, Step: w.Step + 1, Start: w.Start, Before: w.From})
+				p.step(v,
+					walker{Number: w.Number, Step: w.Step + 1, Start: w.Start, Before: w.From})
 			}
 		default:
-			v.Send(w.From, walker{Kind: refused, Number: w.Number, Step: w.Step, Start: w.Start, Before: w.Before})
+			v.Send(w.From,
+				walker{Kind: refused, Number: w.Number, Step: w.Step, Start: w.Start, Before: w.Before})
 		}
 	}
 }
 
-// Traits are the number of supersteps: one at the start, one for each step, and one for the news of the last.
-// How often node2vec chooses anew is not known.
+// Traits are the number of supersteps: one at the start, one for each step, and one for the news of
+// the last. How often node2vec chooses anew is not known.
 func (p Walks) Traits() pregel.Traits {
 	if p.secondOrder() {
 		return traits{}
@@ -142,7 +151,8 @@ func (p Walks) Traits() pregel.Traits {
 	return traits{MaxSupersteps: mostSupersteps(p.Length, 1, 2)}
 }
 
-// bound is that of a candidate's share of the probability: what is more than that of going back is chosen at once.
+// bound is that of a candidate's share of the probability: what is more than that of going back is
+// chosen at once.
 func (p Walks) bound() float64 { return max(1, 1/p.Q) }
 
 // step sends a walker along an edge.
@@ -155,7 +165,8 @@ func (p Walks) step(v *pregel.Vertex[[][]ID, walker], w walker) {
 	w.Kind, w.From = candidate, v.ID()
 	if w.Step > 1 && p.secondOrder() {
 		first, edges := edgesTo(v, w.Before)
-		if more := float64(edges) * (1/p.P - p.bound()); more > 0 && v.Rand().Float64()*(more+float64(degree)*p.bound()) < more {
+		if more := float64(edges) * (1/p.P - p.bound()); more > 0 &&
+			v.Rand().Float64()*(more+float64(degree)*p.bound()) < more {
 			w.Kind, choice = sure, first
 		}
 	}

@@ -35,8 +35,10 @@ func walksOf(t *testing.T, s sample, p algorithms.Walks, walks [][][]pregel.Vert
 				}
 			}
 			last := labels[len(labels)-1]
-			if steps := len(walk) - 1; labels[0] != start || steps > p.Length || steps < p.Length && leaves[last] {
-				t.Errorf("%s: a walk of %d steps from %d is %v, want %d steps", s.name, steps, start, labels, p.Length)
+			if steps := len(walk) - 1; labels[0] != start || steps > p.Length || steps < p.Length &&
+				leaves[last] {
+				t.Errorf("%s: a walk of %d steps from %d is %v, want %d steps", s.name, steps,
+					start, labels, p.Length)
 			}
 			all = append(all, labels)
 		}
@@ -58,19 +60,23 @@ func TestWalks(t *testing.T) {
 	conn := programtest.Cluster(t, 2)
 	for _, name := range []string{"kronecker:scale=7", "star:vertices=40"} {
 		here, there := programtest.Load(t, conn, name)
-		programtest.Same(t, here, there, pregel.List(algorithms.Walks{Walks: 2}), superstep.Options{Seed: 3})
-		programtest.Same(t, here, there, pregel.List(algorithms.Walks{P: 0.5, Q: 2}), superstep.Options{})
+		programtest.Same(t, here, there, pregel.List(algorithms.Walks{Walks: 2}),
+			superstep.Options{Seed: 3})
+		programtest.Same(t, here, there, pregel.List(algorithms.Walks{P: 0.5, Q: 2}),
+			superstep.Options{})
 	}
 	g := pregeltest.Graph(t, "0-1")
 	for words, p := range map[string]algorithms.Walks{
-		"length is -1": {Length: -1}, "walks is 1048577": {Walks: 1<<20 + 1}, "p is -1": {P: -1}, "q is NaN": {Q: math.NaN()}, "q is +Inf": {Q: math.Inf(1)},
+		"length is -1": {Length: -1}, "walks is 1048577": {Walks: 1<<20 + 1}, "p is -1": {P: -1},
+		"q is NaN": {Q: math.NaN()}, "q is +Inf": {Q: math.Inf(1)},
 	} {
 		_, err := superstep.Run(t.Context(), g, pregel.List(p), superstep.Options{})
 		refused(t, err, words)
 	}
 }
 
-// TestWalksByProbability: steps come as often as node2vec's definition has them, by the vertex and the one before.
+// TestWalksByProbability: steps come as often as node2vec's definition has them, by the vertex and
+// the one before.
 func TestWalksByProbability(t *testing.T) {
 	// Two triangles at an edge, a tail, an edge that is there twice, and a loop.
 	edges := [][2]uint64{{0, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 3}, {3, 4}, {4, 5}, {4, 5}, {5, 5}}
@@ -134,7 +140,8 @@ func TestWalksByProbability(t *testing.T) {
 				}
 				// One in ten thousand or less is beyond, of 3 degrees of freedom and of fewer.
 				if degrees > 3 || chi > 22 {
-					t.Errorf("from %d by %d: chi-square is %.1f with %d degrees of freedom", at[0], at[1], chi, degrees)
+					t.Errorf("from %d by %d: chi-square is %.1f with %d degrees of freedom", at[0],
+						at[1], chi, degrees)
 				}
 			}
 			if len(seen) < 15 {

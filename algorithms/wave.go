@@ -6,40 +6,44 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The window of shortest paths, after rho-stepping (Dong, Gu and Sun, 2021): in each superstep the vertices nearest to the source send
-// their distances, as many as have about a fixed fraction of the graph's edges, or the fraction of its vertices that has been reached, if that is
-// less: while most have not, what is sent soon proves too long. The window's upper bound comes from a histogram of the waiting vertices' edges by
-// distance, so that nothing is assumed of the weights.
+// The window of shortest paths, after rho-stepping (Dong, Gu and Sun, 2021): in each superstep the
+// vertices nearest to the source send their distances, as many as have about a fixed fraction of
+// the graph's edges, or the fraction of its vertices that has been reached, if that is less: while
+// most have not, what is sent soon proves too long. The window's upper bound comes from a histogram
+// of the waiting vertices' edges by distance, so that nothing is assumed of the weights.
 //
-// Where a few vertices have most edges, the window goes on to grow with what is reached: all others are near to these hubs, and few edges can
-// still matter to anyone. Those alone are looked at then, however many vertices send (the engine's pulls by the lightest arcs, and thinned lists).
+// Where a few vertices have most edges, the window goes on to grow with what is reached: all others
+// are near to these hubs, and few edges can still matter to anyone. Those alone are looked at then,
+// however many vertices send (the engine's pulls by the lightest arcs, and thinned lists).
 
 const (
 	// waveFraction is the fraction of the graph's edges that a superstep's messages should cross.
 	waveFraction = 1.0 / 16
-	// hubPart: a few vertices have most edges if those first reached, which have half of all edges, are less than one in so many.
+	// hubPart: a few vertices have most edges if those first reached, which have half of all edges,
+	// are less than one in so many.
 	hubPart = 4
 	// lookahead is how many windows the histogram covers.
 	lookahead = 8
 	// waveMinimum is the least number of edges for a superstep in any graph.
 	waveMinimum = 1 << 16
-	// firstGain is the assumed mean degree of a relaxed vertex before any is measured: in skewed graphs the first ones are
-	// hubs.
+	// firstGain is the assumed mean degree of a relaxed vertex before any is measured: in skewed
+	// graphs the first ones are hubs.
 	firstGain = 128
 )
 
 // schedule is Coordinate's state, which the vertices read.
 type schedule struct {
-	// Window is the upper bound of the distances sent. Distances below Settled are final: no message in flight or to come can
-	// improve them.
+	// Window is the upper bound of the distances sent. Distances below Settled are final: no
+	// message in flight or to come can improve them.
 	Window, Settled float64
 	// Far is the end of the histogram's range, which begins at Settled.
 	Far float64
-	// Reached is how many vertices have been reached, and ReachedEdges how many edges these have. Once that is half of all, Hubs says whether
-	// a few vertices have them.
+	// Reached is how many vertices have been reached, and ReachedEdges how many edges these have.
+	// Once that is half of all, Hubs says whether a few vertices have them.
 	Reached, ReachedEdges int64
 	Hubs                  bool
-	// Gain is the expected degree of the vertices that one message improves; Announced is the number of messages sent.
+	// Gain is the expected degree of the vertices that one message improves; Announced is the
+	// number of messages sent.
 	Gain      float64
 	Announced int64
 }
@@ -48,13 +52,15 @@ type schedule struct {
 type waveReport struct {
 	// Least is the least distance sent in this superstep or waiting to be sent.
 	Least float64
-	// Reached is the number of vertices that a message reached for the first time, and ReachedEdges that of their edges.
+	// Reached is the number of vertices that a message reached for the first time, and ReachedEdges
+	// that of their edges.
 	Reached, ReachedEdges int64
 	// Better is the number of edges of the vertices whose distance fell.
 	Better int64
 	// Far is the number of edges of the vertices that wait beyond the histogram.
 	Far int64
-	// Waiting and Announced are the edges of the vertices that wait and of those that sent, by distance beyond Settled.
+	// Waiting and Announced are the edges of the vertices that wait and of those that sent, by
+	// distance beyond Settled.
 	Waiting, Announced histogram
 }
 
@@ -65,8 +71,8 @@ var (
 	reports = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
 )
 
-// waveTraits are those of SSSP and SSSPTree. Monotone: a distance which is no shorter changes nothing.
-// Asynchronous: shortest paths are found in any order.
+// waveTraits are those of SSSP and SSSPTree. Monotone: a distance which is no shorter changes
+// nothing. Asynchronous: shortest paths are found in any order.
 var waveTraits = traits{
 	Monotone: true, NonNegative: true, Asynchronous: true, Converges: true,
 	Aggregators: aggregates{wave, reports},
@@ -151,8 +157,9 @@ func beyond(bucket int) float64 {
 	return math.Float64frombits(uint64(bucket+1+(1023+lowestOctave)*8) << 49)
 }
 
-// advance sets the window of the coming superstep: the distance below which the edges of waiting vertices, and of those that messages
-// in flight are expected to improve, add up to the part of all edges that may be crossed.
+// advance sets the window of the coming superstep: the distance below which the edges of waiting
+// vertices, and of those that messages in flight are expected to improve, add up to the part of all
+// edges that may be crossed.
 func advance(c *pregel.Coordinator) {
 	p := wave.Value(c)
 	if c.Superstep == 0 {

@@ -29,14 +29,16 @@ func checkEqualWeights[W combiners.Weight](t *testing.T, weight float64, directe
 	var edges []superstep.Edge
 	next := make([][]uint64, n)
 	for range 60 * n {
-		u, v := uint64(min(rng.IntN(n), rng.IntN(n))), uint64(min(rng.IntN(n), rng.IntN(n), rng.IntN(n)))
+		u, v := uint64(min(rng.IntN(n), rng.IntN(n))),
+			uint64(min(rng.IntN(n), rng.IntN(n), rng.IntN(n)))
 		edges = append(edges, superstep.Edge{From: u, To: v, Weight: weight})
 		next[u] = append(next[u], v)
 		if !directed {
 			next[v] = append(next[v], u)
 		}
 	}
-	g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Directed: directed, Undirected: !directed, Weights: weights})
+	g, err := superstep.FromEdges(t.Context(), edges,
+		superstep.LoadOptions{Directed: directed, Undirected: !directed, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,8 @@ func checkEqualWeights[W combiners.Weight](t *testing.T, weight float64, directe
 		if !ok {
 			t.Fatal("no source")
 		}
-		r, err := superstep.Run(t.Context(), g, algorithms.SSSP[W]{Source: id}, superstep.Options{MaxSupersteps: 100})
+		r, err := superstep.Run(t.Context(), g, algorithms.SSSP[W]{Source: id},
+			superstep.Options{MaxSupersteps: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

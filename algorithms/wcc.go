@@ -12,8 +12,9 @@ import (
 // component, which is the member with most edges, of equals the first in the input. That is the one
 // of the least VertexID.
 //
-// First the component of vertex 0, the hub, is searched: in graphs of the web and of people that is the giant one, and a search looks at few
-// of its edges. What is left is little there, and goes by labels (Slota, Rajamanickam and Madduri 2014, who call that Multistep).
+// First the component of vertex 0, the hub, is searched: in graphs of the web and of people that is
+// the giant one, and a search looks at few of its edges. What is left is little there, and goes by
+// labels (Slota, Rajamanickam and Madduri 2014, who call that Multistep).
 type WCC struct{}
 
 // inGiant says of which vertices the search found that they are in the component of vertex 0.
@@ -31,8 +32,8 @@ func (WCC) Traits() pregel.Traits {
 	}
 }
 
-// Combiner keeps the least. Its terminal value is vertex 0: in the hub's component most walks end at the first
-// neighbours.
+// Combiner keeps the least. Its terminal value is vertex 0: in the hub's component most walks end
+// at the first neighbours.
 func (WCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
 // Report is what reports show of the values.
@@ -82,7 +83,8 @@ func (p WCC) Compute(v *pregel.Vertex[ID, ID], least ID) {
 	p.announce(v)
 }
 
-// announce sends the vertex's component to its neighbours. Nothing is less than 0, so a vertex with 0 finishes.
+// announce sends the vertex's component to its neighbours. Nothing is less than 0, so a vertex with
+// 0 finishes.
 func (WCC) announce(v *pregel.Vertex[ID, ID]) {
 	v.SendToAllNeighbors(v.Value())
 	if v.Value() == 0 {

@@ -43,16 +43,19 @@ type Options struct {
 	// TokenFile is the file with the cluster's token. By default it is that of the user's own
 	// master at the address.
 	TokenFile string
-	// TLSCA is the file with the CA that the master's certificate is from, if the cluster has TLS. TLSCert and TLSKey are the files of this
-	// program's own certificate and its key; the token will do in their place.
+	// TLSCA is the file with the CA that the master's certificate is from, if the cluster has TLS.
+	// TLSCert and TLSKey are the files of this program's own certificate and its key; the token
+	// will do in their place.
 	TLSCert, TLSKey, TLSCA string
-	// RetryFor is how long to try to reach a master that is not there, or the connection to which was lost; 0 is a minute.
+	// RetryFor is how long to try to reach a master that is not there, or the connection to which
+	// was lost; 0 is a minute.
 	RetryFor time.Duration
 	// Programs are the cluster's programs beside the built-in ones, under the names by which its
 	// binary registers them. The cluster runs its own code: a program whose fields, registered
 	// values or message type differ there is refused. Other differences are not noticed.
 	Programs []pregel.Registered
-	// Log, if not nil, gets a line when the connection is lost or made again; several goroutines may call it.
+	// Log, if not nil, gets a line when the connection is lost or made again; several goroutines
+	// may call it.
 	Log func(line string)
 }
 
@@ -85,13 +88,16 @@ func Connect(ctx context.Context, address string, options ...Options) (*Connecti
 	case len(options) > 1:
 		return nil, errOptions
 	case o.RetryFor < 0:
-		return nil, fmt.Errorf("cluster: Options.RetryFor: found %v, expected 0, for a minute, or more", o.RetryFor)
+		return nil,
+			fmt.Errorf("cluster: Options.RetryFor: found %v, expected 0, for a minute, or more",
+				o.RetryFor)
 	}
 	token, err := control.ReadToken(o.TokenFile)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: Options.TokenFile: %w", err)
 	}
-	files, err := control.LoadTLS(nil, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, nil)
+	files, err := control.LoadTLS(nil, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA},
+		nil)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: Options: %w", err)
 	}
@@ -117,18 +123,21 @@ func Connect(ctx context.Context, address string, options ...Options) (*Connecti
 	return conn, nil
 }
 
-// closeWait bounds how long Close waits for what runs: Run itself waits up to half a minute for a job to end that it has cancelled.
+// closeWait bounds how long Close waits for what runs: Run itself waits up to half a minute for a
+// job to end that it has cancelled.
 const closeWait = 40 * time.Second
 
-// Close cancels what runs on the connection, waits until that has returned, at most 40 s, and drops the graphs that Load has put on
-// the cluster. It is idempotent. A function that Run calls, such as Options.Progress, must not call it: it would wait for itself.
+// Close cancels what runs on the connection, waits until that has returned, at most 40 s, and drops
+// the graphs that Load has put on the cluster. It is idempotent. A function that Run calls, such as
+// Options.Progress, must not call it: it would wait for itself.
 func (c *Connection) Close() {
 	c.end(errConnectionClosed)
 	c.refs.Close()
 	select {
 	case <-c.idle:
 	case <-time.After(closeWait):
-		c.log(fmt.Sprintf("closing the connection: what runs on it has not returned in %v", closeWait))
+		c.log(fmt.Sprintf("closing the connection: what runs on it has not returned in %v",
+			closeWait))
 	}
 	c.mu.Lock()
 	graphs := c.graphs
@@ -154,8 +163,9 @@ func (c *Connection) use(ctx context.Context) (_ context.Context, release func()
 	}, nil
 }
 
-// Load puts a graph on the cluster, dealt to its workers, for as long as it is not closed. It is the workers that read a file: they
-// must see it under the same name. With neither Partitions nor Grid each worker has a partition.
+// Load puts a graph on the cluster, dealt to its workers, for as long as it is not closed. It is
+// the workers that read a file: they must see it under the same name. With neither Partitions nor
+// Grid each worker has a partition.
 func (c *Connection) Load(ctx context.Context, name string, options ...superstep.LoadOptions) (*superstep.Graph, error) {
 	if len(options) > 1 {
 		return nil, errOptions
@@ -191,7 +201,8 @@ func (c *Connection) drop(name string) {
 	}
 }
 
-// Graph returns a graph that is on the cluster already: one of those that "superstep graphs list" shows. To close it leaves it there.
+// Graph returns a graph that is on the cluster already: one of those that "superstep graphs list"
+// shows. To close it leaves it there.
 func (c *Connection) Graph(ctx context.Context, name string) (*superstep.Graph, error) {
 	ctx, release, err := c.use(ctx)
 	if err != nil {
@@ -205,24 +216,28 @@ func (c *Connection) Graph(ctx context.Context, name string) (*superstep.Graph, 
 	return c.graph(ctx, about, superstep.LoadOptions{}, false)
 }
 
-// graph makes a Graph of one that is on the cluster, of which this process keeps the input ids of vertices.
+// graph makes a Graph of one that is on the cluster, of which this process keeps the input ids of
+// vertices.
 func (c *Connection) graph(ctx context.Context, about *control.Graph, o superstep.LoadOptions, own bool) (*superstep.Graph, error) {
 	if about.State != control.GraphState_GRAPH_STATE_READY {
-		return nil, fmt.Errorf("cluster: graph %s is not there: it is %s: %s", about.Name, about.State.Word(), about.Reason)
+		return nil, fmt.Errorf("cluster: graph %s is not there: it is %s: %s", about.Name,
+			about.State.Word(), about.Reason)
 	}
 	labels, err := c.client.Vertices(ctx, about, progressOf(o))
 	if err != nil {
 		return nil, err
 	}
 	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
-	far := &remote{conn: c, g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), load: about.Load, named: about.Named}
+	far := &remote{conn: c, g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed,
+		grid), load: about.Load, named: about.Named}
 	free := func() {
 		far.g.Close()
 		if own {
 			c.drop(about.Name)
 		}
 	}
-	account := append([]string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source().Origin(), about.Name)}, about.Notes...)
+	account := append([]string{fmt.Sprintf("%s on the cluster, as graph %s",
+		about.Source().Origin(), about.Name)}, about.Notes...)
 	g := backend.New(far.g, far, free, account, about.Skipped).(*superstep.Graph)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,18 +249,21 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o superste
 func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest, error) {
 	switch {
 	case o.Vertices != nil:
-		return nil, errors.New("cluster: LoadOptions.Vertices are for superstep.FromEdges: other graphs name their vertices themselves")
+		return nil,
+			errors.New("cluster: LoadOptions.Vertices are for superstep.FromEdges: other graphs name their vertices themselves")
 	case o.Threads != 0:
-		return nil, errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
+		return nil,
+			errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
 	}
 	var directed *bool
 	if o.Directed || o.Undirected {
 		directed = &o.Directed
 	}
 	source := &job.Source{
-		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(), UnitWeights: o.UnitWeights,
-		SkipBad: uint32(o.SkipBad),
-		Weights: [...]string{superstep.IfAny: "", superstep.NoWeights: "none", superstep.Float64: "float64", superstep.Float32: "float32"}[o.Weights],
+		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(),
+		UnitWeights: o.UnitWeights,
+		SkipBad:     uint32(o.SkipBad),
+		Weights:     [...]string{superstep.IfAny: "", superstep.NoWeights: "none", superstep.Float64: "float64", superstep.Float32: "float32"}[o.Weights],
 	}
 	if o.SelfLoops == superstep.DropSelfLoops {
 		source.SelfLoops = "drop"
@@ -260,11 +278,13 @@ func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest,
 	if grid == (graph.Grid{}) && o.Partitions > 0 {
 		grid = graph.Of(o.Partitions)
 	}
-	if n := grid.Partitions(); grid.Rows < 0 || grid.Columns < 0 || grid.Rows > math.MaxUint32 || grid.Columns > math.MaxUint32 || o.Partitions > 0 && n != o.Partitions {
+	if n := grid.Partitions(); grid.Rows < 0 || grid.Columns < 0 || grid.Rows > math.MaxUint32 ||
+		grid.Columns > math.MaxUint32 || o.Partitions > 0 && n != o.Partitions {
 		return nil, fmt.Errorf("cluster: found a grid of %v for %d partitions", grid, o.Partitions)
 	}
 	return &control.LoadGraphRequest{
-		Name: "go-" + strings.ToLower(rand.Text()), SourceJson: job.Text(source), Rows: uint32(grid.Rows), Columns: uint32(grid.Columns),
+		Name: "go-" + strings.ToLower(rand.Text()), SourceJson: job.Text(source),
+		Rows: uint32(grid.Rows), Columns: uint32(grid.Columns),
 	}, nil
 }
 

@@ -61,7 +61,8 @@ func (r *remote) Name(label uint64) (string, bool) {
 	return "", false
 }
 
-// names asks for names of vertices, or for the input ids of names. What the cluster has none for, and what it cannot tell, is left out.
+// names asks for names of vertices, or for the input ids of names. What the cluster has none for,
+// and what it cannot tell, is left out.
 func (r *remote) names(names []string, labels []uint64) []*control.Name {
 	if !r.named {
 		return nil
@@ -108,10 +109,12 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 		return nil, jobError(job)
 	}
 	if lost := int(job.Supersteps) - len(w.times); lost > 0 && to.Complete {
-		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
+		return nil,
+			fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
 	}
 	out := &backend.Outcome{
-		Job: job.Id, Supersteps: int(job.Supersteps), Ended: job.EndedBy, Messages: int(job.Messages), MessagesSent: int(job.MessagesSent),
+		Job: job.Id, Supersteps: int(job.Supersteps), Ended: job.EndedBy,
+		Messages: int(job.Messages), MessagesSent: int(job.MessagesSent),
 		BytesSent: int(job.BytesSent), Seconds: w.times.Seconds(int(job.Supersteps), math.NaN()),
 	}
 	if out.Left, err = r.fetch(ctx, job, to); err != nil {
@@ -121,13 +124,15 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 	return out, err
 }
 
-// fetch fetches the values of a job's vertices, and returns the size of the graph that the program has left, if it has changed it.
+// fetch fetches the values of a job's vertices, and returns the size of the graph that the program
+// has left, if it has changed it.
 func (r *remote) fetch(ctx context.Context, job *control.Job, to *backend.Job) (*backend.Size, error) {
 	ids, vertices, size := r.g.N, r.g.N, job.GraphLeft
 	var left *backend.Size
 	if size != nil {
 		if size.Ids > graph.MaxVertices || size.Ids < uint64(r.g.N) || size.Vertices > size.Ids {
-			return nil, fmt.Errorf("cluster: job %s has left %d vertices with ids below %d", job.Id, size.Vertices, size.Ids)
+			return nil, fmt.Errorf("cluster: job %s has left %d vertices with ids below %d", job.Id,
+				size.Vertices, size.Ids)
 		}
 		ids, vertices = int(size.Ids), int(size.Vertices)
 		left = &backend.Size{IDs: ids, Vertices: vertices, Arcs: size.Arcs}
@@ -142,7 +147,8 @@ func (r *remote) fetch(ctx context.Context, job *control.Job, to *backend.Job) (
 	return left, nil
 }
 
-// totalsOf are the values of a job's aggregators. One that was too large to travel, which the log said, has none.
+// totalsOf are the values of a job's aggregators. One that was too large to travel, which the log
+// said, has none.
 func totalsOf(job *control.Job, aggregates bsp.Aggregates) ([]kernel.Cell, error) {
 	cells, told := aggregates.Cells(), map[string][]byte{}
 	for _, a := range job.Aggregators {
@@ -175,7 +181,8 @@ func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 			refused = fmt.Errorf("cluster: %w", err)
 		case ok:
 			return &job.Spec{
-				Program: e.Name, Parameters: values, Graph: r.g.Name, Load: r.load, KeepResult: true, Unsorted: true, Form: e.Form(),
+				Program: e.Name, Parameters: values, Graph: r.g.Name, Load: r.load,
+				KeepResult: true, Unsorted: true, Form: e.Form(),
 				Values: to.Values, Options: to.Options, KeepWhen: to.KeepWhen,
 			}, nil
 		}
@@ -183,11 +190,13 @@ func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 	if refused != nil {
 		return nil, refused
 	}
-	return nil, fmt.Errorf("cluster: program %s is none of the cluster's: give Options.Programs what pregel.Register returns for it, "+
-		"with the name under which the cluster's binary registers it", engine.Name(to.Given))
+	return nil,
+		fmt.Errorf("cluster: program %s is none of the cluster's: give Options.Programs what pregel.Register returns for it, "+
+			"with the name under which the cluster's binary registers it", engine.Name(to.Given))
 }
 
-// addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what is sent for it now.
+// addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what
+// is sent for it now.
 func (r *remote) addInputs(ctx context.Context, spec *job.Spec, all []backend.Input) error {
 	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*job.ColumnData{}
 	for _, in := range all {
@@ -233,7 +242,8 @@ func (w *watched) Record(e trace.Event) error {
 	if s, ok := e.(*record.Superstep); ok && s.Ran() && w.job.Progress != nil {
 		w.step.Sum(s)
 		w.job.Progress(backend.Progress{
-			Superstep: s.Superstep, Active: w.step.Active, Senders: w.step.Senders, Scheme: s.Scheme, Seconds: s.Seconds,
+			Superstep: s.Superstep, Active: w.step.Active, Senders: w.step.Senders,
+			Scheme: s.Scheme, Seconds: s.Seconds,
 		})
 	}
 	return nil

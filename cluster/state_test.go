@@ -1,3 +1,4 @@
 package cluster_test
 
-import _ "github.com/superstep-go/superstep/internal/statefile/statetest" // the example's master keeps state
+// the example's master keeps state
+import _ "github.com/superstep-go/superstep/internal/statefile/statetest"

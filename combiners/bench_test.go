@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The benchmarks walk 2^20 edges, of skewed degrees, between 2^16 vertices: what a message costs when columns fit in the
-// second-level cache.
+// The benchmarks walk 2^20 edges, of skewed degrees, between 2^16 vertices: what a message costs
+// when columns fit in the second-level cache.
 const (
 	benchVertices = 1 << 16
 	benchEdges    = 1 << 20
@@ -34,7 +34,8 @@ func sortedArcs() []arc {
 	return arcs
 }
 
-// benchKernel runs all loops of a combiner's kernel. All vertices send m(id), but for pull/half, where every other does.
+// benchKernel runs all loops of a combiner's kernel. All vertices send m(id), but for pull/half,
+// where every other does.
 func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(id pregel.VertexID) M) {
 	pull := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.to, a.from }), single)
 	push := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.from, a.to }), single)
@@ -80,7 +81,8 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 	run("pull", pulling(kernel.Pull{Lists: pull, Present: all, All: true}))
 	run("pull/half", pulling(kernel.Pull{Lists: pull, Present: half}))
 	run("pull/none", pulling(kernel.Pull{Lists: pull, Present: make([]uint64, words)}))
-	box := &kernel.Inbox[M]{Msg: make([]M, benchVertices), Has: bitmap.NewFrontier(make([]uint64, words))}
+	box := &kernel.Inbox[M]{Msg: make([]M, benchVertices), Has: bitmap.NewFrontier(make([]uint64,
+		words))}
 	p := kernel.Push{Lists: push, Present: all, Skip: make([]uint64, words)}
 	pushing := func(f func(rows []kernel.Row)) func() int {
 		var rows []kernel.Row
@@ -145,9 +147,10 @@ func BenchmarkKernels(b *testing.B) {
 	benchKernel(b, combiners.MinPlus[float32](), true, func(id pregel.VertexID) float32 { return float32(id) })
 	benchKernel(b, combiners.MaxMin[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
 	benchKernel(b, combiners.SumTimes[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
-	benchKernel(b, combiners.MinPlusSender[float32](), true, func(id pregel.VertexID) combiners.Arrival[float32] {
-		return combiners.Arrival[float32]{Dist: float32(id), From: id}
-	})
+	benchKernel(b, combiners.MinPlusSender[float32](), true,
+		func(id pregel.VertexID) combiners.Arrival[float32] {
+			return combiners.Arrival[float32]{Dist: float32(id), From: id}
+		})
 }
 
 // BenchmarkKernelOfNothing is the time of the loops where no receiver wants a message.

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// block is a random part of a graph, as a partition holds it: lists by receiver and by sender over slots, the owned
-// vertices first, then ghosts of two other owners. With one owner all slots are owned.
+// block is a random part of a graph, as a partition holds it: lists by receiver and by sender over
+// slots, the owned vertices first, then ghosts of two other owners. With one owner all slots are
+// owned.
 type block struct {
 	owned  int // slots, all of them vertices
 	slots  int
@@ -89,7 +90,8 @@ func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) kernel.Lists {
 		byRow[row] = append(byRow[row], a)
 	}
 	words := bitmap.Words(rows)
-	l := kernel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
+	l := kernel.Lists{Bits: make([]uint64, words), Rank: make([]uint32,
+		words+1), Starts: []uint32{0}}
 	for row, list := range byRow {
 		if row%64 == 0 {
 			l.Rank[row/64] = uint32(len(l.Starts) - 1)
@@ -104,7 +106,8 @@ func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) kernel.Lists {
 		for _, a := range list {
 			_, entry := of(a)
 			l.Adj = append(l.Adj, entry)
-			l.Weights32, l.Weights64 = append(l.Weights32, float32(a.weight)), append(l.Weights64, a.weight)
+			l.Weights32, l.Weights64 = append(l.Weights32, float32(a.weight)),
+				append(l.Weights64, a.weight)
 		}
 		l.Starts = append(l.Starts, uint32(len(l.Adj)))
 	}
@@ -139,7 +142,8 @@ type sent[M any] struct {
 	message []M
 }
 
-// send writes messages into kernels, ours and those of the other owners, and brings those of the ghosts over as columns.
+// send writes messages into kernels, ours and those of the other owners, and brings those of the
+// ghosts over as columns.
 func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel[M], binding kernel.Binding, density float64, message func(id pregel.VertexID) M) sent[M] {
 	s := sent[M]{make([]uint64, b.slots/64), make([]M, b.slots)}
 	write := func(k kernel.Kernel[M], ids *kernel.Slots, present []uint64) []M {

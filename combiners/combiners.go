@@ -22,11 +22,12 @@
 // Min and Max at the least and the greatest value of their type. Semirings have no
 // terminal value. (Terminal is the word of SuiteSparse GraphBLAS.)
 //
-// Each combiner has one rule for odd floats, whatever the delivery. Sum, NarrowSum and SumTimes pass
-// NaN on, and take -0 for 0. Min, Max, MinPlus, MaxMin and MinPlusSender order messages: NaN is not
-// sent, so that a vertex that is sent nothing else has no message, and -0 is sent as 0. First and Func
-// take messages as they are. Stored weights are finite. So only SumTimes makes NaN on an edge, of an
-// infinite message and a weight of 0, and it passes this NaN on; no sum of MinPlus is NaN.
+// Each combiner has one rule for odd floats, whatever the delivery. Sum, NarrowSum and SumTimes
+// pass NaN on, and take -0 for 0. Min, Max, MinPlus, MaxMin and MinPlusSender order messages: NaN
+// is not sent, so that a vertex that is sent nothing else has no message, and -0 is sent as 0.
+// First and Func take messages as they are. Stored weights are finite. So only SumTimes makes NaN
+// on an edge, of an infinite message and a weight of 0, and it passes this NaN on; no sum of
+// MinPlus is NaN.
 //
 // Read combiners.go first: it defines the combiners. kernels.go and kernels_gen.go, which go
 // generate writes, have the loops. Package pregeltest checks a combiner of your own
@@ -67,42 +68,51 @@ func (c simple[M]) Weights() reflect.Kind { return c.weights }
 
 type makeKernel[M any] = func(b kernel.Binding, c simple[M]) (kernel.Kernel[M], error)
 
-func define[M any](name string, identity M, combine func(a, b M) M, loops makeKernel[M]) pregel.Combiner[M] {
+func define[M any](name string, identity M, combine func(a,
+	b M) M, loops makeKernel[M],
+) pregel.Combiner[M] {
 	return simple[M]{name, identity, combine, loops, reflect.Invalid}
 }
 
 // semiring defines a combiner that wants weights of type W.
-func semiring[W Weight, M any](name string, identity M, combine func(a, b M) M, loops makeKernel[M]) pregel.Combiner[M] {
+func semiring[W Weight, M any](name string, identity M, combine func(a,
+	b M) M, loops makeKernel[M],
+) pregel.Combiner[M] {
 	return simple[M]{name, identity, combine, loops, reflect.TypeFor[W]().Kind()}
 }
 
 func named[M any](name string) string { return fmt.Sprintf("%s[%s]", name, reflect.TypeFor[M]()) }
 
-// Sum adds. The sum of floats depends on the order of the messages unless the run is deterministic. NaN is passed on, and
-// -0 counts as 0.
+// Sum adds. The sum of floats depends on the order of the messages unless the run is deterministic.
+// NaN is passed on, and -0 counts as 0.
 func Sum[T pregel.Number]() pregel.Combiner[T] {
 	return define(named[T]("Sum"), 0, func(a, b T) T { return a + b },
 		func(b kernel.Binding, _ simple[T]) (kernel.Kernel[T], error) {
 			float := isFloat[T]()
-			return &sumKernel[T]{newPlain[T](b, 0, kernel.Traits{Ordered: float}), float && b.Deterministic}, nil
+			return &sumKernel[T]{newPlain[T](b, 0,
+				kernel.Traits{Ordered: float}), float && b.Deterministic}, nil
 		})
 }
 
-// Min keeps the least; its identity is the greatest value of the type. NaN is not sent, and -0 is sent as 0.
+// Min keeps the least; its identity is the greatest value of the type. NaN is not sent, and -0 is
+// sent as 0.
 func Min[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := kernel.Limits[T]()
 	return define(named[T]("Min"), greatest, lesser[T],
 		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
-			return &minKernel[T]{newOrdered(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), least}, nil
+			return &minKernel[T]{newOrdered(b, c.identity,
+				kernel.Traits{Terminal: true, Monotone: true}), least}, nil
 		})
 }
 
-// Max keeps the greatest; its identity is the least value of the type. NaN is not sent, and -0 is sent as 0.
+// Max keeps the greatest; its identity is the least value of the type. NaN is not sent, and -0 is
+// sent as 0.
 func Max[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := kernel.Limits[T]()
 	return define(named[T]("Max"), least, greater[T],
 		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
-			return &maxKernel[T]{newOrdered(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), greatest}, nil
+			return &maxKernel[T]{newOrdered(b, c.identity,
+				kernel.Traits{Terminal: true, Monotone: true}), greatest}, nil
 		})
 }
 
@@ -141,13 +151,15 @@ func First[M any]() pregel.Combiner[M] {
 	var zero M
 	return define(named[M]("First"), zero, func(a, _ M) M { return a },
 		func(b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
-			return &firstKernel[M]{newPlain(b, c.identity, kernel.Traits{AnyOne: true, Terminal: true, Ordered: true})}, nil
+			return &firstKernel[M]{newPlain(b, c.identity,
+				kernel.Traits{AnyOne: true, Terminal: true, Ordered: true})}, nil
 		})
 }
 
-// Func makes a combiner of a function, which must be commutative and associative, with identity neutral to it. It is
-// called for every message but the first: a combiner of this package costs a fifth to a seventh as much. Messages stay as
-// they are, so the function decides what becomes of NaN and of -0.
+// Func makes a combiner of a function, which must be commutative and associative, with identity
+// neutral to it. It is called for every message but the first: a combiner of this package costs a
+// fifth to a seventh as much. Messages stay as they are, so the function decides what becomes of
+// NaN and of -0.
 //
 // The function may not change what its arguments point to: others get it too. append(a, b...) does,
 // where there is room behind a; append(slices.Clip(a), b...) makes a new slice.
@@ -159,8 +171,8 @@ func funcLoops[M any](b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
 	return &funcKernel[M]{newPlain(b, c.identity, kernel.Traits{Ordered: true}), c.combine}, nil
 }
 
-// MinPlus is the semiring of shortest paths: a message grows by the weight of the edge it crosses, the least is kept. NaN is
-// not sent, and -0 is sent as 0.
+// MinPlus is the semiring of shortest paths: a message grows by the weight of the edge it crosses,
+// the least is kept. NaN is not sent, and -0 is sent as 0.
 func MinPlus[W Weight]() pregel.Combiner[W] {
 	_, infinity := kernel.Limits[W]()
 	return semiring[W](named[W]("MinPlus"), infinity, lesser[W],
@@ -169,18 +181,20 @@ func MinPlus[W Weight]() pregel.Combiner[W] {
 		})
 }
 
-// MaxMin is the semiring of widest paths: a message shrinks to the weight of the edge it crosses, the greatest is kept. NaN
-// is not sent, and -0 is sent as 0.
+// MaxMin is the semiring of widest paths: a message shrinks to the weight of the edge it crosses,
+// the greatest is kept. NaN is not sent, and -0 is sent as 0.
 func MaxMin[W Weight]() pregel.Combiner[W] {
 	least, _ := kernel.Limits[W]()
 	return semiring[W](named[W]("MaxMin"), least, greater[W],
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
-			return &maxMinKernel[W]{newOrdered(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
+			return &maxMinKernel[W]{newOrdered(b, c.identity,
+				kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
 		})
 }
 
-// SumTimes is the semiring of a matrix product: a message is multiplied by the weight of the edge it crosses, and all
-// are added. NaN is passed on, also that of an infinite message times a weight of 0, and -0 counts as 0.
+// SumTimes is the semiring of a matrix product: a message is multiplied by the weight of the edge
+// it crosses, and all are added. NaN is passed on, also that of an infinite message times a weight
+// of 0, and -0 counts as 0.
 func SumTimes[W Weight]() pregel.Combiner[W] {
 	return semiring[W](named[W]("SumTimes"), 0, func(a, b W) W { return a + b },
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {

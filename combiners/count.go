@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Count counts messages: a vertex that gets n of them sees n, whatever they say. Only presence is sent.
+// Count counts messages: a vertex that gets n of them sees n, whatever they say. Only presence is
+// sent.
 func Count[T pregel.Number]() pregel.Combiner[T] {
 	return define(named[T]("Count"), 0, func(a, b T) T { return a + b },
 		func(kernel.Binding, simple[T]) (kernel.Kernel[T], error) { return &countKernel[T]{}, nil })

@@ -52,7 +52,8 @@ func Example() {
 	// any
 }
 
-// Roads has for each vertex the shortest way from a source, and the last vertex before it on that way.
+// Roads has for each vertex the shortest way from a source, and the last vertex before it on that
+// way.
 type Roads[W combiners.Weight] struct{ Source pregel.VertexID }
 
 func (Roads[W]) Combiner() pregel.Combiner[combiners.Arrival[W]] { return combiners.MinPlusSender[W]() }
@@ -65,7 +66,9 @@ func (p Roads[W]) Init(v *pregel.Vertex[combiners.Arrival[W], combiners.Arrival[
 	}
 }
 
-func (Roads[W]) Compute(v *pregel.Vertex[combiners.Arrival[W], combiners.Arrival[W]], a combiners.Arrival[W]) {
+func (Roads[W]) Compute(v *pregel.Vertex[combiners.Arrival[W],
+	combiners.Arrival[W]], a combiners.Arrival[W],
+) {
 	if a.Dist < v.Value().Dist {
 		v.Set(a)
 		v.SendToAllNeighbors(combiners.Arrival[W]{Dist: a.Dist, From: v.ID()})
@@ -97,7 +100,8 @@ func each[V, M any](program func(source pregel.VertexID) pregel.Program[V, M]) {
 }
 
 func ExampleMinPlusSender() {
-	each(func(source pregel.VertexID) pregel.Program[combiners.Arrival[float64], combiners.Arrival[float64]] {
+	each(func(source pregel.VertexID) pregel.Program[combiners.Arrival[float64],
+		combiners.Arrival[float64]] {
 		return Roads[float64]{Source: source}
 	})
 	// Output: [{0 0} {3 0} {4 1}]

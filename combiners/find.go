@@ -10,12 +10,14 @@ import (
 // dense is how many rows of a word are worth looking at all 64, without asking which.
 const dense = 20
 
-// find looks for the first in-neighbour that sent of each row of need in word w (Nakao20, fig. 1, line 28). It returns
-// the rows that have one, and how many edges it looked at; slots then has their neighbours, and of other rows anything.
+// find looks for the first in-neighbour that sent of each row of need in word w (Nakao20, fig. 1,
+// line 28). It returns the rows that have one, and how many edges it looked at; slots then has
+// their neighbours, and of other rows anything.
 //
-// The lists begin with the neighbour of the highest degree, so the first neighbours, in an array of their own, are tried for
-// the whole word before any list is opened: most walks end there. Then the second and third ones are, without a branch that depends
-// on the answer: a processor waits for several at a time. The rest is walked list by list.
+// The lists begin with the neighbour of the highest degree, so the first neighbours, in an array of
+// their own, are tried for the whole word before any list is opened: most walks end there. Then the
+// second and third ones are, without a branch that depends on the answer: a processor waits for
+// several at a time. The rest is walked list by list.
 func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots *[64]S) (hit uint64, walked int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -73,7 +75,8 @@ func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots 
 	return hit, walked
 }
 
-// lookUp looks at one neighbour of each row of need, of the rows of a word, which are that far apart, and returns which sent.
+// lookUp looks at one neighbour of each row of need, of the rows of a word, which are that far
+// apart, and returns which sent.
 func lookUp[S uint32 | pregel.VertexID](present []uint64, neighbors []uint32, apart uint32, rows, need uint64, slots *[64]S) (hit uint64) {
 	for m := need; m != 0; m &= m - 1 {
 		bit := m & -m
@@ -87,7 +90,8 @@ func lookUp[S uint32 | pregel.VertexID](present []uint64, neighbors []uint32, ap
 // found marks the looks of a walk that ended at a sender.
 const found = 1 << 62
 
-// walk returns the first slot of a list that is present, and how many it looked at, with found if there is one.
+// walk returns the first slot of a list that is present, and how many it looked at, with found if
+// there is one.
 func walk(present []uint64, list []uint32) (slot uint32, looks int) {
 	for j, s := range list {
 		if present[s>>6]>>(s&63)&1 != 0 {

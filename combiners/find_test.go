@@ -74,7 +74,8 @@ func TestFind(t *testing.T) {
 		"none":   func(int) uint64 { return 0 },
 	}
 	lengths := map[string]func(int) int{
-		"1": func(int) int { return 1 }, "2": func(int) int { return 2 }, "3": func(int) int { return 3 }, "40": func(int) int { return 40 },
+		"1": func(int) int { return 1 }, "2": func(int) int { return 2 },
+		"3": func(int) int { return 3 }, "40": func(int) int { return 40 },
 		"by word": func(w int) int { return 1 + w%5 },
 		"mixed":   func(int) int { return 1 + rng.IntN(9) },
 	}
@@ -115,14 +116,18 @@ func TestFind(t *testing.T) {
 									}
 								}
 								if hit != wantHit || walked != wantWalked {
-									t.Fatalf("%s: found %x after %d edges, expected %x after %d", where, hit, walked, wantHit, wantWalked)
+									t.Fatalf("%s: found %x after %d edges, expected %x after %d",
+										where, hit, walked, wantHit, wantWalked)
 								}
 								if slots != wantSlots {
-									t.Fatalf("%s: found senders %d, expected %d", where, slots, wantSlots)
+									t.Fatalf("%s: found senders %d, expected %d", where, slots,
+										wantSlots)
 								}
 							}
 							cases, hits = cases+1, hits+bits.OnesCount64(wantHit)
-							if rows, n := p.Bits[w], bits.OnesCount64(wanted&p.Bits[w]); rows == ^uint64(0) && n > dense && n < 64 {
+							if rows, n := p.Bits[w],
+								bits.OnesCount64(wanted&p.Bits[w]); rows == ^uint64(0) &&
+								n > dense && n < 64 {
 								dense64++
 							}
 						}

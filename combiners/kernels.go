@@ -49,8 +49,8 @@ func (k *plain[M]) Best() kernel.Column {
 // Normalizer returns what messages become when they are sent.
 func (k *plain[M]) Normalizer() func(sent uint64, out *[64]M) uint64 { return k.normalize }
 
-// newOrdered is newPlain for a combiner that keeps the least or the greatest of numbers: no comparison of its loops meets
-// NaN, which is not sent, or -0, which is sent as 0.
+// newOrdered is newPlain for a combiner that keeps the least or the greatest of numbers: no
+// comparison of its loops meets NaN, which is not sent, or -0, which is sent as 0.
 func newOrdered[T pregel.Number](b kernel.Binding, identity T, traits kernel.Traits) plain[T] {
 	k := newPlain(b, identity, traits)
 	if isFloat[T]() {
@@ -59,7 +59,8 @@ func newOrdered[T pregel.Number](b kernel.Binding, identity T, traits kernel.Tra
 	return k
 }
 
-// normalize makes 0 of -0 in what some vertices send, and returns those of them that do not send NaN.
+// normalize makes 0 of -0 in what some vertices send, and returns those of them that do not send
+// NaN.
 func normalize[T pregel.Number](sent uint64, out *[64]T) uint64 {
 	for rest := sent; rest != 0; rest &= rest - 1 {
 		x := &out[bits.TrailingZeros64(rest)&63]
@@ -112,7 +113,8 @@ type (
 	}
 )
 
-// Weight is a type of edge weight: float32 for Graph500, whose validation is exact in it, float64 otherwise.
+// Weight is a type of edge weight: float32 for Graph500, whose validation is exact in it, float64
+// otherwise.
 type Weight interface{ float32 | float64 }
 
 // weightsOf returns the weights of lists that a kernel was bound to, so they are of its type.
@@ -138,7 +140,8 @@ func checkWeights[W Weight](b kernel.Binding, name string) error {
 		case l.Weights64 != nil:
 			have = "float64 weights"
 		}
-		return fmt.Errorf("combiner %s wants edge weights of type %T: the graph has %s", name, want, have)
+		return fmt.Errorf("combiner %s wants edge weights of type %T: the graph has %s", name, want,
+			have)
 	}
 	return nil
 }

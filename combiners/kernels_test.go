@@ -13,14 +13,16 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// trial is a combiner whose loops are compared with the obvious: messages folded by its Combine, one by one.
+// trial is a combiner whose loops are compared with the obvious: messages folded by its Combine,
+// one by one.
 type trial[M any] struct {
 	c      pregel.Combiner[M]
 	single bool                                 // weights are float32
 	make   func(h uint64, id pregel.VertexID) M // a message of vertex id
-	part   func(h uint64, id pregel.VertexID) M // what messages may have been combined to; make if nil
-	cross  func(m M, weight float64) M          // what it becomes on an edge
-	any    bool                                 // one message is as good as all
+	// what messages may have been combined to; make if nil
+	part  func(h uint64, id pregel.VertexID) M
+	cross func(m M, weight float64) M // what it becomes on an edge
+	any   bool                        // one message is as good as all
 }
 
 // bench is one random block with its kernel and what was sent.
@@ -48,7 +50,8 @@ func (x trial[M]) run(t *testing.T) {
 			for _, deterministic := range []bool{false, true} {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				b := newBlock(rng, 1+2*int(seed%2), 1+rng.IntN(6))
-				y := &bench[M]{trial: x, T: t, rng: rng, b: b, pull: weightedBy(b.pull, x.single), push: weightedBy(b.push, x.single)}
+				y := &bench[M]{trial: x, T: t, rng: rng, b: b, pull: weightedBy(b.pull,
+					x.single), push: weightedBy(b.push, x.single)}
 				y.any = x.any && !deterministic
 				y.skip = make([]uint64, b.owned/64)
 				for i := range y.skip {
@@ -77,7 +80,8 @@ func (x trial[M]) run(t *testing.T) {
 func (x *bench[M]) traits() {
 	x.Helper()
 	traits := x.k.Traits()
-	if w, ok := x.c.(kernel.Weighing); traits.Weighted != (ok && w.Weights() != reflect.Invalid) || traits.AnyOne && x.c.String() != "Sender" && x.c.String()[:5] != "First" {
+	if w, ok := x.c.(kernel.Weighing); traits.Weighted != (ok && w.Weights() != reflect.Invalid) ||
+		traits.AnyOne && x.c.String() != "Sender" && x.c.String()[:5] != "First" {
 		x.Fatalf("%+v", traits)
 	}
 }
@@ -164,7 +168,8 @@ func (x *bench[M]) allSent() bool {
 	return true
 }
 
-// tiles adds up the lists of all words from a random one on as one tile, into an array and into the column being written.
+// tiles adds up the lists of all words from a random one on as one tile, into an array and into the
+// column being written.
 func (x *bench[M]) tiles() {
 	adder, ok := x.k.(kernel.Adder[M])
 	if !ok || !x.allSent() {
@@ -224,7 +229,8 @@ func (x *bench[M]) tiles() {
 
 // inbox returns an inbox with some messages, which it returns too.
 func (x *bench[M]) inbox() (*kernel.Inbox[M], map[uint32]M) {
-	box := &kernel.Inbox[M]{Msg: make([]M, x.b.owned), Has: bitmap.NewFrontier(make([]uint64, x.b.owned/64))}
+	box := &kernel.Inbox[M]{Msg: make([]M, x.b.owned), Has: bitmap.NewFrontier(make([]uint64,
+		x.b.owned/64))}
 	before := map[uint32]M{}
 	for to := range uint32(x.b.owned) {
 		if x.rng.IntN(8) == 0 {

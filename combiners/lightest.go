@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Pulls that look at the lightest arcs first (kernel.Bounded). If even the least distance that was sent, over an arc, is longer than the best that
-// the receiver has had, so is every other over this arc and those after it. Only where all of the arcs kept are lighter is the whole list walked.
+// Pulls that look at the lightest arcs first (kernel.Bounded). If even the least distance that was
+// sent, over an arc, is longer than the best that the receiver has had, so is every other over this
+// arc and those after it. Only where all of the arcs kept are lighter is the whole list walked.
 
 // leastOf returns the least value of those present in words from lo to hi.
 func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
@@ -38,7 +39,8 @@ type distances[W Weight] struct {
 }
 
 func newDistances[W Weight](b kernel.Binding, infinity W) distances[W] {
-	return distances[W]{plain: newOrdered(b, infinity, kernel.Traits{Weighted: true, Monotone: true})}
+	return distances[W]{plain: newOrdered(b, infinity,
+		kernel.Traits{Weighted: true, Monotone: true})}
 }
 
 // Least is the least distance of those present.
@@ -55,8 +57,9 @@ func (k *distances[W]) Bound(least float64) { k.least = W(least) }
 // Length is a message's length.
 func (k *distances[W]) Length(m any) float64 { return float64(m.(W)) }
 
-// Share copies what vertices of word w have just sent into the column that pulls read, while other threads read it. A message that replaces
-// another is stored atomically; a first one is copied plainly, and read once the caller has marked its sender as present.
+// Share copies what vertices of word w have just sent into the column that pulls read, while other
+// threads read it. A message that replaces another is stored atomically; a first one is copied
+// plainly, and read once the caller has marked its sender as present.
 func (k *distances[W]) Share(w int, sent, before uint64) {
 	from, to := (*[64]W)(k.Write[w<<6:]), (*[64]W)(k.Read[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {
@@ -99,7 +102,8 @@ func (k *distances[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.Arc
 		most := best[v]
 		lo, hi := p.Lightest.Starts[r], p.Lightest.Starts[r+1]
 		list, weights := p.Lightest.Adj[lo:hi], all[lo:hi]
-		if lo, hi := p.Starts[r], p.Starts[r+1]; int(hi-lo) > len(list) && least+weights[len(list)-1] <= most {
+		if lo, hi := p.Starts[r], p.Starts[r+1]; int(hi-lo) > len(list) &&
+			least+weights[len(list)-1] <= most {
 			list, weights = p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
 			for j, s := range list {
 				if least+weights[j] <= most {
@@ -140,7 +144,8 @@ func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint6
 			walked += int(hi - lo)
 			list, weights := p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
 			for j, s := range list {
-				if least+weights[j] < acc && (p.All || atomic.LoadUint64(&present[s>>6])>>(s&63)&1 != 0) {
+				if least+weights[j] < acc &&
+					(p.All || atomic.LoadUint64(&present[s>>6])>>(s&63)&1 != 0) {
 					if x := wire.Load(&read[s]) + weights[j]; x < acc {
 						acc = x
 					}
@@ -181,8 +186,10 @@ func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found
 			walked += int(hi - lo)
 			list, weights := p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
 			for j, s := range list {
-				if least+weights[j] <= best && (p.All || atomic.LoadUint64(&present[s>>6])>>(s&63)&1 != 0) {
-					if x := wire.Load(&read[s]) + weights[j]; x < best || x == best && k.before(s, from) {
+				if least+weights[j] <= best &&
+					(p.All || atomic.LoadUint64(&present[s>>6])>>(s&63)&1 != 0) {
+					if x := wire.Load(&read[s]) + weights[j]; x < best || x == best &&
+						k.before(s, from) {
 						best, from = x, s
 					}
 				}

@@ -43,7 +43,8 @@ func lightestArcs(rng *rand.Rand, l *kernel.Lists) *kernel.Lists {
 	return light
 }
 
-// lightestLike compares pulls of a monotone kernel by the lightest arcs with those by whole lists, round for round, with some messages in the inbox.
+// lightestLike compares pulls of a monotone kernel by the lightest arcs with those by whole lists,
+// round for round, with some messages in the inbox.
 func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, message func(rng *rand.Rand, id pregel.VertexID) M, distance func(m M) float64) {
 	t.Run(c.String(), func(t *testing.T) {
 		for seed := range uint64(40) {
@@ -74,13 +75,15 @@ func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, messag
 				for i := range k {
 					again := rand.New(rand.NewPCG(draw, 1))
 					s = send(again, b, c, k[i], binding, density, func(id pregel.VertexID) M { return message(again, id) })
-					box[i] = &kernel.Inbox[M]{Msg: make([]M, b.owned), Has: bitmap.NewFrontier(make([]uint64, b.owned/64))}
+					box[i] = &kernel.Inbox[M]{Msg: make([]M,
+						b.owned), Has: bitmap.NewFrontier(make([]uint64, b.owned/64))}
 					k[i].Fold(to, msg, box[i])
 				}
 				least := math.Inf(1)
 				bitmap.Each(s.present, func(i uint32) { least = min(least, distance(s.message[i])) })
 				half := len(s.present) / 2
-				if got := min(bounded.Least(s.present, 0, half, false), bounded.Least(s.present, half, len(s.present), false)); got != least {
+				if got := min(bounded.Least(s.present, 0, half, false),
+					bounded.Least(s.present, half, len(s.present), false)); got != least {
 					t.Fatalf("seed %d: the least distance is %v, expected %v", seed, got, least)
 				}
 				bounded.Bound(least)
@@ -101,11 +104,13 @@ func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, messag
 						}
 					}
 					if found[0] != found[1] {
-						t.Fatalf("seed %d, round %d, word %d: %x have a message, expected %x", seed, round, w, found[1], found[0])
+						t.Fatalf("seed %d, round %d, word %d: %x have a message, expected %x", seed,
+							round, w, found[1], found[0])
 					}
 					bitmap.Each(found[:1], func(i uint32) {
 						if any(in[0][i]) != any(in[1][i]) {
-							t.Fatalf("seed %d, round %d, vertex %d: %v, expected %v", seed, round, uint32(w)<<6+i, in[1][i], in[0][i])
+							t.Fatalf("seed %d, round %d, vertex %d: %v, expected %v", seed, round,
+								uint32(w)<<6+i, in[1][i], in[0][i])
 						}
 					})
 				}
@@ -161,7 +166,8 @@ func thinnedLike[M any](t *testing.T, k kernel.Kernel[M], p *kernel.Pull, owned 
 	}
 }
 
-// bestOf returns the best distance that each vertex has had, of a kernel whose distances are float32 or float64.
+// bestOf returns the best distance that each vertex has had, of a kernel whose distances are
+// float32 or float64.
 func bestOf[M any](k kernel.Kernel[M]) func(v uint32) float64 {
 	switch best := k.(kernel.Remembering).Best().Slice().(type) {
 	case []float32:
@@ -178,5 +184,6 @@ func TestPullsByTheLightestArcs(t *testing.T) {
 	lightestLike(t, combiners.MinPlus[float32](), true, near, func(m float32) float64 { return float64(m) })
 	lightestLike(t, combiners.MinPlus[float64](), false, func(rng *rand.Rand, _ pregel.VertexID) float64 { return rng.Float64() * 4 }, func(m float64) float64 { return m })
 	lightestLike(t, combiners.MinPlusSender[float32](), true,
-		func(rng *rand.Rand, id pregel.VertexID) arrival { return arrival{near(rng, id), id} }, func(m arrival) float64 { return float64(m.Dist) })
+		func(rng *rand.Rand, id pregel.VertexID) arrival { return arrival{near(rng, id), id} },
+		func(m arrival) float64 { return float64(m.Dist) })
 }

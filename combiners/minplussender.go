@@ -13,9 +13,9 @@ type Arrival[W Weight] struct {
 	From pregel.VertexID
 }
 
-// MinPlusSender is MinPlus with the sender of the least distance, of equal distances the least sender. A message to
-// all neighbours is {distance, v.ID()}; only the distance is sent, the receiver knows the sender by its slot. A distance
-// NaN is not sent, and -0 is sent as 0.
+// MinPlusSender is MinPlus with the sender of the least distance, of equal distances the least
+// sender. A message to all neighbours is {distance, v.ID()}; only the distance is sent, the
+// receiver knows the sender by its slot. A distance NaN is not sent, and -0 is sent as 0.
 func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := kernel.Limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
@@ -43,7 +43,8 @@ func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arr
 
 // Store keeps the distances, and checks that each vertex sent its own id with them.
 func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) int {
-	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride), pregel.VertexID(k.ids.Stride)
+	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride),
+		pregel.VertexID(k.ids.Stride)
 	write := (*[64]W)(k.Write[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent) & 63
@@ -77,7 +78,8 @@ func (k *minPlusSenderKernel[W]) Normalizer() func(sent uint64, out *[64]Arrival
 // Length is a message's length.
 func (k *minPlusSenderKernel[W]) Length(m any) float64 { return float64(m.(Arrival[W]).Dist) }
 
-// better notes a distance, and reports whether no better one has come: of equals the sender's id decides.
+// better notes a distance, and reports whether no better one has come: of equals the sender's id
+// decides.
 func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 	if dist > k.best[d] {
 		return false
@@ -127,7 +129,8 @@ func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *k
 	has, in, skip, best := into.Has.Words, into.Msg, p.Skip, k.best
 	all := weightsOf[W](p.Lists)
 	for _, row := range rows {
-		id, dist, weights := pregel.VertexID(k.ids.ID(row.From)), k.Read[row.From], all[row.Lo:row.Hi]
+		id, dist, weights := pregel.VertexID(k.ids.ID(row.From)), k.Read[row.From],
+			all[row.Lo:row.Hi]
 		for j, d := range p.Adj[row.Lo:row.Hi] {
 			a := Arrival[W]{dist + weights[j], id}
 			if best != nil && !k.better(d, a.Dist) {
@@ -152,7 +155,8 @@ func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *k
 	best := k.best
 	all := weightsOf[W](p.Lists)
 	for _, row := range rows {
-		id, dist, weights := pregel.VertexID(k.ids.ID(row.From)), k.Read[row.From], all[row.Lo:row.Hi]
+		id, dist, weights := pregel.VertexID(k.ids.ID(row.From)), k.Read[row.From],
+			all[row.Lo:row.Hi]
 		for j, d := range p.Adj[row.Lo:row.Hi] {
 			if best != nil && dist+weights[j] > best[d] || p.Skip[d>>6]>>(d&63)&1 != 0 {
 				continue

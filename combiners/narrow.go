@@ -7,9 +7,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// NarrowSum adds messages that are kept and sent as float32, in float64: half the memory, cache and network of Sum[float64], and the
-// rounding of one float32 each. As with Sum, the result depends on the order of the messages unless the run is deterministic, NaN is passed on,
-// and -0 counts as 0.
+// NarrowSum adds messages that are kept and sent as float32, in float64: half the memory, cache and
+// network of Sum[float64], and the rounding of one float32 each. As with Sum, the result depends on
+// the order of the messages unless the run is deterministic, NaN is passed on, and -0 counts as 0.
 func NarrowSum() pregel.Combiner[float64] {
 	return define("NarrowSum", 0, func(a, b float64) float64 { return a + b },
 		func(b kernel.Binding, _ simple[float64]) (kernel.Kernel[float64], error) {

@@ -21,7 +21,9 @@ func combine[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 // numberLaws checks the combiners of one type of number, on values that add without rounding, least
 // and greatest among them; terminal are the least and the greatest of all. try is combine, or
 // CheckCombiner, which runs the engine too.
-func numberLaws[T pregel.Number](t *testing.T, try func(testing.TB, pregel.Combiner[T], ...T), least, greatest T, values ...T) {
+func numberLaws[T pregel.Number](t *testing.T, try func(testing.TB, pregel.Combiner[T],
+	...T), least, greatest T, values ...T,
+) {
 	try(t, combiners.Sum[T](), values...)
 	try(t, combiners.Count[T](), values...)
 	extremes := append(values, least, greatest)
@@ -61,7 +63,8 @@ func semiringLaws[W combiners.Weight](t *testing.T) {
 	pregeltest.CheckCombiner(t, combiners.MaxMin[W](), values...)
 	pregeltest.CheckCombiner(t, combiners.SumTimes[W](), values...)
 	type arrival = combiners.Arrival[W]
-	pregeltest.CheckCombiner(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3}, arrival{0, 9},
+	pregeltest.CheckCombiner(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3},
+		arrival{0, 9},
 		arrival{W(math.Inf(1)), 0}, arrival{W(math.NaN()), 2}, arrival{W(math.Copysign(0, -1)), 4})
 }
 
@@ -79,7 +82,8 @@ func TestLawsOfNumbers(t *testing.T) {
 	numberLaws(t, combine[uint32], 0, math.MaxUint32, 1, 2, 77)
 	numberLaws(t, combine[uint64], 0, math.MaxUint64, 1, 2, 77)
 	numberLaws(t, combine[uintptr], 0, math.MaxUint64, 1, 2, 77)
-	numberLaws(t, pregeltest.CheckCombiner, float32(math.Inf(-1)), float32(math.Inf(1)), 0, 1, -0.5, 64)
+	numberLaws(t, pregeltest.CheckCombiner, float32(math.Inf(-1)), float32(math.Inf(1)), 0, 1, -0.5,
+		64)
 	numberLaws(t, pregeltest.CheckCombiner, math.Inf(-1), math.Inf(1), 0, 1, -0.5, 64)
 	pregeltest.CheckCombiner(t, combiners.NarrowSum(), 0, 1, -0.5, 64)
 	type grade int16 // a user's own
@@ -113,13 +117,15 @@ func TestLawsOfSender(t *testing.T) {
 	combine(t, combiners.Sender(), 0, 5, 7, 1<<40)
 }
 
-// First has no identity and does not commute: any message is as good. It is associative, and one of the two.
+// First has no identity and does not commute: any message is as good. It is associative, and one of
+// the two.
 func TestLawsOfFirst(t *testing.T) {
 	c := combiners.First[int]()
 	for _, a := range []int{0, 1, 2} {
 		for _, b := range []int{0, 1, 2} {
 			for _, d := range []int{0, 1, 2} {
-				if x := c.Combine(a, b); x != a && x != b || c.Combine(x, d) != c.Combine(a, c.Combine(b, d)) {
+				if x := c.Combine(a, b); x != a && x != b ||
+					c.Combine(x, d) != c.Combine(a, c.Combine(b, d)) {
 					t.Errorf("%d, %d, %d", a, b, d)
 				}
 			}
@@ -130,8 +136,10 @@ func TestLawsOfFirst(t *testing.T) {
 func TestCombinersSayTheirNames(t *testing.T) {
 	type id = pregel.VertexID
 	for want, c := range map[string]interface{ String() string }{
-		"Sum[int32]": combiners.Sum[int32](), "Or": combiners.Or(), "Sender": combiners.Sender(), "First[pregel.VertexID]": combiners.First[id](),
-		"MinPlusSender[float32]": combiners.MinPlusSender[float32](), "Func[string]": combiners.Func("", func(a, _ string) string { return a }),
+		"Sum[int32]": combiners.Sum[int32](), "Or": combiners.Or(), "Sender": combiners.Sender(),
+		"First[pregel.VertexID]": combiners.First[id](),
+		"MinPlusSender[float32]": combiners.MinPlusSender[float32](),
+		"Func[string]":           combiners.Func("", func(a, _ string) string { return a }),
 	} {
 		if c.String() != want {
 			t.Errorf("%s, want %s", c, want)

@@ -8,9 +8,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Sender keeps the id of any one sender: which, depends on the run, unless it is deterministic, when it is the least.
-// The message must be the sender's own id, or the job fails; so a column needs no values: presence says everything, and
-// the receiver knows the sender by its slot.
+// Sender keeps the id of any one sender: which, depends on the run, unless it is deterministic,
+// when it is the least. The message must be the sender's own id, or the job fails; so a column
+// needs no values: presence says everything, and the receiver knows the sender by its slot.
 func Sender() pregel.Combiner[pregel.VertexID] {
 	return define("Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
 		func(b kernel.Binding, _ simple[pregel.VertexID]) (kernel.Kernel[pregel.VertexID], error) {
@@ -42,7 +42,8 @@ func checkSender(from uint64, named pregel.VertexID) {
 
 // Store checks that each vertex sent its own id.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
-	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride), pregel.VertexID(k.ids.Stride)
+	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride),
+		pregel.VertexID(k.ids.Stride)
 	wrong := pregel.VertexID(0)
 	if sent == ^uint64(0) {
 		id := first
@@ -95,7 +96,8 @@ func (k *senderKernel) name(hit uint64, slots *[64]uint32, in *[64]pregel.Vertex
 	}
 }
 
-// pullLeast is Pull where some have a sender already, of another list or of a message to single vertices.
+// pullLeast is Pull where some have a sender already, of another list or of a message to single
+// vertices.
 func (k *senderKernel) pullLeast(p *kernel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
 	before := *in
 	hit, walked := k.Pull(p, w, need, 0, in)

@@ -8,16 +8,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A sum of all in-neighbours' messages is what PageRank waits for, and one addition waits for the other. So four sums run along a list, and messages are
-// read without a check of bounds, which takes a tenth: hence package unsafe, in this file alone. What is read lies in the column, for the graph's
-// lists have none but its slots.
+// A sum of all in-neighbours' messages is what PageRank waits for, and one addition waits for the
+// other. So four sums run along a list, and messages are read without a check of bounds, which
+// takes a tenth: hence package unsafe, in this file alone. What is read lies in the column, for the
+// graph's lists have none but its slots.
 
 // at returns element i of a column.
 func at[S any, I uint16 | uint32](column *S, i I) S {
 	return *(*S)(unsafe.Add(unsafe.Pointer(column), uintptr(i)*unsafe.Sizeof(*column)))
 }
 
-// sumOf adds a list's messages to sum. It is a function of its own for there to be registers for all that the loop holds.
+// sumOf adds a list's messages to sum. It is a function of its own for there to be registers for
+// all that the loop holds.
 func sumOf[M, S pregel.Number, I uint16 | uint32](sum M, list []I, column *S) M {
 	var sum1, sum2, sum3 M
 	j := 0
@@ -35,7 +37,8 @@ func sumOf[M, S pregel.Number, I uint16 | uint32](sum M, list []I, column *S) M 
 	return sum
 }
 
-// addAll adds, for all vertices of word w that have in-edges, what their in-neighbours sent, which is in read, to in if the vertex is of found; else in is set.
+// addAll adds, for all vertices of word w that have in-edges, what their in-neighbours sent, which
+// is in read, to in if the vertex is of found; else in is set.
 func addAll[M, S pregel.Number](l *kernel.Lists, read []S, w int, found uint64, in *[64]M) (uint64, int) {
 	rows, column := l.Bits[w], unsafe.SliceData(read)
 	starts := l.Starts[l.Rank[w]:][:bits.OnesCount64(rows)+1]
@@ -143,7 +146,8 @@ func addTile[M, S pregel.Number](t *kernel.Tile, read []S, sums []M, ordered boo
 		case length == 3:
 			for _, i := range receivers {
 				three := (*[3]uint16)(lists)
-				sums[i] += M(at(column, three[0])) + M(at(column, three[1])) + M(at(column, three[2]))
+				sums[i] += M(at(column, three[0])) + M(at(column, three[1])) +
+					M(at(column, three[2]))
 				lists = lists[3:]
 			}
 		default:

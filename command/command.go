@@ -21,8 +21,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Main is the main function of a binary that has the whole command line of superstep, for the programs given beside the
-// built-in ones. It does not return.
+// Main is the main function of a binary that has the whole command line of superstep, for the
+// programs given beside the built-in ones. It does not return.
 //
 //	func main() { command.Main(pregel.Register("hops", Hops{})) }
 func Main(programs ...pregel.Registered) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestREADMEHasTheOutputs: what the Example of a folder is checked to print is what the README shows.
+// TestREADMEHasTheOutputs: what the Example of a folder is checked to print is what the README
+// shows.
 func TestREADMEHasTheOutputs(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -31,7 +32,8 @@ func TestREADMEHasTheOutputs(t *testing.T) {
 		compared++
 		output, _, _ = strings.Cut(strings.ReplaceAll(output, "\t// ", ""), "}\n")
 		name := filepath.Dir(file)
-		if !strings.Contains(string(readme), "go run ./examples/"+name+"\n```\n\n```text\n"+output+"```\n") {
+		if !strings.Contains(string(readme), "go run ./examples/"+name+"\n```\n\n```text\n"+output+
+			"```\n") {
 			t.Errorf("README.md does not show that %s prints\n%s", name, output)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/lab/nas"
 )
 
-// mostIdle bounds how many supersteps are asked for: the master keeps the seconds of so many for a client.
+// mostIdle bounds how many supersteps are asked for: the master keeps the seconds of so many for a
+// client.
 const mostIdle = 2000
 
 func barrierCmd() *cobra.Command {
@@ -33,7 +34,9 @@ one after the other: what is left is the barrier between supersteps. The cluster
 			}
 			var all []*nas.Barrier
 			for _, n := range workers {
-				b, err := nas.RunIdle(cmd.Context(), cluster.Cluster{Workers: n, Threads: 1, Command: process(workerCommand)}, supersteps)
+				b, err := nas.RunIdle(cmd.Context(),
+					cluster.Cluster{Workers: n, Threads: 1, Command: process(workerCommand)},
+					supersteps)
 				if err != nil {
 					return fmt.Errorf("barrier: %w", err)
 				}
@@ -47,8 +50,10 @@ one after the other: what is left is the barrier between supersteps. The cluster
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntSliceVar(&workers, "workers", []int{2, 4}, "between these numbers of worker processes, a `LIST`")
-	f.IntVar(&supersteps, "supersteps", mostIdle, "time `N` supersteps, of which the first tenth does not count")
+	f.IntSliceVar(&workers, "workers", []int{2, 4},
+		"between these numbers of worker processes, a `LIST`")
+	f.IntVar(&supersteps, "supersteps", mostIdle,
+		"time `N` supersteps, of which the first tenth does not count")
 	f.StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
 	return cmd
 }

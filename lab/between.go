@@ -66,17 +66,23 @@ carried, with all headers and what is said to the master, which loopback does no
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&b.graph, "graph", "g", "", "the `GRAPH`: a file, or a generator such as kronecker:scale=18")
-	f.StringArrayVarP(&b.params, "param", "p", nil, "a parameter of the program, `KEY=VALUE`; may be given again")
-	f.StringArrayVar(&b.ways, "way", []string{"overlap=on", "overlap=off"}, "a way to run it, `SWITCHES`; may be given again")
+	f.StringVarP(&b.graph, "graph", "g", "",
+		"the `GRAPH`: a file, or a generator such as kronecker:scale=18")
+	f.StringArrayVarP(&b.params, "param", "p", nil,
+		"a parameter of the program, `KEY=VALUE`; may be given again")
+	f.StringArrayVar(&b.ways, "way", []string{"overlap=on", "overlap=off"},
+		"a way to run it, `SWITCHES`; may be given again")
 	f.BoolVar(&b.directed, "directed", false, "edges point from the first vertex to the second")
 	f.BoolVar(&b.undirected, "undirected", false, "edges join both ways")
 	f.IntVar(&b.workers, "workers", 4, "between `N` worker processes")
 	f.IntVar(&b.threads, "threads", 1, "each of `N` threads")
-	f.StringVar(&b.grid, "grid", "", "deal the graph to a grid of `RxC` partitions (default: the workers by 1)")
-	f.StringVar(&b.rate, "rate", "1gbit", "each worker sends and receives as fast as `RATE`: of kbit, mbit or gbit a second, or none")
+	f.StringVar(&b.grid, "grid", "",
+		"deal the graph to a grid of `RxC` partitions (default: the workers by 1)")
+	f.StringVar(&b.rate, "rate", "1gbit",
+		"each worker sends and receives as fast as `RATE`: of kbit, mbit or gbit a second, or none")
 	f.DurationVar(&b.delay, "delay", 0, "messages between two workers take `TIME` longer, each way")
-	f.StringVar(&b.network, "network", "auto", "namespaces, loopback, or auto: namespaces where they can be made")
+	f.StringVar(&b.network, "network", "auto",
+		"namespaces, loopback, or auto: namespaces where they can be made")
 	f.StringVar(&b.compress, "compress", "off", "whether messages are compressed: auto, on or off")
 	f.IntVar(&b.repeat, "repeat", 5, "time `N` rounds")
 	f.BoolVar(&b.compare, "compare", true, "hold the results of the ways against each other")
@@ -106,7 +112,8 @@ func bitRate(text string) (float64, error) {
 			}
 		}
 	}
-	return 0, usagef("--rate: found %q, expected none, or 80kbit or more, such as 100mbit or 1gbit", text)
+	return 0, usagef("--rate: found %q, expected none, or 80kbit or more, such as 100mbit or 1gbit",
+		text)
 }
 
 // parseWay reads the switches of a way.
@@ -179,7 +186,8 @@ func (b *betweenCommand) options(name string) (o between.Options, err error) {
 	case b.workers < 2 || b.workers > mostBetween:
 		return o, usagef("--workers: found %d, expected 2 to %d", b.workers, mostBetween)
 	case o.Rows > 0 && o.Rows*o.Columns < b.workers:
-		return o, usagef("--workers: found %d for %d partitions, expected at most one each", b.workers, o.Rows*o.Columns)
+		return o, usagef("--workers: found %d for %d partitions, expected at most one each",
+			b.workers, o.Rows*o.Columns)
 	case b.threads < 1 || b.threads > 1<<12:
 		return o, usagef("--threads: found %d, expected 1 to %d", b.threads, 1<<12)
 	case b.repeat < 1 || b.repeat > 1000:
@@ -197,7 +205,8 @@ func (b *betweenCommand) options(name string) (o between.Options, err error) {
 	if o.Source, err = resolve.Weighted(o.Source, p, o.Parameters); err != nil {
 		return o, usageError{err}
 	}
-	return o, errors.Join(oneOf("network", b.network, "auto", "namespaces", "loopback"), oneOf("compress", b.compress, "auto", "on", "off"))
+	return o, errors.Join(oneOf("network", b.network, "auto", "namespaces", "loopback"),
+		oneOf("compress", b.compress, "auto", "on", "off"))
 }
 
 // cable is that of a worker: two are between any two of them.
@@ -236,7 +245,8 @@ func (b *betweenCommand) execute(ctx context.Context, name string) error {
 	}
 	if b.limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("not done after --limit %v", b.limit))
+		ctx, cancel = context.WithTimeoutCause(ctx, b.limit,
+			fmt.Errorf("not done after --limit %v", b.limit))
 		defer cancel()
 	}
 	stage := showStage()
@@ -248,7 +258,8 @@ func (b *betweenCommand) execute(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("between: %w", err)
 	}
-	found.Workers, found.Threads, found.Rate, found.Delay = b.workers, b.threads, b.bytes, b.delay.Seconds()
+	found.Workers, found.Threads, found.Rate, found.Delay = b.workers, b.threads, b.bytes,
+		b.delay.Seconds()
 	if found.Network = "loopback"; c.Namespaces != nil {
 		found.Network = "namespaces"
 	}
@@ -272,7 +283,8 @@ func (b *betweenCommand) enter(ctx context.Context) (bool, error) {
 	case b.network == "namespaces":
 		return false, fmt.Errorf("no network namespaces: %w", err)
 	}
-	fmt.Fprintf(os.Stderr, "lab: no network namespaces (%s): workers on loopback, slowed down\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	fmt.Fprintf(os.Stderr, "lab: no network namespaces (%s): workers on loopback, slowed down\n",
+		strings.ReplaceAll(err.Error(), "\n", "; "))
 	return false, nil
 }
 

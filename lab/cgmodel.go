@@ -50,8 +50,10 @@ its ranks note how long they are in collectives. With --delay or --bandwidth ran
 	f.SortFlags = false
 	f.StringVar(&r.class, "class", "S", "the size: `CLASS` "+nas.ClassNames())
 	f.IntSliceVar(&ranks, "ranks", []int{1, 2, 4, 8}, "between these numbers of ranks, a `LIST`")
-	f.DurationVar(&n.delay, "delay", 0, "messages between two sites take `TIME` longer each way (default: one site)")
-	f.Float64Var(&n.bandwidth, "bandwidth", 0, "and all of them share `B` bytes a second, each way (default: no bound)")
+	f.DurationVar(&n.delay, "delay", 0,
+		"messages between two sites take `TIME` longer each way (default: one site)")
+	f.Float64Var(&n.bandwidth, "bandwidth", 0,
+		"and all of them share `B` bytes a second, each way (default: no bound)")
 	f.IntVar(&repeat, "repeat", 5, "time `N` rounds")
 	r.defineRest(f)
 	return cmd

@@ -51,7 +51,8 @@ other, and so not the ratios of the medians in the table.
   go -C lab run . experiment all --output figures`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected the name of one experiment: %s", strings.Join(experimentNames(), ", "))
+				return usagef("expected the name of one experiment: %s",
+					strings.Join(experimentNames(), ", "))
 			}
 			return nil
 		},
@@ -60,13 +61,17 @@ other, and so not the ratios of the medians in the table.
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&e.scale, "scale", 0, "of graphs of up to 2^`S` vertices (default: the experiment's own)")
+	cmd.Flags().IntVar(&e.scale, "scale", 0,
+		"of graphs of up to 2^`S` vertices (default: the experiment's own)")
 	cmd.Flags().IntVar(&e.repeat, "repeat", 5, "time `N` rounds")
 	cmd.Flags().IntVar(&e.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads")
-	cmd.Flags().StringVar(&e.csv, "csv", "", "write the table as CSV to `FILE`, - for standard output")
-	cmd.Flags().StringVar(&e.json, "json", "", "write all tables as JSON to `FILE`, - for standard output")
+	cmd.Flags().StringVar(&e.csv, "csv", "",
+		"write the table as CSV to `FILE`, - for standard output")
+	cmd.Flags().StringVar(&e.json, "json", "",
+		"write all tables as JSON to `FILE`, - for standard output")
 	cmd.Flags().StringVar(&e.svg, "svg", "", "draw the figure into `FILE`")
-	cmd.Flags().StringVar(&e.output, "output", "", "write tables and figures into the directory `DIR`")
+	cmd.Flags().StringVar(&e.output, "output", "",
+		"write tables and figures into the directory `DIR`")
 	return cmd
 }
 
@@ -91,7 +96,8 @@ func (e *experimentCommand) execute(ctx context.Context, name string, scaled boo
 	}
 	switch {
 	case scaled && (e.scale < experiment.LeastScale || e.scale > experiment.MostScale):
-		return usagef("--scale: found %d, expected %d to %d", e.scale, experiment.LeastScale, experiment.MostScale)
+		return usagef("--scale: found %d, expected %d to %d", e.scale, experiment.LeastScale,
+			experiment.MostScale)
 	case e.repeat < 1 || e.repeat > experiment.MostRepeat:
 		return usagef("--repeat: found %d, expected 1 to %d", e.repeat, experiment.MostRepeat)
 	case e.svg == "-":
@@ -118,7 +124,8 @@ func (e *experimentCommand) execute(ctx context.Context, name string, scaled boo
 		if i > 0 {
 			fmt.Fprintln(os.Stdout)
 		}
-		report, err := x.Run(ctx, experiment.Options{Scale: e.scale, Repeat: e.repeat, Team: team, Progress: showStage()})
+		report, err := x.Run(ctx,
+			experiment.Options{Scale: e.scale, Repeat: e.repeat, Team: team, Progress: showStage()})
 		if err != nil {
 			return fmt.Errorf("experiment %w", err)
 		}
@@ -133,7 +140,8 @@ func (e *experimentCommand) write(r *experiment.Report) error {
 	if err := r.Text(report(e.csv, e.json)); err != nil {
 		return err
 	}
-	if err := errors.Join(writeTo(e.csv, r.Tables[0].CSV), writeTo(e.svg, r.Figure.Write), writeJSON(e.json, r)); err != nil || e.output == "" {
+	if err := errors.Join(writeTo(e.csv, r.Tables[0].CSV), writeTo(e.svg, r.Figure.Write),
+		writeJSON(e.json, r)); err != nil || e.output == "" {
 		return err
 	}
 	for i, t := range r.Tables {
@@ -145,5 +153,6 @@ func (e *experimentCommand) write(r *experiment.Report) error {
 			return err
 		}
 	}
-	return errors.Join(writeTo(filepath.Join(e.output, r.Name+".svg"), r.Figure.Write), writeJSON(filepath.Join(e.output, r.Name+".json"), r))
+	return errors.Join(writeTo(filepath.Join(e.output, r.Name+".svg"), r.Figure.Write),
+		writeJSON(filepath.Join(e.output, r.Name+".json"), r))
 }

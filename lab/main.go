@@ -1,6 +1,7 @@
-// Command lab repeats the experiments of the papers on this engine, predicts searches on machines that are not at hand, runs
-// programs with switches that only comparisons need, in this process or between namespaces of the network, the NAS Parallel Benchmarks, and the barrier between supersteps alone. It is not part of the product: nothing
-// imports it.
+// Command lab repeats the experiments of the papers on this engine, predicts searches on machines
+// that are not at hand, runs programs with switches that only comparisons need, in this process or
+// between namespaces of the network, the NAS Parallel Benchmarks, and the barrier between
+// supersteps alone. It is not part of the product: nothing imports it.
 //
 //	go -C lab run . experiment switch
 //	go -C lab run . model --scale 40 --grid 320x288
@@ -49,7 +50,8 @@ func run(args []string) int {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), sitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), nasRankCmd(), barrierCmd())
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(),
+		sitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), nasRankCmd(), barrierCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
@@ -98,7 +100,8 @@ func newTeam(threads int) (*parallel.Team, error) {
 	return parallel.NewTeam(threads, threads <= runtime.NumCPU()), nil
 }
 
-// report returns where the report for people goes: standard output, unless a file named - takes that.
+// report returns where the report for people goes: standard output, unless a file named - takes
+// that.
 func report(paths ...string) io.Writer {
 	if slices.Contains(paths, "-") {
 		return os.Stderr
@@ -126,8 +129,8 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// checkOutputs refuses, before long work, files that cannot be written or are named twice. names are those of the flags, by
-// turns with the files.
+// checkOutputs refuses, before long work, files that cannot be written or are named twice. names
+// are those of the flags, by turns with the files.
 func checkOutputs(names ...string) error {
 	seen := map[string]string{}
 	for i := 0; i < len(names); i += 2 {

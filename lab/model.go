@@ -50,13 +50,19 @@ sent with the prediction. --published predicts the runs that the papers report.`
 	cmd.Flags().IntVar(&m.edgeFactor, "edgefactor", 16, "`N` edges for each vertex")
 	cmd.Flags().StringVar(&m.grid, "grid", "1x1", "a grid of `RxC` processes")
 	cmd.Flags().IntVar(&m.threads, "threads", 1, "`N` threads in each process")
-	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "between them `NETWORK`, "+strings.Join(model.NetworkNames(), ", ")+", or bandwidth=B/S,latency=S")
-	cmd.Flags().Float64Var(&m.speed, "speed", 1, "threads that are `F` times as fast as this machine's")
-	cmd.Flags().StringVar(&m.delivery, "delivery", "auto", "how levels are delivered: each as ends first (auto), or all in one way (push, pull)")
-	cmd.Flags().BoolVar(&m.check, "check", false, "count what such a search sends here, and compare")
-	cmd.Flags().IntVar(&m.roots, "roots", 8, "with --check: search from `N` vertices, spread over all degrees")
+	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "between them `NETWORK`, "+
+		strings.Join(model.NetworkNames(), ", ")+", or bandwidth=B/S,latency=S")
+	cmd.Flags().Float64Var(&m.speed, "speed", 1,
+		"threads that are `F` times as fast as this machine's")
+	cmd.Flags().StringVar(&m.delivery, "delivery", "auto",
+		"how levels are delivered: each as ends first (auto), or all in one way (push, pull)")
+	cmd.Flags().BoolVar(&m.check, "check", false,
+		"count what such a search sends here, and compare")
+	cmd.Flags().IntVar(&m.roots, "roots", 8,
+		"with --check: search from `N` vertices, spread over all degrees")
 	cmd.Flags().BoolVar(&m.published, "published", false, "predict the published runs instead")
-	cmd.Flags().StringVar(&m.json, "json", "", "write the prediction as JSON to `FILE`, - for standard output")
+	cmd.Flags().StringVar(&m.json, "json", "",
+		"write the prediction as JSON to `FILE`, - for standard output")
 	return cmd
 }
 
@@ -86,18 +92,22 @@ func (m *modelCommand) execute(ctx context.Context) error {
 	case m.check && m.published:
 		return usagef("--check and --published: one of them")
 	case grid.Partitions() > 1<<min(m.scale, 40):
-		return usagef("--grid: found %d processes, expected at most one for each of 2^%d vertices", grid.Partitions(), m.scale)
+		return usagef("--grid: found %d processes, expected at most one for each of 2^%d vertices",
+			grid.Partitions(), m.scale)
 	case m.check && (m.scale > mostCheck || grid.Partitions() > graph.MaxPartitions):
-		return usagef("--check: found SCALE %d on %d partitions, expected at most %d on %d", m.scale, grid.Partitions(), mostCheck, graph.MaxPartitions)
+		return usagef("--check: found SCALE %d on %d partitions, expected at most %d on %d",
+			m.scale, grid.Partitions(), mostCheck, graph.MaxPartitions)
 	}
 	if err := m.fits(); err != nil {
 		return err
 	}
-	if err := errors.Join(oneOf("delivery", m.delivery, "auto", "push", "pull"), checkOutputs("--json", m.json)); err != nil {
+	if err := errors.Join(oneOf("delivery", m.delivery, "auto", "push", "pull"),
+		checkOutputs("--json", m.json)); err != nil {
 		return err
 	}
 	if m.check {
-		check, err := model.Check(ctx, m.scale, m.edgeFactor, model.Grid{Rows: grid.Rows, Columns: grid.Columns}, m.roots, showStage())
+		check, err := model.Check(ctx, m.scale, m.edgeFactor,
+			model.Grid{Rows: grid.Rows, Columns: grid.Columns}, m.roots, showStage())
 		if err != nil {
 			return fmt.Errorf("model: %w", err)
 		}
@@ -120,7 +130,8 @@ func (m *modelCommand) execute(ctx context.Context) error {
 	}
 	schemes := map[string][]model.Scheme{"push": {model.Push}, "pull": {model.Pull}}[m.delivery]
 	p := model.Predict(model.NewSearch(m.scale, m.edgeFactor, 0), model.Machine{
-		Grid: model.Grid{Rows: grid.Rows, Columns: grid.Columns}, Threads: m.threads, Rates: rates, Network: network,
+		Grid: model.Grid{Rows: grid.Rows, Columns: grid.Columns}, Threads: m.threads, Rates: rates,
+		Network: network,
 	}, schemes...)
 	if err := p.Text(report(m.json)); err != nil {
 		return err
@@ -132,12 +143,14 @@ func (m *modelCommand) execute(ctx context.Context) error {
 func (m *modelCommand) fits() error {
 	switch {
 	case m.published:
-		if name, ok := changed(m.flags, "scale", "edgefactor", "grid", "threads", "network", "delivery", "roots"); ok {
+		if name, ok := changed(m.flags, "scale", "edgefactor", "grid", "threads", "network",
+			"delivery", "roots"); ok {
 			return usagef("--%s: the published runs have their own: not with --published", name)
 		}
 	case m.check:
 		if name, ok := changed(m.flags, "threads", "network", "speed", "delivery"); ok {
-			return usagef("--%s is of times: --check counts messages and bytes, of every scheme", name)
+			return usagef("--%s is of times: --check counts messages and bytes, of every scheme",
+				name)
 		}
 	case m.flags.Changed("roots"):
 		return usagef("--roots is of --check: a prediction is for a vertex with the mean number of edges")

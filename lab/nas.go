@@ -22,7 +22,8 @@ import (
 // mostProcesses bounds the processes that a command starts.
 const mostProcesses = 64
 
-// mostClusterDelay bounds the delay between workers, whose master takes them for lost if they say nothing for seconds.
+// mostClusterDelay bounds the delay between workers, whose master takes them for lost if they say
+// nothing for seconds.
 const mostClusterDelay = 100 * time.Millisecond
 
 // errWrong is the error of a benchmark that has not found what is published.
@@ -72,11 +73,13 @@ With --workers it runs on a cluster of so many processes on this machine, which 
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&n.class, "class", "S", "the size: `CLASS` "+nas.ClassNames())
-	f.IntVar(&n.partitions, "partitions", 0, "deal the matrix to `N` partitions, in a column (default: 1, or one for each worker)")
+	f.IntVar(&n.partitions, "partitions", 0,
+		"deal the matrix to `N` partitions, in a column (default: 1, or one for each worker)")
 	f.StringVar(&n.grid, "grid", "", "deal it to a grid of `RxC` partitions instead")
 	f.IntVar(&n.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads, in each process")
 	f.IntVar(&n.workers, "workers", 0, "run on a cluster of `N` worker processes")
-	f.DurationVar(&n.delay, "delay", 0, "messages between the lower half of the workers and the master, and the upper half, take `TIME` longer each way")
+	f.DurationVar(&n.delay, "delay", 0,
+		"messages between the lower half of the workers and the master, and the upper half, take `TIME` longer each way")
 	f.StringVar(&n.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	return cmd
 }
@@ -93,7 +96,8 @@ func (n *nasCGCommand) layout() (superstep.Grid, error) {
 		}
 		return superstep.Grid(g), nil
 	case n.partitions < 0 || n.partitions > graph.MaxPartitions:
-		return superstep.Grid{}, usagef("--partitions: found %d, expected 1 to %d", n.partitions, graph.MaxPartitions)
+		return superstep.Grid{}, usagef("--partitions: found %d, expected 1 to %d", n.partitions,
+			graph.MaxPartitions)
 	case n.partitions == 0:
 		return superstep.Grid(graph.Of(max(n.workers, 1))), nil
 	}
@@ -119,7 +123,8 @@ func (n *nasCGCommand) execute(ctx context.Context) error {
 	case n.delay > 0 && n.workers < 2:
 		return usagef("--delay is between workers at two sites: expected --workers 2 or more")
 	case at.Grid.Rows*at.Grid.Columns < n.workers:
-		return usagef("--workers: found %d for %d partitions, expected at most one each", n.workers, at.Grid.Rows*at.Grid.Columns)
+		return usagef("--workers: found %d for %d partitions, expected at most one each", n.workers,
+			at.Grid.Rows*at.Grid.Columns)
 	}
 	if err := checkOutputs("--json", n.json); err != nil {
 		return err
@@ -160,7 +165,8 @@ func workerCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: workerCommand + " ARGUMENTS", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			signal.Ignore(os.Interrupt) // Ctrl-C is for the process that started this one, and ends it
+			// Ctrl-C is for the process that started this one, and ends it
+			signal.Ignore(os.Interrupt)
 			return cluster.Serve(context.Background(), os.Stdin, os.Stdout, args[0], nas.Programs())
 		},
 	}

@@ -28,7 +28,8 @@ func (r *rankFlags) define(f *pflag.FlagSet, ranks int) {
 
 // defineRest defines the flags that do not say how large it is.
 func (r *rankFlags) defineRest(f *pflag.FlagSet) {
-	f.BoolVar(&r.processes, "processes", false, "each rank is a process, not a goroutine of this one")
+	f.BoolVar(&r.processes, "processes", false,
+		"each rank is a process, not a goroutine of this one")
 	f.StringVar(&r.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 }
 

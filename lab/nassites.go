@@ -67,8 +67,10 @@ count. A result that is not the published one makes the status 1.`,
 	}
 	f := cmd.Flags()
 	r.define(f, 8)
-	f.DurationVar(&n.delay, "delay", time.Millisecond, "messages between the sites take `TIME` longer each way")
-	f.Float64Var(&n.bandwidth, "bandwidth", 0, "and all of them share `B` bytes a second, each way (default: no bound)")
+	f.DurationVar(&n.delay, "delay", time.Millisecond,
+		"messages between the sites take `TIME` longer each way")
+	f.Float64Var(&n.bandwidth, "bandwidth", 0,
+		"and all of them share `B` bytes a second, each way (default: no bound)")
 	f.IntVar(&repeat, "repeat", 3, "time `N` rounds")
 	return cmd
 }

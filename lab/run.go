@@ -69,7 +69,8 @@ run; it is not written.`,
   go -C lab run . run wcc --graph rmat:scale=16 --grid 4x1 --combine off`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected the name of one program: %s", strings.Join(programNames(), ", "))
+				return usagef("expected the name of one program: %s",
+					strings.Join(programNames(), ", "))
 			}
 			return nil
 		},
@@ -77,18 +78,25 @@ run; it is not written.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&r.graph, "graph", "g", "", "the `GRAPH`: a file, or a generator such as kronecker:scale=18")
-	f.StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the program, `KEY=VALUE`; may be given again")
+	f.StringVarP(&r.graph, "graph", "g", "",
+		"the `GRAPH`: a file, or a generator such as kronecker:scale=18")
+	f.StringArrayVarP(&r.params, "param", "p", nil,
+		"a parameter of the program, `KEY=VALUE`; may be given again")
 	f.BoolVar(&r.directed, "directed", false, "edges point from the first vertex to the second")
 	f.BoolVar(&r.undirected, "undirected", false, "edges join both ways")
 	f.StringVar(&r.grid, "grid", "1x1", "deal the graph to a grid of `RxC` partitions")
 	f.IntVar(&r.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads")
-	f.StringVar(&r.delivery, "delivery", "auto", "auto, push, naive, mirrored, pull, whole, ring, or beamer: Beamer's rule")
-	f.StringVar(&r.encoding, "encoding", "auto", "how columns say which vertices sent: auto, all, bitmap or sparse")
+	f.StringVar(&r.delivery, "delivery", "auto",
+		"auto, push, naive, mirrored, pull, whole, ring, or beamer: Beamer's rule")
+	f.StringVar(&r.encoding, "encoding", "auto",
+		"how columns say which vertices sent: auto, all, bitmap or sparse")
 	f.StringVar(&r.combine, "combine", "on", "on, or off: messages are sent one by one")
-	f.StringVar(&r.overlap, "overlap", "on", "on, or off: messages are sent and received one after the other")
-	f.StringVar(&r.number, "numbering", "degree", "of the vertices: by falling degree, or as in the input")
-	f.BoolVar(&r.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
+	f.StringVar(&r.overlap, "overlap", "on",
+		"on, or off: messages are sent and received one after the other")
+	f.StringVar(&r.number, "numbering", "degree",
+		"of the vertices: by falling degree, or as in the input")
+	f.BoolVar(&r.deterministic, "deterministic", false,
+		"results that do not depend on threads, partitions and delivery")
 	f.IntVar(&r.repeat, "repeat", 5, "time `N` rounds")
 	f.StringVar(&r.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	return cmd
@@ -97,11 +105,14 @@ run; it is not written.`,
 // program is one that `lab run` knows.
 type program struct {
 	parameters []engine.Parameter
-	fresh      func(values map[string]string, find func(uint64) (pregel.VertexID, bool)) (engine.Program, error)
+	fresh      func(values map[string]string,
+		find func(uint64) (pregel.VertexID, bool)) (engine.Program, error)
 }
 
 func newProgram[V, M any](p pregel.Program[V, M]) program {
-	return program{engine.Parameters(p), func(values map[string]string, find func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
+	return program{engine.Parameters(p), func(values map[string]string,
+		find func(uint64) (pregel.VertexID, bool),
+	) (engine.Program, error) {
 		made, err := engine.Fresh(pregel.Erase(p), values, find)
 		if err != nil {
 			return nil, err
@@ -127,15 +138,18 @@ func (r *runCommand) options() (o engine.Options, err error) {
 	if o.Encoding, err = delivery.ParseEncoding(r.encoding); err != nil {
 		return o, usagef("--encoding: %w", err)
 	}
-	o.Uncombined, o.Serial, o.Deterministic = r.combine == "off", r.overlap == "off", r.deterministic
-	return o, errors.Join(oneOf("combine", r.combine, "on", "off"), oneOf("overlap", r.overlap, "on", "off"),
+	o.Uncombined, o.Serial, o.Deterministic = r.combine == "off", r.overlap == "off",
+		r.deterministic
+	return o, errors.Join(oneOf("combine", r.combine, "on", "off"),
+		oneOf("overlap", r.overlap, "on", "off"),
 		oneOf("numbering", r.number, "degree", "input"))
 }
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
 	known, ok := programs[name]
 	if !ok {
-		return usagef("there is no program %q: the programs are %s", name, strings.Join(programNames(), ", "))
+		return usagef("there is no program %q: the programs are %s", name,
+			strings.Join(programNames(), ", "))
 	}
 	values := map[string]string{}
 	for _, p := range r.params {
@@ -228,12 +242,17 @@ func (r *runCommand) measure(ctx context.Context, name string, p engine.Program,
 	}
 	slices.Sort(seconds)
 	found := &runReport{
-		Program: name, Graph: r.graph, Grid: g.Options.Grid.String(), Delivery: r.delivery, Encoding: r.encoding, Combine: r.combine,
-		Overlap: r.overlap, Numbering: r.number, Threads: o.Team.Size(), Supersteps: outcome.Supersteps, Messages: outcome.Messages,
-		Sent: outcome.Sent, Bytes: outcome.Bytes, Seconds: seconds[len(seconds)/2], Least: seconds[0], Most: seconds[len(seconds)-1],
+		Program: name, Graph: r.graph, Grid: g.Options.Grid.String(), Delivery: r.delivery,
+		Encoding: r.encoding, Combine: r.combine,
+		Overlap: r.overlap, Numbering: r.number, Threads: o.Team.Size(),
+		Supersteps: outcome.Supersteps, Messages: outcome.Messages,
+		Sent: outcome.Sent, Bytes: outcome.Bytes, Seconds: seconds[len(seconds)/2],
+		Least: seconds[0], Most: seconds[len(seconds)-1],
 		Rounds: len(seconds),
 	}
-	fmt.Fprintf(report(r.json), "%s on %s, grid %s: %d supersteps, %d messages, %d values and %d bytes between partitions\n%.4g s (%.4g to %.4g, %d rounds)\n",
-		name, r.graph, found.Grid, found.Supersteps, found.Messages, found.Sent, found.Bytes, found.Seconds, found.Least, found.Most, found.Rounds)
+	fmt.Fprintf(report(r.json),
+		"%s on %s, grid %s: %d supersteps, %d messages, %d values and %d bytes between partitions\n%.4g s (%.4g to %.4g, %d rounds)\n",
+		name, r.graph, found.Grid, found.Supersteps, found.Messages, found.Sent, found.Bytes,
+		found.Seconds, found.Least, found.Most, found.Rounds)
 	return writeJSON(r.json, found)
 }

@@ -31,19 +31,22 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// carried FILE reads a report of lab between: cables of namespaces have carried what was sent, and headers.
+// carried FILE reads a report of lab between: cables of namespaces have carried what was sent, and
+// headers.
 func carried(ts *testscript.TestScript, _ bool, args []string) {
 	var r between.Report
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &r))
 	for _, w := range r.Ways {
-		if low, high := int64(w.Bytes), int64(2*w.Bytes+(1<<17)); r.Network == "namespaces" && (w.Wire < low || w.Wire > high) || r.Network != "namespaces" && w.Wire != 0 {
-			ts.Fatalf("%s, %s: %d bytes on the wire, %d were sent", r.Network, w.Way, w.Wire, w.Bytes)
+		if low, high := int64(w.Bytes), int64(2*w.Bytes+(1<<17)); r.Network == "namespaces" &&
+			(w.Wire < low || w.Wire > high) || r.Network != "namespaces" && w.Wire != 0 {
+			ts.Fatalf("%s, %s: %d bytes on the wire, %d were sent", r.Network, w.Way, w.Wire,
+				w.Bytes)
 		}
 	}
 }
 
-// fails STATUS TEXT ARG... runs lab, which must say just one line, and print nothing else. A text that ends in ... is the
-// beginning of the line.
+// fails STATUS TEXT ARG... runs lab, which must say just one line, and print nothing else. A text
+// that ends in ... is the beginning of the line.
 func fails(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -53,7 +56,8 @@ func fails(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	line, stderr := "lab: "+args[1], ts.ReadFile("stderr")
 	begin, open := strings.CutSuffix(line, "...")
-	if stderr != line+"\n" && !(open && strings.HasPrefix(stderr, begin) && strings.Count(stderr, "\n") == 1) {
+	if stderr != line+"\n" && !(open && strings.HasPrefix(stderr, begin) &&
+		strings.Count(stderr, "\n") == 1) {
 		ts.Fatalf("found\n%s\nexpected\n%s", stderr, line)
 	}
 	if out := ts.ReadFile("stdout"); out != "" {

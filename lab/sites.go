@@ -62,10 +62,14 @@ are. The clusters are started and ended.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.IntVar(&o.Workers, "workers", 4, "`N` workers")
-	f.DurationVar(&n.delay, "delay", 10*time.Millisecond, "messages between the sites take `TIME` longer each way")
-	f.Float64Var(&n.bandwidth, "bandwidth", 125e6, "and in collectives all of them share `B` bytes a second, each way; 0 for no bound")
-	f.IntSliceVar(&o.Sizes, "sizes", []int{8, 1 << 10, 16 << 10, 256 << 10, 4 << 20}, "collectives of these `BYTES`")
-	f.StringVarP(&o.Graph, "graph", "g", "kronecker:scale=16", "PageRank on `GRAPH`; empty for none")
+	f.DurationVar(&n.delay, "delay", 10*time.Millisecond,
+		"messages between the sites take `TIME` longer each way")
+	f.Float64Var(&n.bandwidth, "bandwidth", 125e6,
+		"and in collectives all of them share `B` bytes a second, each way; 0 for no bound")
+	f.IntSliceVar(&o.Sizes, "sizes", []int{8, 1 << 10, 16 << 10, 256 << 10, 4 << 20},
+		"collectives of these `BYTES`")
+	f.StringVarP(&o.Graph, "graph", "g", "kronecker:scale=16",
+		"PageRank on `GRAPH`; empty for none")
 	f.IntVar(&o.Iterations, "iterations", 20, "of PageRank")
 	f.IntVar(&o.Repeat, "repeat", 5, "time `N` rounds")
 	f.StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")

@@ -9,9 +9,10 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// again queues a job anew whose run ended because a worker was lost, before those that wait, and reports whether it did. It begins from
-// its newest checkpoint, or else from the start, on the workers that are there then. Measurements of the network do not. Nor does a job
-// that has lost a worker too often, for that may be its own doing: a vertex whose Compute ends the process.
+// again queues a job anew whose run ended because a worker was lost, before those that wait, and
+// reports whether it did. It begins from its newest checkpoint, or else from the start, on the
+// workers that are there then. Measurements of the network do not. Nor does a job that has lost a
+// worker too often, for that may be its own doing: a vertex whose Compute ends the process.
 func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32) bool {
 	reason := j.reason
 	if !j.stopping && lossOf(err) {
@@ -35,12 +36,14 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 	j.losses = append(j.losses, reason+far)
 	if len(j.losses) > c.retries {
 		if n := len(j.losses); n > 1 {
-			reason = control.Text(fmt.Sprintf("%d attempts: %s", n, strings.Join(j.losses, "; ")), control.MaxText)
+			reason = control.Text(fmt.Sprintf("%d attempts: %s", n, strings.Join(j.losses, "; ")),
+				control.MaxText)
 		}
 		j.stopping, j.reason = true, reason
 		return false
 	}
-	c.requeue(now, j, fmt.Sprintf("%s; the job begins again, attempt %d of %d", j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1))
+	c.requeue(now, j, fmt.Sprintf("%s; the job begins again, attempt %d of %d",
+		j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1))
 	return true
 }
 
@@ -77,9 +80,11 @@ func reached(state control.JobState, supersteps uint32) string {
 	return fmt.Sprintf(", after %d supersteps", supersteps)
 }
 
-// lossOf reports whether an error comes of a worker that is gone, or that another one cannot reach, or that could not read the checkpoint to go on
-// from: the next attempt looks for one again.
+// lossOf reports whether an error comes of a worker that is gone, or that another one cannot reach,
+// or that could not read the checkpoint to go on from: the next attempt looks for one again.
 func lossOf(err error) bool {
 	var failed *workerError
-	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && (failed.failure.Lost != "" || failed.failure.Absent || failed.failure.Unmet || failed.failure.Unread)
+	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) &&
+		(failed.failure.Lost != "" || failed.failure.Absent || failed.failure.Unmet ||
+			failed.failure.Unread)
 }

@@ -43,11 +43,13 @@ func answered[T any](message *T, err error) (*connect.Response[T], error) {
 	return connect.NewResponse(message), nil
 }
 
-// Submit puts a job into the queue, unless an earlier call with the same key has, which found says, or ctx has ended.
+// Submit puts a job into the queue, unless an earlier call with the same key has, which found says,
+// or ctx has ended.
 func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
 	defer func() {
 		if !found {
-			s.audit.add(ctx, entry{What: "submit", Job: about.GetId(), Graph: r.Spec().Origin(), Program: r.Spec().Program}, &err)
+			s.audit.add(ctx,
+				entry{What: "submit", Job: about.GetId(), Graph: r.Spec().Origin(), Program: r.Spec().Program}, &err)
 		}
 	}()
 	if err := small(r); err != nil {
@@ -89,7 +91,8 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 			}
 			held = true
 		}
-		j, found, err = s.cluster.submit(s.now(), control.CallerOf(ctx).Owner(), spec, r.Key, confirmTime(r))
+		j, found, err = s.cluster.submit(s.now(), control.CallerOf(ctx).Owner(), spec, r.Key,
+			confirmTime(r))
 		if err == nil && !found {
 			s.commits.made = j
 		}
@@ -106,7 +109,8 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 
 // confirmTime is how long a job may wait for its client to confirm it; 0 if it need not.
 func confirmTime(r *control.SubmitJobRequest) time.Duration {
-	return time.Duration(min(r.ConfirmMilliseconds, uint64(maxConfirm.Milliseconds()))) * time.Millisecond
+	return time.Duration(min(r.ConfirmMilliseconds,
+		uint64(maxConfirm.Milliseconds()))) * time.Millisecond
 }
 
 // ConfirmJob lets a job begin whose client has heard that it was taken.
@@ -143,14 +147,16 @@ func (s *Server) job(do func() (*job, error)) (about *control.Job, err error) {
 		if r := s.runs[j.id]; r != nil {
 			r.complete(about)
 		} else if j.about != nil {
-			about.Panic, about.Stack, about.Aggregators = j.about.Panic, j.about.Stack, j.about.Aggregators
+			about.Panic, about.Stack, about.Aggregators = j.about.Panic, j.about.Stack,
+				j.about.Aggregators
 		}
 		return nil
 	})
 	return about, err
 }
 
-// ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the result is kept.
+// ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the
+// result is kept.
 func (s *Server) ListJobs(ctx context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
 	var all []*control.Job
 	if r.Msg.Ended {
@@ -235,7 +241,9 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	switch {
 	case j != nil:
 	case s.earlier(r.Msg.Id) != nil:
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("of job %s only the result is kept: superstep result %s fetches it", r.Msg.Id, r.Msg.Id))
+		return connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("of job %s only the result is kept: superstep result %s fetches it",
+				r.Msg.Id, r.Msg.Id))
 	default:
 		return noJob(r.Msg.Id)
 	}
@@ -289,9 +297,11 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 // watchPace is how long what happens to a job waits for more, to be told together.
 const watchPace = 20 * time.Millisecond
 
-// LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
+// LoadGraph loads a graph and answers when it is there. A client that goes away does not end the
+// load.
 func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (_ *connect.Response[control.Graph], err error) {
-	defer s.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()}, &err)
+	defer s.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()},
+		&err)
 	if err := small(r.Msg); err != nil {
 		return nil, err
 	}
@@ -302,7 +312,8 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 	var g *graph
 	var ended chan struct{}
 	err = s.commit(func() error {
-		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Msg.Name, source, r.Msg.Rows, r.Msg.Columns)
+		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Msg.Name, source, r.Msg.Rows,
+			r.Msg.Columns)
 		g = s.cluster.graphs[r.Msg.Name]
 		return err
 	})
@@ -322,16 +333,20 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g.state == control.GraphState_GRAPH_STATE_FAILED {
-		return nil, connect.NewError(connect.CodeAborted, fmt.Errorf("graph %s: %s", g.name, g.reason))
+		return nil,
+			connect.NewError(connect.CodeAborted, fmt.Errorf("graph %s: %s", g.name, g.reason))
 	}
 	return connect.NewResponse(describeGraph(g)), nil
 }
 
 func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
-		Name: g.name, SourceJson: jobspec.Text(g.source), State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
-		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
-		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner, Named: g.report.Named, Skipped: g.report.Skipped,
+		Name: g.name, SourceJson: jobspec.Text(g.source), State: g.state, Reason: g.reason,
+		Vertices: g.report.Vertices, Edges: g.report.Edges,
+		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted,
+		Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
+		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner,
+		Named: g.report.Named, Skipped: g.report.Skipped,
 		Notes: g.report.Notes,
 	}
 }
@@ -342,7 +357,8 @@ func (s *Server) InspectGraph(ctx context.Context, r *connect.Request[control.In
 	defer s.mu.Unlock()
 	g := s.cluster.graphs[r.Msg.Name]
 	if g == nil {
-		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", r.Msg.Name))
+		return nil, connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("there is no graph %.150q", r.Msg.Name))
 	}
 	return connect.NewResponse(s.shownGraph(ctx, describeGraph(g))), nil
 }

@@ -43,8 +43,8 @@ type entry struct {
 	Outcome string    `json:"outcome"`        // done, or why not
 }
 
-// openAudit opens the log to append to it, and warns of damage that is in it; without a name there is
-// none.
+// openAudit opens the log to append to it, and warns of damage that is in it; without a name there
+// is none.
 func openAudit(path string, now func() time.Time, failed func(error), warn func(error)) (*audit, error) {
 	if path == "" {
 		return nil, nil

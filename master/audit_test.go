@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestDamagedAuditLog: the next master names the line that was changed or is missing, and goes on with
-// a log that it finds whole from there on.
+// TestDamagedAuditLog: the next master names the line that was changed or is missing, and goes on
+// with a log that it finds whole from there on.
 func TestDamagedAuditLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	var found []error
@@ -46,14 +46,16 @@ func TestDamagedAuditLog(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for what, damaged := range map[string][]byte{
-		":2: ": bytes.Replace(text, []byte("j-2"), []byte("j-9"), 1), ":3: ": bytes.Join([][]byte{lines[0], lines[1], lines[3]}, nil),
+		":2: ": bytes.Replace(text, []byte("j-2"), []byte("j-9"), 1),
+		":3: ": bytes.Join([][]byte{lines[0], lines[1], lines[3]}, nil),
 		":4: ": text[:len(text)-5], ":1: ": append([]byte("x"), text...),
 	} {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		a := open()
-		if len(found) != 1 || !errors.Is(found[0], store.ErrDamaged) || !strings.Contains(found[0].Error(), path+what) {
+		if len(found) != 1 || !errors.Is(found[0], store.ErrDamaged) ||
+			!strings.Contains(found[0].Error(), path+what) {
 			t.Errorf("found %v, expected one error of %s", found, what)
 		}
 		a.add(context.Background(), entry{What: "cancel", Job: "j-5"}, nil)

@@ -23,8 +23,9 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// A backup has the state, whole results and the columns that jobs wait with. Not in it: checkpoints, which are at a place of their own, the
-// edges of graphs, which workers load again from their sources, and the audit log.
+// A backup has the state, whole results and the columns that jobs wait with. Not in it:
+// checkpoints, which are at a place of their own, the edges of graphs, which workers load again
+// from their sources, and the audit log.
 
 // resultsName is the directory of results in Data.
 const resultsName = "results"
@@ -92,19 +93,21 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 	if err != nil {
 		return err
 	}
-	if err := to.Add(path.Join(stateName, state.name), int64(len(state.data)), bytes.NewReader(state.data)); err != nil {
+	if err := to.Add(path.Join(stateName, state.name), int64(len(state.data)),
+		bytes.NewReader(state.data)); err != nil {
 		return err
 	}
 	for _, o := range all {
-		if err := to.Add(path.Join(resultsName, o.Name), o.Size, store.Reader(ctx, r.local, o, mostPiece)); err != nil {
+		if err := to.Add(path.Join(resultsName, o.Name), o.Size,
+			store.Reader(ctx, r.local, o, mostPiece)); err != nil {
 			return err
 		}
 	}
 	return to.Close()
 }
 
-// whole returns the files of a job's result, each as it was written; none if the job is not done. It
-// is nil if the database does not know it.
+// whole returns the files of a job's result, each as it was written; none if the job is not done.
+// It is nil if the database does not know it.
 func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []store.Object, err error) {
 	f, err := r.local.result(ctx, id)
 	if err != nil {
@@ -152,13 +155,17 @@ func (f sending) Write(data []byte) (int, error) { return len(data), f(data) }
 
 func (s *Server) backup(ctx context.Context, w io.Writer) error {
 	if s.shared != nil {
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the state of this master is not in a directory of its own, but at %s", s.shared.Store))
+		return connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("the state of this master is not in a directory of its own, but at %s",
+				s.shared.Store))
 	}
 	if s.state == nil {
-		return connect.NewError(connect.CodeFailedPrecondition, errors.New("this master keeps nothing that could be backed up: superstep master --data DIR does"))
+		return connect.NewError(connect.CodeFailedPrecondition,
+			errors.New("this master keeps nothing that could be backed up: superstep master --data DIR does"))
 	}
 	if !s.backups.TryLock() {
-		return connect.NewError(connect.CodeFailedPrecondition, errors.New("another backup is under way"))
+		return connect.NewError(connect.CodeFailedPrecondition,
+			errors.New("another backup is under way"))
 	}
 	defer s.backups.Unlock()
 	columns, release := s.columns.readAll() // before the state: a job in it has its columns
@@ -180,7 +187,9 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	}
 	lock, err := statefile.Lock(filepath.Join(o.Data, lockFile))
 	if errors.Is(err, statefile.ErrLocked) {
-		return nil, fmt.Errorf("data: a master uses %s: --master ADDR makes a backup of one that runs", o.Data)
+		return nil,
+			fmt.Errorf("data: a master uses %s: --master ADDR makes a backup of one that runs",
+				o.Data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
@@ -240,21 +249,23 @@ func namesIn(root *os.Root, dir string, wanted *regexp.Regexp) (names []string, 
 	return names, nil
 }
 
-// whole refuses a directory that was not restored to the end, and a state without the number of runs, which is written before it. Data
-// that have neither are new.
+// whole refuses a directory that was not restored to the end, and a state without the number of
+// runs, which is written before it. Data that have neither are new.
 func whole(data string) error {
 	if _, err := os.Stat(filepath.Join(data, restoringFile)); err == nil {
 		return fmt.Errorf("data: %s was not restored to the end: remove it and restore again", data)
 	}
 	runs := filepath.Join(data, runsFile)
 	_, err := os.Stat(runs)
-	if _, state := os.Stat(filepath.Join(data, stateName)); state == nil && errors.Is(err, fs.ErrNotExist) {
+	if _, state := os.Stat(filepath.Join(data, stateName)); state == nil &&
+		errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("data: %s is missing beside %s: "+statefile.Renew, runs, stateName)
 	}
 	return nil
 }
 
-// Restore makes Data of a backup, which is read twice: its checksums are compared before anything is written. Data has to be empty.
+// Restore makes Data of a backup, which is read twice: its checksums are compared before anything
+// is written. Data has to be empty.
 func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, error) {
 	pass := func(read func(io.Reader) (*backup.Header, error)) (*backup.Header, error) {
 		from, err := open()
@@ -296,9 +307,11 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 		_, err = o.readState()
 	}
 	if err == nil {
-		// Workers may have met later runs of the master that was backed up: one more in each second at most.
+		// Workers may have met later runs of the master that was backed up: one more in each second
+		// at most.
 		run := h.Run + uint64(max(time.Since(h.Created)/time.Second, 0))
-		err = errors.Join(statefile.WriteNumber(filepath.Join(o.Data, runsFile), run), root.Remove(restoringFile))
+		err = errors.Join(statefile.WriteNumber(filepath.Join(o.Data, runsFile), run),
+			root.Remove(restoringFile))
 	}
 	if err != nil {
 		// the directory was empty

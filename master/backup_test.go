@@ -51,11 +51,13 @@ func opening(data []byte) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 }
 
-// TestBackupOfARunningMaster: the next master has the job under its key, the column that it waits with, and a number of its run that is larger.
+// TestBackupOfARunningMaster: the next master has the job under its key, the column that it waits
+// with, and a number of its run that is larger.
 func TestBackupOfARunningMaster(t *testing.T) {
 	s, end := served(t, t.TempDir())
 	id, other := rand.Text(), rand.Text()
-	for _, err := range []error{s.columns.send(id, 0, "1 2 3\n", true), s.columns.send(other, 0, "not all", false)} {
+	for _, err := range []error{s.columns.send(id, 0, "1 2 3\n", true), s.columns.send(other, 0,
+		"not all", false)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,9 +65,11 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	column := sentAs(id, "1 2 3\n")
 	column.File = "b.txt"
 	submit := func(s *Server) (*connect.Response[control.Job], error) {
-		return s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "key", SpecJson: jobspec.Text(&jobspec.Spec{
-			Program: "cg", Source: &jobspec.Source{Input: "path:vertices=3"}, ColumnData: map[string]*jobspec.ColumnData{"b": column},
-		})}))
+		return s.SubmitJob(t.Context(),
+			connect.NewRequest(&control.SubmitJobRequest{Key: "key", SpecJson: jobspec.Text(&jobspec.Spec{
+				Program: "cg", Source: &jobspec.Source{Input: "path:vertices=3"},
+				ColumnData: map[string]*jobspec.ColumnData{"b": column},
+			})}))
 	}
 	job, err := submit(s)
 	if err != nil {
@@ -106,7 +110,8 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesNothing of what cannot be restored, and no master begins where restoring was broken off.
+// TestRestoreLeavesNothing of what cannot be restored, and no master begins where restoring was
+// broken off.
 func TestRestoreLeavesNothing(t *testing.T) {
 	s, end := served(t, t.TempDir())
 	defer end()
@@ -141,7 +146,8 @@ func TestRestoreLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, restoringFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{Options: Options{Data: dir}}); err == nil || !strings.Contains(err.Error(), "was not restored to the end") {
+	if _, err := New(Config{Options: Options{Data: dir}}); err == nil ||
+		!strings.Contains(err.Error(), "was not restored to the end") {
 		t.Errorf("found %v", err)
 	}
 }

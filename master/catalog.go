@@ -14,8 +14,8 @@ import (
 // removeTime is how long workers have to remove what they stored for a snapshot that failed.
 const removeTime = 30 * time.Second
 
-// SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time; then one of them commits. If it fails, or the client
-// goes away, they remove what they stored.
+// SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time;
+// then one of them commits. If it fails, or the client goes away, they remove what they stored.
 func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (_ *connect.Response[control.SaveGraphResponse], err error) {
 	defer s.audit.add(ctx, entry{What: "save", Graph: r.Msg.Name, Place: r.Msg.Place}, &err)
 	if err := small(r.Msg); err != nil {
@@ -23,7 +23,8 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 	}
 	name, place := r.Msg.Name, r.Msg.Place
 	if place == "" {
-		return nil, invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
+		return nil,
+			invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
 	}
 	s.mu.Lock()
 	g := s.cluster.graphs[name]
@@ -35,9 +36,11 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 	s.mu.Unlock()
 	switch {
 	case g == nil:
-		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", name))
+		return nil,
+			connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", name))
 	case state != control.GraphState_GRAPH_STATE_READY:
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is not there: it is %s", name, state.Word()))
+		return nil, connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("graph %s is not there: it is %s", name, state.Word()))
 	}
 	began := s.now()
 	m, err := s.save(ctx, team, name, place)
@@ -50,10 +53,13 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 	return connect.NewResponse(&control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}), nil
 }
 
-// save has a team store its shares of a graph, and its first member commit them. It returns the manifest.
+// save has a team store its shares of a graph, and its first member commit them. It returns the
+// manifest.
 func (s *Server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
 	what, id := "save "+name, snapshot.NewID()
-	ask := func(ctx context.Context, team []*control.Placement, c *control.Save) ([]*control.Report, error) {
+	ask := func(ctx context.Context, team []*control.Placement,
+		c *control.Save,
+	) ([]*control.Report, error) {
 		return s.gather(ctx, team, order{what: what, long: true, command: func() *control.Command {
 			return &control.Command{Body: &control.Command_Save{Save: c}}
 		}, fits: func(_ int, r *control.Report) bool { return r.GetSave() != nil }})
@@ -67,7 +73,8 @@ func (s *Server) save(ctx context.Context, team []*control.Placement, name, plac
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 		defer cancel()
 		for _, p := range team { // whoever is still there
-			_, _ = ask(ctx, []*control.Placement{p}, &control.Save{Graph: name, Place: place, Snapshot: id, Remove: true})
+			_, _ = ask(ctx, []*control.Placement{p},
+				&control.Save{Graph: name, Place: place, Snapshot: id, Remove: true})
 		}
 		return nil, err
 	}
@@ -101,7 +108,8 @@ const maxListed = 1 << 16
 // maxNames bounds how many names one call asks for.
 const maxNames = 1 << 10
 
-// ListVertices says which input ids vertices of a graph have. Those of a number are its partition's, which is one of a worker's.
+// ListVertices says which input ids vertices of a graph have. Those of a number are its
+// partition's, which is one of a worker's.
 func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
 	s.mu.Lock()
 	g := s.cluster.graphs[r.Msg.Graph]
@@ -114,9 +122,11 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 	s.mu.Unlock()
 	switch {
 	case g == nil:
-		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", r.Msg.Graph))
+		return nil, connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("there is no graph %.150q", r.Msg.Graph))
 	case !ready:
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is not there", r.Msg.Graph))
+		return nil, connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("graph %s is not there", r.Msg.Graph))
 	case r.Msg.First > vertices:
 		return nil, invalid("found vertex %d of %d", r.Msg.First, vertices)
 	}
@@ -126,7 +136,8 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 	}
 	team := onePerWorker(placements)
 	answers, err := s.locate(ctx, "list vertices", team, &control.Locate{
-		Graph: r.Msg.Graph, First: r.Msg.First, Count: uint32(count), Names: r.Msg.Names, NamesOf: r.Msg.NamesOf,
+		Graph: r.Msg.Graph, First: r.Msg.First, Count: uint32(count), Names: r.Msg.Names,
+		NamesOf: r.Msg.NamesOf,
 	})
 	if err != nil {
 		return nil, connect.NewError(connect.CodeAborted, err)
@@ -140,7 +151,8 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 	for id := r.Msg.First; id < r.Msg.First+count; id++ {
 		worker := placements[id%uint64(len(placements))].Worker
 		if len(labels[worker]) == 0 {
-			return nil, connect.NewError(connect.CodeInternal, fmt.Errorf("worker %s knows nothing of vertex %d", worker, id))
+			return nil, connect.NewError(connect.CodeInternal,
+				fmt.Errorf("worker %s knows nothing of vertex %d", worker, id))
 		}
 		response.Labels = append(response.Labels, labels[worker][0])
 		labels[worker] = labels[worker][1:]

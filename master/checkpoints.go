@@ -21,7 +21,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// placeCheckpoints finds where checkpoints are kept, and how such places are opened: those on the master's disk are in a directory of Data.
+// placeCheckpoints finds where checkpoints are kept, and how such places are opened: those on the
+// master's disk are in a directory of Data.
 func (o *Config) placeCheckpoints() error {
 	open := o.Stores
 	if open == nil {
@@ -60,7 +61,8 @@ func (o *Config) placeCheckpoints() error {
 	return nil
 }
 
-// noCheckpoints is the place of those who want none, and checkpointsName the directory of Data for those who name no place.
+// noCheckpoints is the place of those who want none, and checkpointsName the directory of Data for
+// those who name no place.
 const (
 	noCheckpoints   = "off"
 	checkpointsName = "checkpoints"
@@ -78,8 +80,9 @@ func newObjects(o *Config) (*objects.Server, error) {
 	return objects.NewServer(dir), nil
 }
 
-// placed says where a job keeps its checkpoints, if the master has a place for them. What a client says of that is forgotten, but for the place
-// of a job that it goes on from, which is one of the master's.
+// placed says where a job keeps its checkpoints, if the master has a place for them. What a client
+// says of that is forgotten, but for the place of a job that it goes on from, which is one of the
+// master's.
 func (s *Server) placed(spec *jobspec.Spec) error {
 	spec.Checkpoints = ""
 	none := s.options.Checkpoints == noCheckpoints
@@ -113,8 +116,8 @@ func sameJob(a, b *jobspec.Spec) bool {
 // removeWithin is how long the place of a job's checkpoints may take to remove them.
 const removeWithin = time.Minute
 
-// keeping says which checkpoints the attempt keeps, and which one it goes on from: the newest of an attempt before, or else of the job
-// that this one goes on from.
+// keeping says which checkpoints the attempt keeps, and which one it goes on from: the newest of an
+// attempt before, or else of the job that this one goes on from.
 func (r *run) keeping(ctx context.Context, c *control.Run) (err error) {
 	o := r.server.options
 	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin) // the newest is read whole
@@ -126,8 +129,11 @@ func (r *run) keeping(ctx context.Context, c *control.Run) (err error) {
 			return err
 		}
 		c.Keep = &control.Keep{
-			Began: r.server.stamp(r.job.started), Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, WhenJson: jobspec.Text(resolve.When(r.spec.KeepWhen, checkpoint.Policy{
-				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict,
+			Began: r.server.stamp(r.job.started), Place: place,
+			Run: strings.ToLower(rand.Text()[:10]), Spec: about,
+			WhenJson: jobspec.Text(resolve.When(r.spec.KeepWhen, checkpoint.Policy{
+				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF,
+				Strict: o.CheckpointStrict,
 			})),
 		}
 		from, err = r.newest(ctx, place)
@@ -174,17 +180,20 @@ func (r *run) newest(ctx context.Context, place string) (*checkpoint.Manifest, e
 // say adds a line to the job's log.
 func (r *run) say(line string) {
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
-		Time: r.server.stamp(r.server.now()), Job: r.id, Worker: "master", Text: control.Text(line, control.MaxText),
+		Time: r.server.stamp(r.server.now()), Job: r.id, Worker: "master",
+		Text: control.Text(line, control.MaxText),
 	}}})
 }
 
-// complete reports whether the run of a job that is done came to an end of its own. The lock is held.
+// complete reports whether the run of a job that is done came to an end of its own. The lock is
+// held.
 func (s *Server) complete(id string) bool {
 	r := s.runs[id]
 	return r == nil || r.figures().Complete()
 }
 
-// forget removes the checkpoints of a job that is done, or no longer remembered: one that failed or was cancelled can be gone on with until then.
+// forget removes the checkpoints of a job that is done, or no longer remembered: one that failed or
+// was cancelled can be gone on with until then.
 func (s *Server) forget(place string) {
 	ctx, cancel := context.WithTimeout(s.ctx, removeWithin)
 	defer cancel()

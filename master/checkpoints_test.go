@@ -29,13 +29,15 @@ func TestPlaceOfCheckpoints(t *testing.T) {
 					t.Errorf("%q, %q: error %v", c.data, c.given, err)
 				}
 			} else if err != nil || o.Checkpoints != c.want {
-				t.Errorf("%q, %q: found %q, %v, expected %q", c.data, c.given, o.Checkpoints, err, c.want)
+				t.Errorf("%q, %q: found %q, %v, expected %q", c.data, c.given, o.Checkpoints, err,
+					c.want)
 			}
 		}
 	}
 }
 
-// TestForget removes the checkpoints of a job on the master's disk, with what was never whole, and no others.
+// TestForget removes the checkpoints of a job on the master's disk, with what was never whole, and
+// no others.
 func TestForget(t *testing.T) {
 	data := t.TempDir()
 	s, _ := retaining(t, data, noon, 0, 0)

@@ -7,8 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/membership"
 )
 
-// tick lets time pass in the state machine. Between two ticks no more than two periods pass, unless the process was stopped,
-// the machine suspended, or the lock held: that time is nobody's silence but the master's own.
+// tick lets time pass in the state machine. Between two ticks no more than two periods pass, unless
+// the process was stopped, the machine suspended, or the lock held: that time is nobody's silence
+// but the master's own.
 func (s *Server) tick() {
 	defer s.work.Done()
 	period := s.options.Lease / ticks
@@ -34,8 +35,8 @@ func (s *Server) tick() {
 	}
 }
 
-// tickSessions takes what has come of a message that is still under way for a sign of life, and gives workers one. The lock is
-// held.
+// tickSessions takes what has come of a message that is still under way for a sign of life, and
+// gives workers one. The lock is held.
 func (s *Server) tickSessions() {
 	now := s.now()
 	for _, w := range s.sessions {

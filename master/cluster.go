@@ -30,8 +30,9 @@ type rules struct {
 	programs  []*control.Program // the master's, which every worker must have
 }
 
-// cluster is the state of a cluster. It does no I/O, starts nothing and asks no clock: now is the time since the master
-// started, and never runs backwards. Its methods are the events; what they want done is in effects.
+// cluster is the state of a cluster. It does no I/O, starts nothing and asks no clock: now is the
+// time since the master started, and never runs backwards. Its methods are the events; what they
+// want done is in effects.
 //
 // A worker:
 //
@@ -51,8 +52,8 @@ type rules struct {
 //	   ^                      |  ^
 //	   +-- a share is lost ---+  offered by workers, when the master was restarted
 //
-// Invariant: every placement of a job that runs and of a graph that is ready names a worker that is registered or
-// leaving, under its incarnation.
+// Invariant: every placement of a job that runs and of a graph that is ready names a worker that is
+// registered or leaving, under its incarnation.
 type cluster struct {
 	rules
 	workers map[string]*worker

@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the state machine answers into the scripts")
 
-// TestClusterScripts plays the workers, the clients and the clock: each script is the life of a cluster, its lines
-// beginning with ">" are what the state machine answers and wants done.
+// TestClusterScripts plays the workers, the clients and the clock: each script is the life of a
+// cluster, its lines beginning with ">" are what the state machine answers and wants done.
 //
 //	begin [lease=2.5s] [grace=25s] [hold=1m] [keep=2m] [running=1] [retries=0] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...] [quota=[OWNER:]queued=N,running=N,time=TIME]...
 //	at TIME                                   the clock, which also ticks
@@ -97,15 +97,19 @@ func play(t *testing.T, text string) string {
 
 func (s *script) answer(format string, args ...any) {
 	text := strings.TrimSpace(fmt.Sprintf(format, args...))
-	text = strings.NewReplacer("not_found: ", "", "invalid_argument: ", "", "already_exists: ", "", "failed_precondition: ", "", "resource_exhausted: ", "").Replace(text)
+	text = strings.NewReplacer("not_found: ", "", "invalid_argument: ", "", "already_exists: ", "",
+		"failed_precondition: ", "", "resource_exhausted: ", "").Replace(text)
 	fmt.Fprintf(&s.out, "> %s\n", text)
 }
 
 func (s *script) begin(words []string) {
 	v := values(words)
 	s.c = newCluster(rules{
-		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), hold: s.duration(v, "hold", "1m"), keep: s.duration(v, "keep", "2m"), left: s.duration(v, "left", "1m"),
-		running: s.number(v, "running", 1), retries: s.number(v, "retries", 0), queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
+		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"),
+		hold: s.duration(v, "hold", "1m"), keep: s.duration(v, "keep", "2m"),
+		left:    s.duration(v, "left", "1m"),
+		running: s.number(v, "running", 1), retries: s.number(v, "retries", 0),
+		queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
 		jobPrefix: "j", master: "m", programs: programs(v["programs"]), quotas: s.quotas(words),
 	})
 	s.now = 0
@@ -135,8 +139,10 @@ func (s *script) do(verb string, words []string) error {
 	case "register":
 		v := values(words[1:])
 		incarnation, err := c.register(now, &control.RegisterRequest{
-			Name: words[0], Instance: v["instance"], Incarnation: uint64(s.number(v, "incarnation", 0)),
-			Protocol: uint32(s.number(v, "protocol", control.Protocol)), Version: "v1", DataAddress: words[0] + ":1", Programs: programs(v["programs"]),
+			Name: words[0], Instance: v["instance"],
+			Incarnation: uint64(s.number(v, "incarnation", 0)),
+			Protocol:    uint32(s.number(v, "protocol", control.Protocol)), Version: "v1",
+			DataAddress: words[0] + ":1", Programs: programs(v["programs"]),
 			Budget: s.budget(v),
 		})
 		if err == nil {
@@ -159,7 +165,8 @@ func (s *script) do(verb string, words []string) error {
 			if err != nil {
 				s.t.Fatalf("heard %q: %v", words, err)
 			}
-			c.beat(now, c.workers[words[0]], &control.Heartbeat{StalledMilliseconds: uint32(d.Milliseconds())})
+			c.beat(now, c.workers[words[0]],
+				&control.Heartbeat{StalledMilliseconds: uint32(d.Milliseconds())})
 		}
 	case "memory":
 		c.heard(now, words[0], s.incarnation(words))
@@ -176,9 +183,11 @@ func (s *script) do(verb string, words []string) error {
 	case "load":
 		var rows, columns uint32
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &rows, &columns)
-		return c.loadGraph("", words[0], &jobspec.Source{Input: cmp.Or(values(words)["input"], "file"), Weights: "none"}, rows, columns)
+		return c.loadGraph("", words[0], &jobspec.Source{Input: cmp.Or(values(words)["input"],
+			"file"), Weights: "none"}, rows, columns)
 	case "loaded":
-		c.graphLoaded(now, c.graphs[words[0]], &control.LoadReport{Vertices: 10, Edges: 20}, failure(rest(1)))
+		c.graphLoaded(now, c.graphs[words[0]], &control.LoadReport{Vertices: 10, Edges: 20},
+			failure(rest(1)))
 	case "drop":
 		_, err := c.dropGraph(words[0])
 		return err
@@ -193,7 +202,8 @@ func (s *script) do(verb string, words []string) error {
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
 		spec.Checkpoints, spec.GoOn = values(words)["checkpoints"], values(words)["from"]
 		spec.Priority = values(words)["priority"]
-		j, _, err := c.submit(now, values(words)["owner"], spec, values(words)["key"], s.duration(values(words), "confirm", "0s"))
+		j, _, err := c.submit(now, values(words)["owner"], spec, values(words)["key"],
+			s.duration(values(words), "confirm", "0s"))
 		if values(words)["key"] != "" && err == nil {
 			s.answer("job %s", j.id)
 		}
@@ -208,8 +218,10 @@ func (s *script) do(verb string, words []string) error {
 	case "slow":
 		v := values(words)
 		c.straggles(words[0], c.jobs[words[0]].epoch, &straggler{
-			worker: words[1], steps: 8, seconds: 12, factor: 4, busy: s.real(v, "busy"), all: s.real(v, "all"), unit: s.real(v, "unit"),
-		}, plan{ran: s.number(v, "ran", 0), limit: s.number(v, "limit", 0), load: s.real(v, "load"), checkpoint: s.real(v, "checkpoint")})
+			worker: words[1], steps: 8, seconds: 12, factor: 4, busy: s.real(v, "busy"),
+			all: s.real(v, "all"), unit: s.real(v, "unit"),
+		}, plan{ran: s.number(v, "ran", 0), limit: s.number(v, "limit", 0), load: s.real(v,
+			"load"), checkpoint: s.real(v, "checkpoint")})
 	case "moved":
 		c.runEnded(now, words[0], c.jobs[words[0]].epoch, &movedError{rest(1)}, 0)
 	case "writing":
@@ -217,7 +229,8 @@ func (s *script) do(verb string, words []string) error {
 	case "ended":
 		v := values(words)
 		words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "after=") })
-		c.runEnded(now, words[0], c.jobs[words[0]].epoch, failure(rest(1)), uint32(s.number(v, "after", 0)))
+		c.runEnded(now, words[0], c.jobs[words[0]].epoch, failure(rest(1)),
+			uint32(s.number(v, "after", 0)))
 	case "cancel":
 		_, err := c.cancel(now, words[0], rest(1))
 		return err
@@ -226,7 +239,8 @@ func (s *script) do(verb string, words []string) error {
 		if err != nil {
 			s.t.Fatalf("exited %v: %v", words, err)
 		}
-		c.exited(now, words[0], incarnation, rest(2), strings.Contains(rest(2), "not enough memory"))
+		c.exited(now, words[0], incarnation, rest(2),
+			strings.Contains(rest(2), "not enough memory"))
 	case "show":
 		s.show()
 	default:
@@ -245,10 +259,12 @@ func (s *script) offers(words []string) (all []*control.Offer) {
 		for i, p := range strings.FieldsFunc(placements, func(r rune) bool { return r == ',' }) {
 			name, incarnation, _ := strings.Cut(p, "/")
 			l.Rows = uint32(i + 1)
-			l.Placements = append(l.Placements, &control.Placement{Partition: uint32(i), Worker: name})
+			l.Placements = append(l.Placements,
+				&control.Placement{Partition: uint32(i), Worker: name})
 			l.Placements[i].Incarnation, _ = strconv.ParseUint(incarnation, 10, 64)
 		}
-		all = append(all, &control.Offer{Load: l, Report: &control.LoadReport{Vertices: 10, Edges: 20, Bytes: 100}})
+		all = append(all,
+			&control.Offer{Load: l, Report: &control.LoadReport{Vertices: 10, Edges: 20, Bytes: 100}})
 	}
 	return all
 }
@@ -256,11 +272,13 @@ func (s *script) offers(words []string) (all []*control.Offer) {
 func (s *script) show() {
 	for _, name := range slices.Sorted(maps.Keys(s.c.workers)) {
 		w := s.c.workers[name]
-		s.answer("worker %s incarnation %d %s attached=%v %s", name, w.incarnation, w.state.Word(), w.attached, cmp.Or(w.reason, w.excluded))
+		s.answer("worker %s incarnation %d %s attached=%v %s", name, w.incarnation, w.state.Word(),
+			w.attached, cmp.Or(w.reason, w.excluded))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.c.graphs)) {
 		g := s.c.graphs[name]
-		s.answer("graph %s %s %dx%d on %v %s", name, g.state.Word(), g.rows, g.columns, g.workers(), g.reason)
+		s.answer("graph %s %s %dx%d on %v %s", name, g.state.Word(), g.rows, g.columns, g.workers(),
+			g.reason)
 	}
 	for _, id := range s.c.order {
 		j := s.c.jobs[id]
@@ -317,7 +335,8 @@ func (s *script) quotas(words []string) quotas {
 			owner, text = before, rest
 		}
 		v := values(strings.Split(text, ","))
-		all[owner] = Quota{Queued: s.number(v, "queued", 0), Running: s.number(v, "running", 0), Time: s.duration(v, "time", "0s")}
+		all[owner] = Quota{Queued: s.number(v, "queued", 0), Running: s.number(v, "running",
+			0), Time: s.duration(v, "time", "0s")}
 	}
 	return all
 }
@@ -344,14 +363,16 @@ func (s *script) real(v map[string]string, key string) float64 {
 	return x
 }
 
-// budget is a worker's with a limit of some MiB, of which the arrays take some: half of it is room for files.
+// budget is a worker's with a limit of some MiB, of which the arrays take some: half of it is room
+// for files.
 func (s *script) budget(v map[string]string) *control.Budget {
 	limit, arrays := uint64(s.number(v, "limit", 0))<<20, uint64(s.number(v, "arrays", 0))<<20
 	if limit == 0 {
 		return nil
 	}
 	return &control.Budget{
-		Limit: limit, Arrays: arrays, Free: limit - arrays, Room: limit + limit/2 - arrays, Files: limit / 2, Kinds: []*control.BudgetKind{{Kind: mem.Graph, Memory: arrays}},
+		Limit: limit, Arrays: arrays, Free: limit - arrays, Room: limit + limit/2 - arrays,
+		Files: limit / 2, Kinds: []*control.BudgetKind{{Kind: mem.Graph, Memory: arrays}},
 	}
 }
 

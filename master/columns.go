@@ -20,12 +20,13 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// sentColumns keeps what clients have sent of vertex columns, each in a file beside the results, until the jobs that name it have ended:
+// sentColumns keeps what clients have sent of vertex columns, each in a file beside the results,
+// until the jobs that name it have ended:
 //
 //	DATA/results/columns/ID
 //
-// What no job names goes when it is old. Masters that share their state have what was sent as a whole in their place, too. What is kept is
-// read by the jobs that name it and have not ended.
+// What no job names goes when it is old. Masters that share their state have what was sent as a
+// whole in their place, too. What is kept is read by the jobs that name it and have not ended.
 type sentColumns struct {
 	*results
 	keptTable
@@ -43,8 +44,8 @@ const (
 // columnID is what clients call what they send: rand.Text.
 var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// newSentColumns keeps files in a directory beside results, from which those of an earlier master are removed but for those that its jobs name,
-// so often.
+// newSentColumns keeps files in a directory beside results, from which those of an earlier master
+// are removed but for those that its jobs name, so often.
 func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
 	c := &sentColumns{results: r, now: now, keptTable: keptTable{all: map[string]*stored{}}}
 	for id, n := range named {
@@ -73,8 +74,8 @@ func (s *Server) SendColumn(ctx context.Context, r *connect.Request[control.Send
 	return answered(&control.SendColumnResponse{}, s.columns.take(ctx, r.Msg))
 }
 
-// take writes a piece into its file, and stores the whole where masters share their state. One that came before, whose sender did not hear the answer,
-// changes nothing.
+// take writes a piece into its file, and stores the whole where masters share their state. One that
+// came before, whose sender did not hear the answer, changes nothing.
 func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) error {
 	if !columnID.MatchString(r.Id) {
 		return invalid("column data is called %.40q, expected 26 letters and digits", r.Id)
@@ -90,7 +91,8 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 	case to.gone:
 		return c.lost(r.Id)
 	case r.Offset > uint64(to.bytes):
-		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset, to.bytes)
+		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset,
+			to.bytes)
 	case end > uint64(to.bytes) || r.Offset == 0:
 		if err := c.write(to, r.Offset, r.Data, r.Last); err != nil {
 			return connect.NewError(connect.CodeInternal, fmt.Errorf("column %s: %w", r.Id, err))
@@ -109,10 +111,12 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 }
 
 func (c *sentColumns) lost(id string) error {
-	return connect.NewError(connect.CodeNotFound, fmt.Errorf("the master no longer has column data %s: send it again", id))
+	return connect.NewError(connect.CodeNotFound,
+		fmt.Errorf("the master no longer has column data %s: send it again", id))
 }
 
-// write writes data at an offset in the file of a column, which is on the disk after the last. The file is locked.
+// write writes data at an offset in the file of a column, which is on the disk after the last. The
+// file is locked.
 func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) error {
 	if offset == 0 {
 		if err := c.root.MkdirAll(columnsName, 0o700); err != nil {
@@ -142,9 +146,13 @@ func (c *sentColumns) find(id string, create bool, more int64) (*stored, error) 
 	case s == nil && !create:
 		return nil, c.lost(id)
 	case c.total()+more > maxColumnBytes:
-		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the master keeps at most %d bytes of columns for jobs that have not ended", int64(maxColumnBytes)))
+		return nil, connect.NewError(connect.CodeResourceExhausted,
+			fmt.Errorf("the master keeps at most %d bytes of columns for jobs that have not ended",
+				int64(maxColumnBytes)))
 	case s == nil && len(c.all) >= maxColumns:
-		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the master keeps at most %d columns for jobs that have not ended", maxColumns))
+		return nil, connect.NewError(connect.CodeResourceExhausted,
+			fmt.Errorf("the master keeps at most %d columns for jobs that have not ended",
+				maxColumns))
 	case s == nil:
 		s = &stored{id: id, partial: true}
 		c.all[id] = s
@@ -182,13 +190,15 @@ func (c *sentColumns) hold(spec *jobspec.Spec) error {
 	for name, data := range spec.ColumnData {
 		s := c.all[data.ID]
 		if s == nil {
-			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: the master does not have what was sent of it, or no longer", name))
+			return connect.NewError(connect.CodeFailedPrecondition,
+				fmt.Errorf("column %.150s: the master does not have what was sent of it, or no longer", name))
 		}
 		if data.Sum == nil {
 			return invalid("column %.150s: it has no checksum", name)
 		}
 		if s.partial {
-			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: not all of it was sent", name))
+			return connect.NewError(connect.CodeFailedPrecondition,
+				fmt.Errorf("column %.150s: not all of it was sent", name))
 		}
 	}
 	for _, data := range spec.ColumnData {
@@ -210,7 +220,8 @@ func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
 	}
 }
 
-// open opens a column, which gives store.ErrDamaged in place of its end if it is not as its client sent it.
+// open opens a column, which gives store.ErrDamaged in place of its end if it is not as its client
+// sent it.
 func (c *sentColumns) open(ctx context.Context, data *jobspec.ColumnData) (io.Reader, error) {
 	f, err := c.local.column(ctx, data.ID)
 	if err == nil && len(f.objects) == 0 && c.shared != nil {
@@ -233,7 +244,8 @@ func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
 		}
 		f, err := c.shared.column(ctx, data.ID)
 		if err != nil {
-			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("column %.150s: %w", name, err))
+			return connect.NewError(connect.CodeUnavailable,
+				fmt.Errorf("column %.150s: %w", name, err))
 		}
 		for id, o := range f.objects { // if there is none hold refuses it
 			c.enter(id, o)
@@ -274,8 +286,8 @@ func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *jobspec.Colum
 	return err
 }
 
-// lines passes on the lines of what was sent, without their ends, as batches of at most a chunk unless one line is longer. They hold until
-// each returns.
+// lines passes on the lines of what was sent, without their ends, as batches of at most a chunk
+// unless one line is longer. They hold until each returns.
 func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(lines [][]byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 
 // send sends a piece of a column.
 func (c *sentColumns) send(id string, offset int, data string, last bool) error {
-	return c.take(context.Background(), &control.SendColumnRequest{Id: id, Offset: uint64(offset), Data: []byte(data), Last: last})
+	return c.take(context.Background(),
+		&control.SendColumnRequest{Id: id, Offset: uint64(offset), Data: []byte(data), Last: last})
 }
 
 // sentAs describes a column that was sent.
@@ -38,7 +39,8 @@ func (c *sentColumns) sentNow(id, text string) string {
 	return b.String()
 }
 
-// TestSentColumns takes pieces in order, again, and not with a gap; keeps them for the jobs that name them, and not longer.
+// TestSentColumns takes pieces in order, again, and not with a gap; keeps them for the jobs that
+// name them, and not longer.
 func TestSentColumns(t *testing.T) {
 	data, now := t.TempDir(), noon
 	if err := os.MkdirAll(filepath.Join(data, "results", columnsName), 0o700); err != nil {
@@ -62,12 +64,14 @@ func TestSentColumns(t *testing.T) {
 	}
 	want := func(err error, text string) {
 		t.Helper()
-		if err == nil && text != "" || err != nil && (text == "" || !strings.Contains(err.Error(), text)) {
+		if err == nil && text != "" || err != nil &&
+			(text == "" || !strings.Contains(err.Error(), text)) {
 			t.Errorf("found %v, expected %q", err, text)
 		}
 	}
 	a, b, none := rand.Text(), rand.Text(), rand.Text()
-	spec := &jobspec.Spec{ColumnData: map[string]*jobspec.ColumnData{"a": sentAs(a, "abcdef"), "b": sentAs(b, "")}}
+	spec := &jobspec.Spec{ColumnData: map[string]*jobspec.ColumnData{"a": sentAs(a,
+		"abcdef"), "b": sentAs(b, "")}}
 	want(c.hold(spec), "the master does not have what was sent of it")
 	want(c.send(a, 3, "def", false), "no longer has column data")
 	want(c.send(a, 0, "abc", false), "")
@@ -78,7 +82,8 @@ func TestSentColumns(t *testing.T) {
 	want(c.send(a, 3, "def", true), "")
 	want(c.send(a, 3, "def", true), "")
 	want(c.send("../x", 0, "", false), "expected 26 letters and digits")
-	if found := c.sentNow(a, "abcdef") + "," + c.sentNow(b, ""); found != "abcdef," || c.total() != 6 {
+	if found := c.sentNow(a, "abcdef") + "," + c.sentNow(b, ""); found != "abcdef," ||
+		c.total() != 6 {
 		t.Errorf("the files have %q, %d bytes counted", found, c.total())
 	}
 	want(c.hold(spec), "")
@@ -157,10 +162,12 @@ func TestDamagedColumn(t *testing.T) {
 		if err == nil {
 			err = s.columns.lines(t.Context(), about, func([][]byte) error { return nil })
 		}
-		if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "results/columns/"+id+": "+what) {
+		if !errors.Is(err, store.ErrDamaged) ||
+			!strings.Contains(err.Error(), "results/columns/"+id+": "+what) {
 			t.Errorf("found %v, expected %s", err, what)
 		}
-		if err := os.WriteFile(filepath.Join(data, resultsName, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(data, resultsName, name), []byte(text),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.columns.sentNow(id, text); got != text {

@@ -37,7 +37,8 @@ func TestColumnsOnAFullDisk(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Join(data, "results", columnsName)); len(left) > 0 {
 		t.Errorf("found %v", left)
 	}
-	if err := s.columns.send(id, 0, "1 2 3\n", true); err != nil || s.columns.sentNow(id, "1 2 3\n") != "1 2 3\n" {
+	if err := s.columns.send(id, 0, "1 2 3\n", true); err != nil ||
+		s.columns.sentNow(id, "1 2 3\n") != "1 2 3\n" {
 		t.Errorf("when there is room: %v", err)
 	}
 }

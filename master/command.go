@@ -33,10 +33,12 @@ type order struct {
 	what    string
 	long    bool                    // the command may take longer than Options.CommandTimeout
 	command func() *control.Command // the same for all, of which only the number differs
-	// again, if not nil, makes what is sent in place of command to a worker that has lost its session and has another.
+	// again, if not nil, makes what is sent in place of command to a worker that has lost its
+	// session and has another.
 	again func() *control.Command
-	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an answer that is delivered; nil
-	// allows none. fits says whether the last report is an answer; nil allows any.
+	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an
+	// answer that is delivered; nil allows none. fits says whether the last report is an answer;
+	// nil allows any.
 	more func(i int, report *control.Report) error
 	take func(i int, chunk *control.ValuesChunk) error
 	fits func(i int, report *control.Report) bool
@@ -61,8 +63,8 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 	return reports, err
 }
 
-// gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
-// returned: the cause, not what it led to.
+// gather sends each worker of a team a command and waits for all answers. The first failure ends
+// the wait, and is what is returned: the cause, not what it led to.
 func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
 	if limit := s.options.CommandTimeout; limit > 0 && !o.long {
 		late := fmt.Errorf("%s: it took longer than %v", o.what, limit)
@@ -105,7 +107,8 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 				}
 				fail(&workerError{o.what, p.Worker, report.Failure})
 			case o.fits != nil && !o.fits(i, report):
-				fail(fmt.Errorf("%s: worker %s gave another answer than was asked for", o.what, p.Worker))
+				fail(fmt.Errorf("%s: worker %s gave another answer than was asked for", o.what,
+					p.Worker))
 			default:
 				reports[i] = report
 			}
@@ -118,7 +121,8 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	return reports, nil
 }
 
-// of returns what takes the reports of a worker before the last, and chunks of its answer, if there may be any.
+// of returns what takes the reports of a worker before the last, and chunks of its answer, if there
+// may be any.
 func (o *order) of(i int) (more func(*control.Report) error, take func(*control.ValuesChunk) error) {
 	more = func(r *control.Report) error {
 		if o.more == nil {
@@ -132,8 +136,9 @@ func (o *order) of(i int) (more func(*control.Report) error, take func(*control.
 	return more, take
 }
 
-// awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when the connection between two
-// workers broke, the loss of one of them may be the cause. It returns that, if it was found.
+// awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when
+// the connection between two workers broke, the loss of one of them may be the cause. It returns
+// that, if it was found.
 func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
 	broke := make(chan error, len(sessions))
 	for _, w := range sessions {
@@ -148,7 +153,8 @@ func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
 	return nil
 }
 
-// reasonOf is an error as messages carry it. It is for errors of this process: its files and its programs may say anything.
+// reasonOf is an error as messages carry it. It is for errors of this process: its files and its
+// programs may say anything.
 func reasonOf(err error) string { return control.Text(err.Error(), control.MaxText) }
 
 // workerError is what a worker says went wrong with a command.
@@ -161,7 +167,8 @@ func (e *workerError) Error() string {
 	if e.failure.Panic != nil || e.failure.Run { // it names the vertex and the superstep itself
 		return e.failure.Message
 	}
-	return fmt.Sprintf("%s: worker %s: %s", cmp.Or(e.failure.Step, e.what), e.worker, e.failure.Message)
+	return fmt.Sprintf("%s: worker %s: %s", cmp.Or(e.failure.Step, e.what), e.worker,
+		e.failure.Message)
 }
 
 // load loads a graph of the catalog.
@@ -185,14 +192,16 @@ func (s *Server) load(ctx context.Context, g *graph) {
 	})
 }
 
-// stopLoading ends what workers still do for a load that failed: of a graph of the catalog, or of a job. The lock is held.
+// stopLoading ends what workers still do for a load that failed: of a graph of the catalog, or of a
+// job. The lock is held.
 func (s *Server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
 	if job != "" {
 		name = ""
 	}
 	for _, p := range team {
 		if w := s.sessionOf(p); w != nil {
-			s.tell(w, &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
+			s.tell(w,
+				&control.Command{Job: job, Epoch: epoch, Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
 		}
 	}
 }
@@ -200,7 +209,8 @@ func (s *Server) stopLoading(job string, epoch uint32, name string, team []*cont
 // meetings is how often a team meets for one thing, as long as its meetings end before that.
 const meetings = 3
 
-// together has a team meet and then do something together. If a worker has attached anew in between, they meet again.
+// together has a team meet and then do something together. If a worker has attached anew in
+// between, they meet again.
 func (s *Server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
 	for again := 1; ; again++ {
 		m := proto.CloneOf(m) // the lanes may still have the one before
@@ -226,12 +236,13 @@ func (s *Server) together(ctx context.Context, job string, epoch uint32, team []
 func (s *Server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
 	what := "load " + l.Source().Input
 	var answers []*control.Report
-	err := s.together(ctx, "", 0, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}, func() (err error) {
-		answers, err = s.gather(ctx, team, order{what: what, command: func() *control.Command {
-			return &control.Command{Body: &control.Command_Load{Load: proto.CloneOf(l)}}
-		}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
-		return err
-	})
+	err := s.together(ctx, "", 0, team, what,
+		&control.Meet{Graph: l.Graph, Placements: l.Placements}, func() (err error) {
+			answers, err = s.gather(ctx, team, order{what: what, command: func() *control.Command {
+				return &control.Command{Body: &control.Command_Load{Load: proto.CloneOf(l)}}
+			}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -247,8 +258,10 @@ func sumLoads(input string, team []*control.Placement, shares []*control.LoadRep
 	sum := &control.LoadReport{}
 	for i, share := range shares {
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
-			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
-				input, team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
+			return nil,
+				fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
+					input, team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker,
+					sum.Vertices, sum.Edges)
 		}
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes

@@ -12,9 +12,10 @@ import (
 	"github.com/superstep-go/superstep/internal/standby"
 )
 
-// commits are the events whose changes are not on the disk yet. What an event wants done, its effects, is done when its changes, and those of
-// the events before it, are. Who lets something happen does not wait for that, unless it has to answer a client. All but wake and ended is
-// under the server's lock.
+// commits are the events whose changes are not on the disk yet. What an event wants done, its
+// effects, is done when its changes, and those of the events before it, are. Who lets something
+// happen does not wait for that, unless it has to answer a client. All but wake and ended is under
+// the server's lock.
 type commits struct {
 	wake    chan struct{} // there are some
 	end     chan struct{} // closed: write what there is, and no more
@@ -40,7 +41,8 @@ type batch struct {
 // retryWrite is how often it is tried to write what could not be written.
 const retryWrite = time.Second
 
-// event lets something happen to the state, and does what the state machine wants done, as soon as that may be. It does not wait.
+// event lets something happen to the state, and does what the state machine wants done, as soon as
+// that may be. It does not wait.
 func (s *Server) event(happen func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +73,8 @@ func (s *Server) commit(happen func() error) error {
 	return err
 }
 
-// settle takes what an event has changed and wants done, and returns what to wait for, or nil. The lock is held.
+// settle takes what an event has changed and wants done, and returns what to wait for, or nil. The
+// lock is held.
 func (s *Server) settle() *batch {
 	b := &batch{effects: s.cluster.take(), changed: s.cluster.takeChanged(), made: s.commits.made, done: make(chan struct{})}
 	s.commits.made = nil
@@ -184,7 +187,9 @@ func (s *Server) refuse(b *batch, err error) {
 	if j == nil || s.cluster.jobs[j.id] != j {
 		return
 	}
-	b.err = connect.NewError(connect.CodeInternal, fmt.Errorf("the job cannot be taken, for the master's state cannot be written: %s", control.Text(err.Error(), control.MaxText)))
+	b.err = connect.NewError(connect.CodeInternal,
+		fmt.Errorf("the job cannot be taken, for the master's state cannot be written: %s",
+			control.Text(err.Error(), control.MaxText)))
 	b.effects = slices.DeleteFunc(b.effects, func(e effect) bool {
 		start, starts := e.(startJob)
 		turned, turns := e.(jobTurned)

@@ -11,7 +11,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestSubmitOfAClientThatIsGone: a submission whose call has ended, while it waited for the master's attention, is no job.
+// TestSubmitOfAClientThatIsGone: a submission whose call has ended, while it waited for the
+// master's attention, is no job.
 func TestSubmitOfAClientThatIsGone(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
@@ -22,7 +23,8 @@ func TestSubmitOfAClientThatIsGone(t *testing.T) {
 	request := connect.NewRequest(&control.SubmitJobRequest{Key: "k", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
 	gone, end := context.WithCancel(t.Context())
 	end()
-	if _, err := s.SubmitJob(gone, request); !errors.Is(err, context.Canceled) || len(s.cluster.jobs) != 0 {
+	if _, err := s.SubmitJob(gone, request); !errors.Is(err, context.Canceled) ||
+		len(s.cluster.jobs) != 0 {
 		t.Errorf("found %v and %d jobs", err, len(s.cluster.jobs))
 	}
 	if j, err := s.SubmitJob(t.Context(), request); err != nil || len(s.cluster.jobs) != 1 {

@@ -19,7 +19,8 @@ func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
 // probeEvery is how often it is looked into whether workers that did not reach each other do again.
 const probeEvery = 2 * time.Second
 
-// cut notes that two workers do not reach each other. One of them gets no work until a probe passes.
+// cut notes that two workers do not reach each other. One of them gets no work until a probe
+// passes.
 func (c *cluster) cut(now time.Duration, a, b string) {
 	v, w := c.workers[a], c.workers[b]
 	if a == b || v == nil || w == nil || !v.live() || !w.live() || c.cuts[pairOf(a, b)] {
@@ -45,9 +46,9 @@ func (c *cluster) mendAll(name string) {
 	c.exclude()
 }
 
-// exclude chooses the workers that get no work, so that all others reach each other: first those without a session, since who
-// does not reach the master either explains it, and they get no work anyway; then the one with the most cuts, of two with as many
-// the one that registered last.
+// exclude chooses the workers that get no work, so that all others reach each other: first those
+// without a session, since who does not reach the master either explains it, and they get no work
+// anyway; then the one with the most cuts, of two with as many the one that registered last.
 func (c *cluster) exclude() {
 	for _, w := range c.workers {
 		w.excluded = ""
@@ -66,7 +67,8 @@ func (c *cluster) exclude() {
 			cuts[p.b]++
 		}
 		worst := slices.MaxFunc(slices.Collect(maps.Keys(cuts)), func(a, b string) int {
-			return cmp.Or(cmp.Compare(silent(a), silent(b)), cmp.Compare(cuts[a], cuts[b]), cmp.Compare(c.workers[a].incarnation, c.workers[b].incarnation), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(silent(a), silent(b)), cmp.Compare(cuts[a], cuts[b]),
+				cmp.Compare(c.workers[a].incarnation, c.workers[b].incarnation), cmp.Compare(a, b))
 		})
 		for _, p := range slices.SortedFunc(maps.Keys(left), func(p, q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }) {
 			if p.a != worst && p.b != worst {
@@ -104,14 +106,16 @@ func (c *cluster) probeCuts(now time.Duration) {
 // cutIn finds two workers of placements that do not reach each other.
 func (c *cluster) cutIn(placements []*control.Placement) (a, b string, found bool) {
 	for p := range c.cuts {
-		if uses(placements, p.a) && uses(placements, p.b) && (!found || p.a < a || p.a == a && p.b < b) {
+		if uses(placements, p.a) && uses(placements, p.b) &&
+			(!found || p.a < a || p.a == a && p.b < b) {
 			a, b, found = p.a, p.b, true
 		}
 	}
 	return a, b, found
 }
 
-// examine asks two workers whom they reach, and tells the state machine. While it does, it is not asked again. The lock is held.
+// examine asks two workers whom they reach, and tells the state machine. While it does, it is not
+// asked again. The lock is held.
 func (s *Server) examine(p pair) {
 	a, b := s.sessions[p.a], s.sessions[p.b]
 	if a == nil || b == nil || s.examined[p] {
@@ -121,7 +125,8 @@ func (s *Server) examine(p pair) {
 	var peers []*control.Placement
 	for _, name := range slices.Sorted(maps.Keys(s.cluster.workers)) {
 		if w := s.cluster.workers[name]; w.live() && w.attached {
-			peers = append(peers, &control.Placement{Worker: name, Address: w.about.DataAddress, Incarnation: w.incarnation})
+			peers = append(peers,
+				&control.Placement{Worker: name, Address: w.about.DataAddress, Incarnation: w.incarnation})
 		}
 	}
 	s.spawn(func() {

@@ -12,12 +12,14 @@ import (
 // errDelivered is how a delivery ends well.
 var errDelivered = errors.New("delivered")
 
-// receive takes what a worker delivers on a connection beside its session, as fast as it is taken in, and returns why it
-// ended. What the worker sends meanwhile waits in the connection, and holds up nothing else.
+// receive takes what a worker delivers on a connection beside its session, as fast as it is taken
+// in, and returns why it ended. What the worker sends meanwhile waits in the connection, and holds
+// up nothing else.
 func (s *Server) receive(lane *control.Lane, incarnation uint64, d *control.Deliver) error {
 	w, k := s.delivery(incarnation, d)
 	if k == nil {
-		return control.Refuse(control.Refusal_KIND_INVALID, "nobody waits for what worker %s delivers", d.Name)
+		return control.Refuse(control.Refusal_KIND_INVALID,
+			"nobody waits for what worker %s delivers", d.Name)
 	}
 	defer context.AfterFunc(w.ctx, func() { lane.Close() })()
 	defer context.AfterFunc(k.ctx, func() { lane.Close() })()
@@ -48,7 +50,8 @@ func (s *Server) receive(lane *control.Lane, incarnation uint64, d *control.Deli
 	}
 }
 
-// delivery finds the command that a worker delivers the answer to; nil if there is none, or a delivery of it has begun.
+// delivery finds the command that a worker delivers the answer to; nil if there is none, or a
+// delivery of it has begun.
 func (s *Server) delivery(incarnation uint64, d *control.Deliver) (*session, *call) {
 	s.mu.Lock()
 	w := s.sessions[d.Name]
@@ -66,7 +69,8 @@ func (s *Server) delivery(incarnation uint64, d *control.Deliver) (*session, *ca
 	return w, k
 }
 
-// explain gives the worker time to say why it broke a delivery off, and then takes the break itself for the cause.
+// explain gives the worker time to say why it broke a delivery off, and then takes the break itself
+// for the cause.
 func (k *call) explain(w *session, lease time.Duration) {
 	select {
 	case <-time.After(lease):

@@ -11,9 +11,11 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// together has the workers meet and do the job, each its part, to its end. The first of them tells how far they are.
+// together has the workers meet and do the job, each its part, to its end. The first of them tells
+// how far they are.
 func (r *run) together(ctx context.Context, c *control.Run) error {
-	c.SpecJson, c.Placements, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.placements, r.job.rows, r.job.columns
+	c.SpecJson, c.Placements, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.placements,
+		r.job.rows, r.job.columns
 	c.Limit = uint64(r.server.options.CommandTimeout)
 	meet := &control.Meet{Graph: resolve.OwnGraph(r.id), Placements: r.job.placements}
 	return r.server.together(ctx, r.id, r.epoch, r.team, "meeting", meet, func() error {
@@ -21,7 +23,8 @@ func (r *run) together(ctx context.Context, c *control.Run) error {
 	})
 }
 
-// ride hears of a run until it has ended. A worker that loses its session, and comes back before its lease has lapsed, is asked to go on telling.
+// ride hears of a run until it has ended. A worker that loses its session, and comes back before
+// its lease has lapsed, is asked to go on telling.
 func (r *run) ride(ctx context.Context, command func() *control.Command) error {
 	answers, err := r.each(ctx, order{
 		what: "run", long: true, command: command, again: rejoin,
@@ -56,8 +59,8 @@ func rejoin() *control.Command {
 // errNotTakenUp is why an attempt that an earlier master began has to begin again.
 var errNotTakenUp = errors.New("the master was started anew")
 
-// takeUp goes on with an attempt that an earlier run of the master has begun: the workers run it by themselves, and hold it until they hear of
-// a master that does not want it.
+// takeUp goes on with an attempt that an earlier run of the master has begun: the workers run it by
+// themselves, and hold it until they hear of a master that does not want it.
 func (r *run) takeUp(ctx context.Context) error {
 	for _, p := range r.team {
 		if err := r.server.awaitBack(ctx, p); err != nil {
@@ -101,7 +104,8 @@ func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("%w, and worker %s did not come back; the job begins again", errNotTakenUp, p.Worker)
+		return fmt.Errorf("%w, and worker %s did not come back; the job begins again",
+			errNotTakenUp, p.Worker)
 	case w.incarnation > p.Incarnation:
 		return fmt.Errorf("%w, and so was worker %s; the job begins again", errNotTakenUp, p.Worker)
 	}
@@ -121,8 +125,9 @@ func (s *Server) back(ctx context.Context, p *control.Placement, before *session
 	return w
 }
 
-// heard tells those who watch the job what the worker that drives it has told, once they know that it runs. A slow disk
-// holds that up for a moment only: a worker whose reports nobody takes would lose its session.
+// heard tells those who watch the job what the worker that drives it has told, once they know that
+// it runs. A slow disk holds that up for a moment only: a worker whose reports nobody takes would
+// lose its session.
 func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	g, err := sumLoads(r.spec.Origin(), r.team, d.Loads)
 	if err != nil {

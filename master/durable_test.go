@@ -44,7 +44,8 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 		t.Fatal(err)
 	}
 	l := standby.Open(standby.Options{
-		Store: at, Alone: true, Lease: time.Minute, SnapshotEvery: snapshots, Now: func() time.Time { return noon },
+		Store: at, Alone: true, Lease: time.Minute, SnapshotEvery: snapshots,
+		Now:    func() time.Time { return noon },
 		Newest: filepath.Join(dir, stateName, newestFile),
 	})
 	if err := l.Lead(t.Context(), nil); err != nil {
@@ -52,7 +53,11 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	}
 	s := &Server{state: l, cluster: newCluster(rules{}), start: noon, options: &Config{Now: func() time.Time { return noon }}}
 	for i := range 7 {
-		j := &job{id: fmt.Sprint("00aa-", i), number: uint64(i), spec: &jobspec.Spec{Program: "wcc"}, state: control.JobState_JOB_STATE_QUEUED}
+		j := &job{
+			id: fmt.Sprint("00aa-",
+				i), number: uint64(i), spec: &jobspec.Spec{Program: "wcc"},
+			state: control.JobState_JOB_STATE_QUEUED,
+		}
 		s.cluster.jobs[j.id] = j
 		if err := s.writeRecords(s.recordsOf([]change{{job: j.id}})); err != nil {
 			t.Fatal(err)
@@ -74,8 +79,8 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	return files
 }
 
-// TestStateOnDisk: what was written is read, and what is damaged is an error, after which the files are what they were; but of two snapshots one
-// is enough.
+// TestStateOnDisk: what was written is read, and what is damaged is an error, after which the files
+// are what they were; but of two snapshots one is enough.
 func TestStateOnDisk(t *testing.T) {
 	if found := damageState(t, 100); found != 150 {
 		t.Errorf("%d of 150 damages were found", found)
@@ -125,7 +130,8 @@ func damageState(t *testing.T, snapshots uint64) (found int) {
 			continue
 		}
 		found++
-		if !strings.Contains(err.Error(), filepath.Join(dir, stateName)+" cannot be used, and stays as it is: ") || strings.Contains(err.Error(), "\n") {
+		if !strings.Contains(err.Error(), filepath.Join(dir, stateName)+
+			" cannot be used, and stays as it is: ") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("found the error %q", err)
 		}
 		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, damaged) {
@@ -135,8 +141,9 @@ func damageState(t *testing.T, snapshots uint64) (found int) {
 	return found
 }
 
-// TestNewestRecordsThatAreGone: records that are missing at the end are found, also all of them and a snapshot. A note
-// that cannot be read is said, and does not keep the master from its state; without one the records are all there is.
+// TestNewestRecordsThatAreGone: records that are missing at the end are found, also all of them and
+// a snapshot. A note that cannot be read is said, and does not keep the master from its state;
+// without one the records are all there is.
 func TestNewestRecordsThatAreGone(t *testing.T) {
 	for _, snapshots := range []uint64{100, 4} {
 		dir := t.TempDir()
@@ -151,7 +158,9 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 			if i+1 < len(files) && filepath.Base(files[i+1]) == filepath.Base(files[0]) {
 				continue // what it says is there twice
 			}
-			if _, err := readState(dir); err == nil || !strings.Contains(err.Error(), "expected 8: without the file "+note) && !strings.Contains(err.Error(), "there is no record") {
+			if _, err := readState(dir); err == nil ||
+				!strings.Contains(err.Error(), "expected 8: without the file "+note) &&
+					!strings.Contains(err.Error(), "there is no record") {
 				t.Errorf("without %s: found %v", file, err)
 			}
 		}
@@ -161,7 +170,8 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 		var said strings.Builder
 		o := &Config{Options: Options{Data: dir, Log: slog.New(slog.NewTextHandler(&said, nil))}}
 		l, err := openState(o, &saved{})
-		if err != nil || strings.Count(said.String(), "it is not known if the newest records of") != 1 {
+		if err != nil ||
+			strings.Count(said.String(), "it is not known if the newest records of") != 1 {
 			t.Fatalf("with an empty note: %v, said %q", err, said.String())
 		}
 		if err := l.Append(t.Context(), nil); err != nil {
@@ -174,7 +184,8 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestRunsThatAreGone: without the number of runs, or with a damaged one, a master with a state does not begin, and says what to do.
+// TestRunsThatAreGone: without the number of runs, or with a damaged one, a master with a state
+// does not begin, and says what to do.
 func TestRunsThatAreGone(t *testing.T) {
 	dir := t.TempDir()
 	begins := func() (uint64, error) {
@@ -196,7 +207,8 @@ func TestRunsThatAreGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, data := range map[string][]byte{"missing": nil, "damaged": bytes.Replace(good, []byte("2"), []byte("1"), 1)} {
+	for what, data := range map[string][]byte{"missing": nil, "damaged": bytes.Replace(good,
+		[]byte("2"), []byte("1"), 1)} {
 		if err := os.Remove(runs); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +218,8 @@ func TestRunsThatAreGone(t *testing.T) {
 			}
 		}
 		_, err := begins()
-		if err == nil || !strings.Contains(err.Error(), runs) || !strings.Contains(err.Error(), what) || !strings.HasSuffix(err.Error(), statefile.Renew) {
+		if err == nil || !strings.Contains(err.Error(), runs) || !strings.Contains(err.Error(),
+			what) || !strings.HasSuffix(err.Error(), statefile.Renew) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if err := os.WriteFile(runs, []byte("1000000\n"), 0o600); err != nil {
@@ -218,8 +231,8 @@ func TestRunsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestStateThatIsNone: a master does not take files that are empty, or something else, for a new state, and says where they are and what can be
-// done. The state of an earlier version is refused.
+// TestStateThatIsNone: a master does not take files that are empty, or something else, for a new
+// state, and says where they are and what can be done. The state of an earlier version is refused.
 func TestStateThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	newest := writeState(t, dir, 100)[0]
@@ -238,12 +251,15 @@ func TestStateThatIsNone(t *testing.T) {
 	if whole[len("superstep-log")]--; os.WriteFile(newest, whole, 0o600) != nil {
 		t.Fatal("the format cannot be changed")
 	}
-	if err := begins(); err == nil || !strings.Contains(err.Error(), "found format 1, expected 2: another version of superstep") {
+	if err := begins(); err == nil || !strings.Contains(err.Error(),
+		"found format 1, expected 2: another version of superstep") {
 		t.Errorf("the format before: %v", err)
 	}
 	whole[len("superstep-log")]++
 	for name, data := range map[string][]byte{
-		"empty": nil, "a byte": whole[:1], "the half": whole[:len(whole)/2], "random bytes": bytes.Repeat([]byte{0x5a, 0x17, 3}, 9999), "zeros": make([]byte, len(whole)),
+		"empty": nil, "a byte": whole[:1], "the half": whole[:len(whole)/2],
+		"random bytes": bytes.Repeat([]byte{0x5a, 0x17, 3}, 9999),
+		"zeros":        make([]byte, len(whole)),
 	} {
 		if err := os.WriteFile(newest, data, 0o600); err != nil {
 			t.Fatal(err)
@@ -252,7 +268,8 @@ func TestStateThatIsNone(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%s: it was taken", name)
 		}
-		for _, want := range []string{filepath.Join(dir, stateName), "it is damaged, or of another version", "superstep restore", "moved away"} {
+		for _, want := range []string{filepath.Join(dir,
+			stateName), "it is damaged, or of another version", "superstep restore", "moved away"} {
 			if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, "\n") {
 				t.Errorf("%s: found %q, expected %q", name, text, want)
 			}
@@ -285,7 +302,8 @@ func (f fullStore) Put(ctx context.Context, name string, data io.ReaderAt, size 
 	return f.Store.Put(ctx, name, data, size)
 }
 
-// TestStateCannotBeWritten: a submission is refused with the cause, and leaves nothing; the master goes on, and writes again what it can.
+// TestStateCannotBeWritten: a submission is refused with the cause, and leaves nothing; the master
+// goes on, and writes again what it can.
 func TestStateCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Config{Options: Options{Data: dir}})
@@ -300,7 +318,8 @@ func TestStateCannotBeWritten(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	submit := func(key string) (*control.Job, error) {
-		r, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
+		r, err := s.SubmitJob(t.Context(),
+			connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
 		if err != nil {
 			return nil, err
 		}
@@ -315,13 +334,16 @@ func TestStateCannotBeWritten(t *testing.T) {
 	s.mu.Lock()
 	s.state.Store = full
 	s.mu.Unlock()
-	if _, err := submit("b"); connect.CodeOf(err) != connect.CodeInternal || !strings.Contains(err.Error(), "the job cannot be taken, for the master's state cannot be written: no space left on device") {
+	if _, err := submit("b"); connect.CodeOf(err) != connect.CodeInternal ||
+		!strings.Contains(err.Error(),
+			"the job cannot be taken, for the master's state cannot be written: no space left on device") {
 		t.Errorf("found %v", err)
 	}
 	if again, err := submit("a"); err != nil || again.Id != first.Id {
 		t.Errorf("the job of before: found %v, %v", again, err)
 	}
-	if _, err := s.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
+	if _, err := s.CancelJob(t.Context(),
+		connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
 		t.Errorf("to cancel: found %v", err)
 	}
 	s.mu.Lock()

@@ -70,12 +70,14 @@ func ExampleRun() {
 		}
 	}
 	start(func() error {
-		return master.Run(ctx, master.Options{Listen: "127.0.0.1:0", Data: dir, Programs: programs, Ready: isReady})
+		return master.Run(ctx,
+			master.Options{Listen: "127.0.0.1:0", Data: dir, Programs: programs, Ready: isReady})
 	})
 	address := await()
 	for _, name := range []string{"a", "b"} {
 		start(func() error {
-			return worker.Run(ctx, worker.Options{Name: name, Master: address, Threads: 1, Programs: programs, Ready: isReady})
+			return worker.Run(ctx,
+				worker.Options{Name: name, Master: address, Threads: 1, Programs: programs, Ready: isReady})
 		})
 	}
 	await()

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// fill gives the program's columns what the spec names: the results of earlier jobs, which the master keeps, and what the client
-// has sent. Each worker gets that of its vertices.
+// fill gives the program's columns what the spec names: the results of earlier jobs, which the
+// master keeps, and what the client has sent. Each worker gets that of its vertices.
 func (r *run) fill(ctx context.Context) error {
 	p, err := r.server.options.Registry.Find(r.spec.Program)
 	if err != nil {
@@ -48,7 +48,8 @@ func (r *run) fill(ctx context.Context) error {
 	return nil
 }
 
-// fitting refuses a result that is not of the vertices of a job's graph, as that is loaded, or of another type.
+// fitting refuses a result that is not of the vertices of a job's graph, as that is loaded, or of
+// another type.
 func (s *Server) fitting(id string, of *job, want string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +64,8 @@ func (s *Server) fitting(id string, of *job, want string) error {
 	case j.spec.Graph != of.spec.Graph || j.load != of.load:
 		return fmt.Errorf("it is of graph %.150s, or of another load of it", j.spec.Graph)
 	case j.spec.Values != want:
-		return fmt.Errorf("its values are of type %.200s, and the column's of %.200s", j.spec.Values, want)
+		return fmt.Errorf("its values are of type %.200s, and the column's of %.200s",
+			j.spec.Values, want)
 	}
 	return nil
 }
@@ -97,7 +99,8 @@ func (r *run) fillBlocks(ctx context.Context, name string, read func(io.Writer) 
 		data := waiting[to.Worker]
 		for len(data) >= max(least, 1) {
 			n := min(len(data), control.ChunkSize)
-			if err := r.fillWorker(ctx, to, &control.Fill{Column: name, Data: data[:n]}); err != nil {
+			if err := r.fillWorker(ctx, to,
+				&control.Fill{Column: name, Data: data[:n]}); err != nil {
 				return err
 			}
 			data = data[n:]
@@ -126,9 +129,10 @@ func (r *run) fillBlocks(ctx context.Context, name string, read func(io.Writer) 
 
 // fillWorker sends a worker a piece of a column.
 func (r *run) fillWorker(ctx context.Context, to *control.Placement, f *control.Fill) error {
-	_, err := r.server.gather(ctx, []*control.Placement{to}, order{what: "fill", command: func() *control.Command {
-		return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: f}}
-	}})
+	_, err := r.server.gather(ctx, []*control.Placement{to},
+		order{what: "fill", command: func() *control.Command {
+			return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: f}}
+		}})
 	return err
 }
 
@@ -143,7 +147,8 @@ func (r *run) filled(ctx context.Context, f *control.Fill) error {
 
 // find returns the vertices of the job's graph that have these input ids, by these.
 func (r *run) find(ctx context.Context, labels []uint64) (map[uint64]uint64, error) {
-	answers, err := r.server.locate(ctx, "locate", r.team, &control.Locate{Graph: r.job.graph(), Labels: labels})
+	answers, err := r.server.locate(ctx, "locate", r.team,
+		&control.Locate{Graph: r.job.graph(), Labels: labels})
 	ids := make(map[uint64]uint64, len(labels))
 	for _, a := range answers {
 		for _, v := range a.Vertices {

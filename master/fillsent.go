@@ -19,7 +19,8 @@ func (r *run) fillSent(ctx context.Context, to kernel.Property, data *jobspec.Co
 		return r.fillLines(ctx, to, data)
 	}
 	if want := pack.Describe(to.Type(), to.Raw()); data.Values != want {
-		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client", want, data.Values)
+		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client",
+			want, data.Values)
 	}
 	if data.Load != r.job.load.String() {
 		return fmt.Errorf("graph %s was loaded since the client listed its vertices", r.spec.Graph)
@@ -27,8 +28,9 @@ func (r *run) fillSent(ctx context.Context, to kernel.Property, data *jobspec.Co
 	return r.fillBlocks(ctx, to.Name, func(w io.Writer) error { return r.server.columns.copy(ctx, w, data) })
 }
 
-// fillLines gives a column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
-// values those take that have the vertices, of edges at either end.
+// fillLines gives a column the values in lines of a file: a batch of lines at a time, whose
+// vertices the workers find and whose values those take that have the vertices, of edges at either
+// end.
 func (r *run) fillLines(ctx context.Context, to kernel.Property, data *jobspec.ColumnData) error {
 	err := r.server.columns.lines(ctx, data, func(batch [][]byte) error {
 		lines := make([]graphio.Value, len(batch))
@@ -67,7 +69,8 @@ func (r *run) fillLines(ctx context.Context, to kernel.Property, data *jobspec.C
 	return r.filled(ctx, &control.Fill{Column: to.Name, File: data.File})
 }
 
-// sendLines sends each worker those lines of a file that are of its vertices, with the vertices that they name.
+// sendLines sends each worker those lines of a file that are of its vertices, with the vertices
+// that they name.
 func (r *run) sendLines(ctx context.Context, column kernel.Property, file string, lines []graphio.Value, ids map[uint64]uint64) error {
 	fills, told := map[string]*control.Fill{}, map[string]map[uint64]bool{}
 	send := func(owner uint64, i int) {

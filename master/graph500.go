@@ -19,7 +19,8 @@ func init() {
 	})
 }
 
-// searched says what attempts before this one have of the benchmark, which its workers need not search again.
+// searched says what attempts before this one have of the benchmark, which its workers need not
+// search again.
 func (r *run) searched(c *control.Run) {
 	if was := r.job.searched; was != nil {
 		why := "the master was started anew"
@@ -29,7 +30,8 @@ func (r *run) searched(c *control.Run) {
 		c.Searched = proto.CloneOf(was)
 		c.Searched.Violation = nil
 		c.Searched.Restarts = append(c.Searched.Restarts, fmt.Sprintf(
-			"%s; the graph was made again after %d BFS and %d SSSP searches", why, len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
+			"%s; the graph was made again after %d BFS and %d SSSP searches", why,
+			len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
 		r.set(func(a *control.Job) { a.Graph500 = c.Searched })
 	}
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{

@@ -41,8 +41,9 @@ type graph struct {
 
 func (g *graph) workers() []string { return workersOf(g.placements) }
 
-// place deals the partitions of a grid to the workers that are there, in turn, but for those to avoid where there are others; a grid of 0 is a
-// partition each, in the grid that shape makes of their number.
+// place deals the partitions of a grid to the workers that are there, in turn, but for those to
+// avoid where there are others; a grid of 0 is a partition each, in the grid that shape makes of
+// their number.
 func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement) ([]*control.Placement, uint32, uint32, error) {
 	var there []*worker
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
@@ -54,7 +55,8 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 		there = others
 	}
 	if len(there) == 0 {
-		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
+		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
 	}
 	if rows == 0 {
 		g := shape(min(len(there), layout.MaxPartitions))
@@ -64,7 +66,8 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 	for i := range rows * columns {
 		w := there[int(i)%len(there)]
 		all = append(all, &control.Placement{
-			Partition: i, Worker: w.name, Address: w.about.DataAddress, Incarnation: w.incarnation, Site: w.about.Site,
+			Partition: i, Worker: w.name, Address: w.about.DataAddress, Incarnation: w.incarnation,
+			Site: w.about.Site,
 		})
 	}
 	return all, rows, columns, nil
@@ -73,7 +76,8 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 // checkGrid refuses a grid that cannot be; 0 by 0 is the master's choice.
 func checkGrid(rows, columns uint32) error {
 	if uint64(rows)*uint64(columns) > layout.MaxPartitions {
-		return invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns, layout.MaxPartitions)
+		return invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns,
+			layout.MaxPartitions)
 	}
 	if (rows == 0) != (columns == 0) {
 		return invalid("found a grid of %dx%d, expected both sides to be 1 or more", rows, columns)
@@ -97,16 +101,21 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
 	}
 	if g := c.graphs[name]; g != nil && (g.due || g.dropped) {
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is being freed: try again", name))
+		return connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("graph %s is being freed: try again", name))
 	}
 	if g := c.graphs[name]; g != nil && g.state != control.GraphState_GRAPH_STATE_FAILED {
-		return connect.NewError(connect.CodeAlreadyExists, fmt.Errorf("there is a graph %s already (%s): drop it first, or take another name", name, g.state.Word()))
+		return connect.NewError(connect.CodeAlreadyExists,
+			fmt.Errorf("there is a graph %s already (%s): drop it first, or take another name",
+				name, g.state.Word()))
 	}
 	if err := checkGrid(rows, columns); err != nil {
 		return err
 	}
 	if c.graphs[name] == nil && len(c.graphs) >= maxGraphs {
-		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("there are %d graphs already, also those that failed: drop some first", maxGraphs))
+		return connect.NewError(connect.CodeResourceExhausted,
+			fmt.Errorf("there are %d graphs already, also those that failed: drop some first",
+				maxGraphs))
 	}
 	g := &graph{name: name, owner: owner, source: from, asked: [2]uint32{rows, columns}}
 	lack, err := c.beginLoad(g, "")
@@ -114,9 +123,11 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 	case err != nil:
 		return err
 	case lack != nil && !lack.wait:
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s: %s", name, lack.reason))
+		return connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("graph %s: %s", name, lack.reason))
 	case lack != nil:
-		g.state, g.reason, g.again, g.report, g.missing = control.GraphState_GRAPH_STATE_WAITING, lack.reason, true, &control.LoadReport{}, map[string]bool{}
+		g.state, g.reason, g.again, g.report, g.missing = control.GraphState_GRAPH_STATE_WAITING,
+			lack.reason, true, &control.LoadReport{}, map[string]bool{}
 		c.graphTurned(g)
 	}
 	c.graphs[name] = g
@@ -129,12 +140,14 @@ func (c *cluster) beginLoad(g *graph, reason string) (*shortage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lack := c.shortOf(placements, g.source.Origin(), resolve.DemandOf(g.source, layout.Grid{Rows: int(rows), Columns: int(columns)})); lack != nil {
+	if lack := c.shortOf(placements, g.source.Origin(), resolve.DemandOf(g.source,
+		layout.Grid{Rows: int(rows), Columns: int(columns)})); lack != nil {
 		return lack, nil
 	}
 	c.loads++
 	g.placements, g.rows, g.columns, g.load = placements, rows, columns, loadID{c.master, c.loads}
-	g.state, g.reason, g.report, g.missing = control.GraphState_GRAPH_STATE_LOADING, reason, &control.LoadReport{}, map[string]bool{}
+	g.state, g.reason, g.report, g.missing = control.GraphState_GRAPH_STATE_LOADING, reason,
+		&control.LoadReport{}, map[string]bool{}
 	g.stopping, g.lost, g.again, g.starved = false, false, false, nil
 	c.graphTurned(g)
 	c.emit(startLoad{g})
@@ -165,7 +178,8 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 		c.loadAgain(g, g.reason)
 	default:
 		if g.lost && g.losses > 0 {
-			g.reason += fmt.Sprintf(" (the last of %d loads, each of which has lost a worker)", g.losses+1)
+			g.reason += fmt.Sprintf(" (the last of %d loads, each of which has lost a worker)",
+				g.losses+1)
 		}
 		c.giveUp(g, g.reason)
 	}
@@ -193,7 +207,8 @@ func (c *cluster) dropShares(g *graph) {
 	}
 	var live []string
 	for _, p := range g.placements {
-		if c.current(p.Worker, p.Incarnation) != nil && !g.missing[p.Worker] && !slices.Contains(live, p.Worker) {
+		if c.current(p.Worker, p.Incarnation) != nil && !g.missing[p.Worker] &&
+			!slices.Contains(live, p.Worker) {
 			live = append(live, p.Worker)
 		}
 	}
@@ -203,18 +218,20 @@ func (c *cluster) dropShares(g *graph) {
 	}
 }
 
-// loaded returns the graphs that workers have shares of, by name: all of them, or but for those that are waited for.
+// loaded returns the graphs that workers have shares of, by name: all of them, or but for those
+// that are waited for.
 func (c *cluster) loaded() (all []*graph) {
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY || g.state == control.GraphState_GRAPH_STATE_WAITING && !g.again {
+		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY ||
+			g.state == control.GraphState_GRAPH_STATE_WAITING && !g.again {
 			all = append(all, g)
 		}
 	}
 	return all
 }
 
-// dropGraph frees a graph that no job needs. One that is being loaded is forgotten when its load, which is told to stop, has
-// ended.
+// dropGraph frees a graph that no job needs. One that is being loaded is forgotten when its load,
+// which is told to stop, has ended.
 func (c *cluster) dropGraph(name string) (*graph, error) {
 	g := c.graphs[name]
 	if g == nil {
@@ -222,7 +239,8 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 	}
 	for _, id := range c.order {
 		if j := c.jobs[id]; !j.state.Ended() && j.spec.Graph == name {
-			return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s: job %s needs it", name, id))
+			return nil, connect.NewError(connect.CodeFailedPrecondition,
+				fmt.Errorf("graph %s: job %s needs it", name, id))
 		}
 	}
 	switch g.state {

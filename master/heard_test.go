@@ -15,8 +15,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestNewsOnASlowDisk: while the disk does not take that a job runs, what its workers tell is taken all the same, sooner than a session
-// would be given up; a job that is cancelled does not wait.
+// TestNewsOnASlowDisk: while the disk does not take that a job runs, what its workers tell is taken
+// all the same, sooner than a session would be given up; a job that is cancelled does not wait.
 func TestNewsOnASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{Registry: engine.Registry{}})
@@ -43,19 +43,23 @@ func TestNewsOnASlowDisk(t *testing.T) {
 	})
 }
 
-// TestListsParseNothing: a list is made of what the master has of its jobs, whose texts are made once.
+// TestListsParseNothing: a list is made of what the master has of its jobs, whose texts are made
+// once.
 func TestListsParseNothing(t *testing.T) {
 	s, err := New(Config{Registry: engine.Registry{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.results.close()
-	j, err := s.cluster.enqueue(0, "me", &jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "", 0)
+	j, err := s.cluster.enqueue(0, "me",
+		&jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j.text = strings.Repeat("no JSON", mostOfEntry)
-	if whole, err := s.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil || whole.Msg.SpecJson != j.text {
+	if whole, err := s.GetJob(t.Context(),
+		connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil ||
+		whole.Msg.SpecJson != j.text {
 		t.Errorf("found %v, another text than the one that was made", err)
 	}
 	list, err := s.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{}))

@@ -21,15 +21,18 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// jobLogs keeps on the disk what jobs have logged, and how their states changed, so that the next master with the same data shows it:
+// jobLogs keeps on the disk what jobs have logged, and how their states changed, so that the next
+// master with the same data shows it:
 //
 //	DATA/logs/JOB
 //	  "joblog 3\n"  what it is, and the version of the form
 //	  records       length (uvarint), CRC-32C (4 bytes, big-endian), and an event (control.JobEvent) of so many bytes
 //
-// A log that is too long is written again without its older half. One goroutine writes; who logs waits for no disk. Nothing is synced: a
-// master that is killed loses what waits to be written, and a machine that crashes also the end of logs, where a record is then cut off or
-// has another checksum. Of a job that had not ended, a log that somebody cuts after a record reads as that of a master that was killed.
+// A log that is too long is written again without its older half. One goroutine writes; who logs
+// waits for no disk. Nothing is synced: a master that is killed loses what waits to be written, and
+// a machine that crashes also the end of logs, where a record is then cut off or has another
+// checksum. Of a job that had not ended, a log that somebody cuts after a record reads as that of a
+// master that was killed.
 type jobLogs struct {
 	root  *os.Root
 	log   *slog.Logger
@@ -122,7 +125,8 @@ func (l *jobLogs) stop() {
 	select {
 	case <-l.ended:
 	case <-time.After(maxLogsStop):
-		l.log.Warn("the last lines of the logs of jobs may be missing: the disk did not take them", "after", maxLogsStop)
+		l.log.Warn("the last lines of the logs of jobs may be missing: the disk did not take them",
+			"after", maxLogsStop)
 	}
 }
 
@@ -184,7 +188,8 @@ func (l *jobLogs) write() {
 			batches[e.id] = append(batches[e.id], e.data...)
 		}
 		for id, n := range lost {
-			batches[id] = append(batches[id], encodeLogged(said(fmt.Sprintf("%d lines are missing here: they came faster than the disk of the master took them", n)))...)
+			batches[id] = append(batches[id],
+				encodeLogged(said(fmt.Sprintf("%d lines are missing here: they came faster than the disk of the master took them", n)))...)
 		}
 		for _, id := range slices.Sorted(maps.Keys(batches)) {
 			l.append(id, batches[id])
@@ -267,7 +272,8 @@ func (l *jobLogs) rewrite(id string, f *jobLog) error {
 	}
 	out := []byte(logHeader)
 	if first > 0 {
-		out = append(out, encodeLogged(said(fmt.Sprintf("lines before this one were removed: about %d KiB of the log of a job are kept", jobLogBytes>>10)))...)
+		out = append(out,
+			encodeLogged(said(fmt.Sprintf("lines before this one were removed: about %d KiB of the log of a job are kept", jobLogBytes>>10)))...)
 	}
 	border := 0
 	if earlier > 0 {
@@ -294,7 +300,8 @@ func (l *jobLogs) rewrite(id string, f *jobLog) error {
 }
 
 func damagedLog(id string) string {
-	return fmt.Sprintf("lines are missing here: %s is damaged, cut off or gone", path.Join(logsName, id))
+	return fmt.Sprintf("lines are missing here: %s is damaged, cut off or gone",
+		path.Join(logsName, id))
 }
 
 func (l *jobLogs) removeFiles(id string) {
@@ -313,7 +320,8 @@ func (l *jobLogs) find() error {
 	for _, e := range all {
 		if e.Type().IsRegular() && jobName.MatchString(e.Name()) {
 			if info, err := e.Info(); err == nil {
-				l.files[e.Name()], l.earlier[e.Name()] = &jobLog{bytes: int(info.Size())}, int(info.Size())
+				l.files[e.Name()], l.earlier[e.Name()] = &jobLog{bytes: int(info.Size())},
+					int(info.Size())
 			}
 		} else if err := l.root.RemoveAll(e.Name()); err != nil {
 			return err
@@ -322,7 +330,8 @@ func (l *jobLogs) find() error {
 	return err
 }
 
-// forget removes the logs of jobs that are none of those of this master. It is called before anything is written.
+// forget removes the logs of jobs that are none of those of this master. It is called before
+// anything is written.
 func (l *jobLogs) forget(known func(id string) bool) {
 	for id := range l.files {
 		if !known(id) {
@@ -331,9 +340,10 @@ func (l *jobLogs) forget(known func(id string) bool) {
 	}
 }
 
-// before returns what earlier masters have kept of the log of a job, with a line where something is missing, such as the end of a job that they
-// have ended; of another the last line says that a new master goes on. Lines of the master's own have number and time of a neighbour, the last
-// one those that are given.
+// before returns what earlier masters have kept of the log of a job, with a line where something is
+// missing, such as the end of a job that they have ended; of another the last line says that a new
+// master goes on. Lines of the master's own have number and time of a neighbour, the last one those
+// that are given.
 func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
 	if l == nil {
 		return nil
@@ -358,7 +368,8 @@ func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.T
 	if last >= 0 {
 		events = slices.Delete(events, last, last+1) // the journal has it
 	} else if len(events) > 0 && !ended {
-		events = append(events, said("the master was started anew: lines of just before, and of the time without a master, may be missing here"))
+		events = append(events,
+			said("the master was started anew: lines of just before, and of the time without a master, may be missing here"))
 	}
 	for _, e := range slices.Backward(events) {
 		if e.Time == nil {

@@ -21,7 +21,8 @@ import (
 // logged is an event with a line.
 func logged(sequence int, text string) *control.JobEvent {
 	e := said(text)
-	e.Sequence, e.Time = uint64(sequence), timestamppb.New(noon.Add(time.Duration(sequence)*time.Second))
+	e.Sequence, e.Time = uint64(sequence),
+		timestamppb.New(noon.Add(time.Duration(sequence)*time.Second))
 	return e
 }
 
@@ -55,8 +56,9 @@ func linesOf(l *jobLogs, id string) (lines []string) {
 
 const startedAnew = "the master was started anew: lines of just before, and of the time without a master, may be missing here"
 
-// TestJobLogs: the next master reads what the ones before have written, in order, and a line says where another one began; of a job that has ended
-// the journal has the end; that of a job that is forgotten is removed.
+// TestJobLogs: the next master reads what the ones before have written, in order, and a line says
+// where another one began; of a job that has ended the journal has the end; that of a job that is
+// forgotten is removed.
 func TestJobLogs(t *testing.T) {
 	dir := t.TempDir()
 	for run := range 2 {
@@ -68,20 +70,23 @@ func TestJobLogs(t *testing.T) {
 		l.add("00aa-1", &control.JobEvent{Body: &control.JobEvent_Record{}}) // is none of a log
 		l.add("00aa-2", logged(1, "gone"))
 		l.add("00aa-3", logged(1, "it ends"))
-		l.add("00aa-3", &control.JobEvent{Sequence: 2, Time: timestamppb.New(noon), Body: &control.JobEvent_Job{Job: &control.Job{State: control.JobState_JOB_STATE_DONE}}})
+		l.add("00aa-3",
+			&control.JobEvent{Sequence: 2, Time: timestamppb.New(noon), Body: &control.JobEvent_Job{Job: &control.Job{State: control.JobState_JOB_STATE_DONE}}})
 		l.remove("00aa-2")
 		l.stop()
 		l.add("00aa-1", logged(99, "too late"))
 	}
 	l := openLogs(t, dir)
-	want := "one of run 0|two of run 0|three of run 0|one of run 1|two of run 1|three of run 1|" + startedAnew
+	want := "one of run 0|two of run 0|three of run 0|one of run 1|two of run 1|three of run 1|" +
+		startedAnew
 	if found := strings.Join(linesOf(l, "00aa-1"), "|"); found != want {
 		t.Errorf("found %s, expected %s", found, want)
 	}
 	if found := linesOf(l, "00aa-2"); found != nil {
 		t.Errorf("of a job that is forgotten: found %q", found)
 	}
-	if found := strings.Join(linesOf(l, "00aa-3"), "|"); found != "it ends|it ends|done " { // the second run began with the same numbers
+	// the second run began with the same numbers
+	if found := strings.Join(linesOf(l, "00aa-3"), "|"); found != "it ends|it ends|done " {
 		t.Errorf("of a job that has ended: found %s", found)
 	}
 	l.forget(func(id string) bool { return id != "00aa-1" })
@@ -90,7 +95,8 @@ func TestJobLogs(t *testing.T) {
 	}
 }
 
-// TestJobLogsAreBounded: the newest lines of a job stay, within so many bytes, and a line says that others were removed.
+// TestJobLogsAreBounded: the newest lines of a job stay, within so many bytes, and a line says that
+// others were removed.
 func TestJobLogsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	const rounds, lines = 6, 2000
@@ -112,34 +118,41 @@ func TestJobLogsAreBounded(t *testing.T) {
 		}
 	}
 	all := linesOf(openLogs(t, dir), "00aa-1")
-	if len(all) < lines/2 || !strings.HasPrefix(all[0], "lines before this one were removed: ") || all[len(all)-1] != startedAnew {
+	if len(all) < lines/2 || !strings.HasPrefix(all[0], "lines before this one were removed: ") ||
+		all[len(all)-1] != startedAnew {
 		t.Fatalf("found %d lines, from %.80q to %.80q", len(all), all[0], all[len(all)-1])
 	}
 	if last := all[len(all)-2]; !strings.HasPrefix(last, "long long ") || len(last) > maxLogged {
 		t.Errorf("found a last line of %d bytes", len(last))
 	}
 	for i := range 100 {
-		if want := fmt.Sprintf("line %d ", rounds*lines-1-i); !strings.HasPrefix(all[len(all)-3-i], want) {
+		if want := fmt.Sprintf("line %d ", rounds*lines-1-i); !strings.HasPrefix(all[len(all)-3-i],
+			want) {
 			t.Errorf("found %.40q, expected %s", all[len(all)-3-i], want)
 		}
 	}
 }
 
-// TestJobLogsOfADiskThatHangs: a master ends although its disk takes nothing, and says what is missing.
+// TestJobLogsOfADiskThatHangs: a master ends although its disk takes nothing, and says what is
+// missing.
 func TestJobLogsOfADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
-		l := &jobLogs{log: slog.New(slog.NewTextHandler(&said, nil)), wake: make(chan struct{}, 1), ended: make(chan struct{})} // nobody writes
+		// nobody writes
+		l := &jobLogs{log: slog.New(slog.NewTextHandler(&said, nil)), wake: make(chan struct{},
+			1), ended: make(chan struct{})}
 		l.add("00aa-1", logged(1, "never written"))
 		began := time.Now()
 		l.stop()
-		if took := time.Since(began); took != maxLogsStop || !strings.Contains(said.String(), "may be missing") {
+		if took := time.Since(began); took != maxLogsStop ||
+			!strings.Contains(said.String(), "may be missing") {
 			t.Errorf("stopped after %v, and said %q", took, said.String())
 		}
 	})
 }
 
-// TestJobLogsThatAreCut: what can be read of a log that is cut off or damaged is shown, and a line says where something is missing.
+// TestJobLogsThatAreCut: what can be read of a log that is cut off or damaged is shown, and a line
+// says where something is missing.
 func TestJobLogsThatAreCut(t *testing.T) {
 	dir := t.TempDir()
 	l := openLogs(t, dir)
@@ -168,7 +181,8 @@ func TestJobLogsThatAreCut(t *testing.T) {
 			t.Errorf("found %s, expected %s", found, want)
 		}
 	}
-	// Of a job that has ended, that the end is missing is damage, too: also between two records, and without the file.
+	// Of a job that has ended, that the end is missing is damage, too: also between two records,
+	// and without the file.
 	endless := "lines are missing here: logs/00aa-1 is damaged, cut off or gone"
 	for want, data := range map[string][]byte{"line 0|line 1|line 2|" + endless: whole, endless: []byte(logHeader), endless + "|": {}, endless + "||": nil} {
 		if err := errors.Join(os.WriteFile(name, data, 0o600), os.Remove(name)); err != nil {
@@ -241,12 +255,14 @@ func TestLogsOutliveMasters(t *testing.T) {
 	if err = errors.Join(err, os.Truncate(name, info.Size()-1)); err != nil {
 		t.Fatal(err)
 	}
-	if found := write("of run 2"); !slices.Contains(found, "lines are missing here: logs/00aa-1 is damaged, cut off or gone") {
+	if found := write("of run 2"); !slices.Contains(found,
+		"lines are missing here: logs/00aa-1 is damaged, cut off or gone") {
 		t.Errorf("the last of %d lines are %q", len(found), found[max(0, len(found)-2):])
 	}
 }
 
-// TestDamageStaysKnown: the next masters add to a log that was cut off, and what is missing stays known. What is no log is removed.
+// TestDamageStaysKnown: the next masters add to a log that was cut off, and what is missing stays
+// known. What is no log is removed.
 func TestDamageStaysKnown(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, logsName, "00aa-1")
@@ -258,7 +274,8 @@ func TestDamageStaysKnown(t *testing.T) {
 		l.stop()
 		if run == 1 {
 			info, err := os.Stat(name)
-			if err = errors.Join(err, os.Truncate(name, info.Size()-1), os.MkdirAll(filepath.Join(dir, logsName, "00aa-2"), 0o700)); err != nil {
+			if err = errors.Join(err, os.Truncate(name, info.Size()-1),
+				os.MkdirAll(filepath.Join(dir, logsName, "00aa-2"), 0o700)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -272,7 +289,8 @@ func TestDamageStaysKnown(t *testing.T) {
 	if found := linesOf(l, "00aa-1"); !slices.Equal(found, first) {
 		t.Errorf("found %q of earlier masters, %q before", found, first)
 	}
-	if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), "one of run 3") {
+	if data, err := os.ReadFile(name); err != nil ||
+		!strings.Contains(string(data), "one of run 3") {
 		t.Errorf("the new line is missing: %v", err)
 	}
 	want := "one of run 0|two of run 0|one of run 1|lines are missing here: logs/00aa-1 is damaged, cut off or gone|one of run 2|two of run 2|" + startedAnew

@@ -61,7 +61,9 @@ type job struct {
 
 // active reports whether a run of the job is under way.
 func (j *job) active() bool {
-	return j.state == control.JobState_JOB_STATE_LOADING || j.state == control.JobState_JOB_STATE_RUNNING || j.state == control.JobState_JOB_STATE_WRITING
+	return j.state == control.JobState_JOB_STATE_LOADING ||
+		j.state == control.JobState_JOB_STATE_RUNNING ||
+		j.state == control.JobState_JOB_STATE_WRITING
 }
 
 // graph is the name that the job's graph has on the workers.
@@ -85,8 +87,8 @@ func (j *job) workers() []string { return workersOf(j.placements) }
 // maxKey bounds the keys of submissions.
 const maxKey = 64
 
-// submit takes a job into the queue. A key that has made the same job finds it again: the client did not hear the answer, and
-// has as long again to confirm the job.
+// submit takes a job into the queue. A key that has made the same job finds it again: the client
+// did not hear the answer, and has as long again to confirm the job.
 func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (j *job, found bool, err error) {
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
@@ -94,7 +96,8 @@ func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, ke
 	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
 		if j.owner != owner || !sameJob(j.spec, spec) {
 			return nil, false, connect.NewError(connect.CodeAlreadyExists,
-				fmt.Errorf("key %q is that of job %s, which is another: a new job needs a new key", key, j.id))
+				fmt.Errorf("key %q is that of job %s, which is another: a new job needs a new key",
+					key, j.id))
 		}
 		if j.confirmBy != 0 {
 			j.confirmBy = max(j.confirmBy, now+confirm)
@@ -108,16 +111,21 @@ func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, ke
 // enqueue takes a new job into the queue.
 func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (*job, error) {
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
-		return nil, invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads", spec.Graph)
+		return nil,
+			invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads",
+				spec.Graph)
 	}
 	if err := checkGrid(spec.Rows, spec.Columns); err != nil {
 		return nil, err
 	}
 	if spec.Graph != "" && c.graphs[spec.Graph] == nil && !c.unmet(now) {
-		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q: superstep graphs list shows those there are", spec.Graph))
+		return nil, connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("there is no graph %.150q: superstep graphs list shows those there are",
+				spec.Graph))
 	}
 	if len(c.queued) >= c.queue {
-		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d jobs wait already: try again later", len(c.queued)))
+		return nil, connect.NewError(connect.CodeResourceExhausted,
+			fmt.Errorf("%d jobs wait already: try again later", len(c.queued)))
 	}
 	if err := c.mayQueue(owner); err != nil {
 		return nil, err
@@ -129,7 +137,8 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, k
 		}
 	}
 	if size > maxWaiting {
-		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the jobs that wait already, and this one, are described in %d bytes, expected at most %d: try again later", size, maxWaiting))
+		return nil, connect.NewError(connect.CodeResourceExhausted,
+			fmt.Errorf("the jobs that wait already, and this one, are described in %d bytes, expected at most %d: try again later", size, maxWaiting))
 	}
 	id := ""
 	for id == "" || c.jobs[id] != nil { // an earlier run may have had the same prefix
@@ -160,10 +169,12 @@ type site struct {
 	load          loadID // of its graph of the catalog
 }
 
-// site returns where a job may run now. If what it needs is not there, it says what the job waits for, or ends it.
+// site returns where a job may run now. If what it needs is not there, it says what the job waits
+// for, or ends it.
 func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 	if j.spec.Graph == "" {
-		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, j.stragglers)
+		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape,
+			j.stragglers)
 		if err != nil {
 			c.wait(j, "waits for a worker")
 			return site{}, false
@@ -189,7 +200,8 @@ func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 		if g != nil {
 			reason = g.reason
 		}
-		c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s: %s", j.spec.Graph, reason))
+		c.end(now, j, control.JobState_JOB_STATE_FAILED,
+			fmt.Sprintf("graph %s: %s", j.spec.Graph, reason))
 		return site{}, false
 	case g.state == control.GraphState_GRAPH_STATE_LOADING:
 		c.wait(j, "waits for graph "+g.name)
@@ -211,7 +223,8 @@ func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 		return c.site(now, j)
 	}
 	if load := j.spec.Load; load != "" && load != g.load.String() {
-		c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
+		c.end(now, j, control.JobState_JOB_STATE_FAILED,
+			fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
 		return site{}, false
 	}
 	if name := c.silent(g.placements); name != "" && c.retries > 0 { // an attempt would end at once
@@ -232,7 +245,8 @@ func (c *cluster) start(now time.Duration, j *job, at site) {
 	if j.epoch == 1 {
 		j.started = now
 	}
-	j.began, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, "", false, false, false, false
+	j.began, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, "", false, false, false,
+		false
 	j.threads, j.team, j.starved = 0, nil, nil
 	for _, name := range j.workers() {
 		if w := c.workers[name]; w != nil {
@@ -257,7 +271,8 @@ func (c *cluster) unqueue(j *job) {
 	c.queued = slices.DeleteFunc(c.queued, func(id string) bool { return id == j.id })
 }
 
-// advance moves a running job on. A run that was told to stop, or is of an earlier attempt, moves nothing.
+// advance moves a running job on. A run that was told to stop, or is of an earlier attempt, moves
+// nothing.
 func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch || j.stopping || state <= j.state {
@@ -275,9 +290,9 @@ func (c *cluster) drives(now time.Duration, id string, epoch uint32) {
 	}
 }
 
-// freeing notes that the workers are told to free what they hold of a job. One that attaches from then on, which may not be
-// told, frees it by itself. What follows from why the run ended, err, is not the job's reason; but why a session broke may be
-// known only then.
+// freeing notes that the workers are told to free what they hold of a job. One that attaches from
+// then on, which may not be told, frees it by itself. What follows from why the run ended, err, is
+// not the job's reason; but why a session broke may be known only then.
 func (c *cluster) freeing(id string, epoch uint32, err error) {
 	j := c.jobs[id]
 	if j == nil || j.epoch != epoch {
@@ -289,8 +304,8 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 	}
 }
 
-// runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been told to stop. So many supersteps of it
-// had ended.
+// runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been
+// told to stop. So many supersteps of it had ended.
 func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error, steps uint32) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch {
@@ -311,41 +326,6 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 	c.dropDue()
 	c.farewells()
 	c.schedule(now)
-}
-
-// cancel ends a job because someone wants it. One that has ended stays as it is.
-func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
-	j := c.jobs[id]
-	if j == nil {
-		return nil, noJob(id)
-	}
-	switch {
-	case j.state == control.JobState_JOB_STATE_QUEUED:
-		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, reason)
-	case j.active() && j.lost: // it would begin again
-		j.cancelled, j.lost, j.reason = true, false, reason
-		c.changed = append(c.changed, change{job: j.id})
-	case j.active():
-		c.stop(now, j, reason, true)
-	}
-	return j, nil
-}
-
-func noJob(id string) error {
-	return connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no job %.150q: superstep jobs --all lists those the master remembers", id))
-}
-
-// stop tells a run to end. The first reason counts: the cause, not what it led to.
-func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
-	if j.stopping {
-		return
-	}
-	leaves := cancelled && j.movable() && j.spec.KeepWhen != nil // its user asked for checkpoints
-	j.stopping, j.cancelled, j.reason = true, cancelled, reason
-	if cancelled {
-		c.changed = append(c.changed, change{job: j.id})
-	}
-	c.emit(stopJob{j.id, reason, leaves})
 }
 
 func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {
@@ -375,7 +355,8 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 	}
 }
 
-// remembers reports whether a job that is remembered has its checkpoints at a place, or goes on from there.
+// remembers reports whether a job that is remembered has its checkpoints at a place, or goes on
+// from there.
 func (c *cluster) remembers(place string) bool {
 	for _, j := range c.jobs {
 		if j.spec.Checkpoints == place || j.spec.GoOn == place {

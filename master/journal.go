@@ -13,9 +13,10 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs that have ended: so many log
-// lines and so many others, so that a program that logs much displaces no records. The oldest go first; a job's last event stays. Bytes
-// are those of messages as they are sent, which take some five times as much in memory.
+// Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs
+// that have ended: so many log lines and so many others, so that a program that logs much displaces
+// no records. The oldest go first; a job's last event stays. Bytes are those of messages as they
+// are sent, which take some five times as much in memory.
 const (
 	keepEvents = 2000
 	keepAfter  = 200
@@ -25,7 +26,8 @@ const (
 	keepEndedBytes = 4 << 20
 )
 
-// journal is what happened to a job, for those who watch it. However slow they are, it does not wait for them.
+// journal is what happened to a job, for those who watch it. However slow they are, it does not
+// wait for them.
 type journal struct {
 	mu      sync.Mutex
 	events  []*control.JobEvent
@@ -72,9 +74,10 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	j.wake()
 }
 
-// trim removes the oldest log lines and the oldest of the others until there are at most so many of each, and the oldest of all
-// until they have at most so many bytes. The last stays, and so does, if there is room, what the job's states were: thousands of supersteps
-// are over before a slow client hears that a worker was lost. The lock is held.
+// trim removes the oldest log lines and the oldest of the others until there are at most so many of
+// each, and the oldest of all until they have at most so many bytes. The last stays, and so does,
+// if there is room, what the job's states were: thousands of supersteps are over before a slow
+// client hears that a worker was lost. The lock is held.
 func (j *journal) trim(events, bytes int) {
 	j.drop(events, bytes, func(e *control.JobEvent) bool { return e.GetJob() == nil })
 	j.drop(events, bytes, func(*control.JobEvent) bool { return true })
@@ -100,7 +103,8 @@ func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 	j.events, j.sizes, j.logs = left, sizes, events+logs
 }
 
-// watch says that somebody watches, and returns what ends that: of a job that has ended nothing more is removed while they do.
+// watch says that somebody watches, and returns what ends that: of a job that has ended nothing
+// more is removed while they do.
 func (j *journal) watch() (end func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -119,9 +123,10 @@ func (j *journal) size() int {
 	return j.bytes
 }
 
-// trimEnded removes events of jobs that have ended: of all but the newest, whose client may be about to ask, and those that are
-// watched, down to their bounds; then the oldest jobs' first, until all have at most so many bytes. journals are those of the jobs
-// that have ended, oldest first.
+// trimEnded removes events of jobs that have ended: of all but the newest, whose client may be
+// about to ask, and those that are watched, down to their bounds; then the oldest jobs' first,
+// until all have at most so many bytes. journals are those of the jobs that have ended, oldest
+// first.
 func trimEnded(journals []*journal, bytes int) {
 	all := 0
 	for i, j := range journals {
@@ -149,7 +154,8 @@ func (j *journal) wake() {
 	j.changed = make(chan struct{})
 }
 
-// after returns the events after a sequence number, what is closed when there are more, and whether there will be.
+// after returns the events after a sequence number, what is closed when there are more, and whether
+// there will be.
 func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -157,7 +163,8 @@ func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, 
 	return j.events[from:len(j.events):len(j.events)], j.changed, !j.ended
 }
 
-// note writes a job's new state down, and forgets the journals of jobs that are forgotten. The lock is held.
+// note writes a job's new state down, and forgets the journals of jobs that are forgotten. The lock
+// is held.
 func (s *Server) note(e jobTurned) {
 	j := s.journals[e.job.id]
 	if j == nil {
@@ -220,7 +227,8 @@ func (s *Server) describe(j *job) *control.Job {
 	} else if !j.state.Ended() {
 		d.Graph500 = proto.CloneOf(j.searched)
 	}
-	d.Id, d.SpecJson, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.specText(), j.state, j.reason, j.epoch, j.workers()
+	d.Id, d.SpecJson, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.specText(), j.state, j.reason,
+		j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads, d.Owner = j.rows, j.columns, j.threads, j.owner
 	d.Submitted = s.stamp(j.submitted)
 	d.Priority = control.Priority_PRIORITY_UNSPECIFIED
@@ -236,8 +244,8 @@ func (s *Server) describe(j *job) *control.Job {
 	return d
 }
 
-// progress is how far the workers of a job are with what they do now. They go through the same stages, not in step: a
-// stage is shown until all have left it.
+// progress is how far the workers of a job are with what they do now. They go through the same
+// stages, not in step: a stage is shown until all have left it.
 type progress struct {
 	version uint64 // rises with every change
 	stage   string
@@ -301,7 +309,8 @@ func (p *progress) sum() *control.Progress {
 func (s *Server) advanced(worker string, far *control.Progress) {
 	s.mu.Lock()
 	j := s.journals[far.Job]
-	if g := s.cluster.graphs[far.Graph]; g != nil && g.state == control.GraphState_GRAPH_STATE_LOADING {
+	if g := s.cluster.graphs[far.Graph]; g != nil &&
+		g.state == control.GraphState_GRAPH_STATE_LOADING {
 		g.far.take(worker, far)
 	}
 	s.mu.Unlock()
@@ -313,7 +322,8 @@ func (s *Server) advanced(worker string, far *control.Progress) {
 	}
 }
 
-// tell notes how far a worker is, for those who watch, and returns how far all are; nil if the job has ended.
+// tell notes how far a worker is, for those who watch, and returns how far all are; nil if the job
+// has ended.
 func (j *journal) tell(worker string, far *control.Progress) *control.Progress {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -348,11 +358,13 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxLogged/2], "") + " ..."
 }
 
-// encodeLogged makes a record of an event. What a job's state has beside what is shown of it may be large, and is left out.
+// encodeLogged makes a record of an event. What a job's state has beside what is shown of it may be
+// large, and is left out.
 func encodeLogged(e *control.JobEvent) []byte {
 	if j := e.GetJob(); j != nil {
 		e = &control.JobEvent{Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: &control.Job{
-			Id: j.Id, State: j.State, Reason: shortened(j.Reason), Epoch: j.Epoch, Workers: j.Workers, Owner: j.Owner,
+			Id: j.Id, State: j.State, Reason: shortened(j.Reason), Epoch: j.Epoch,
+			Workers: j.Workers, Owner: j.Owner,
 		}}}
 	} else if len(e.GetLog().GetText()) > maxLogged/2 {
 		e = proto.CloneOf(e)
@@ -362,7 +374,8 @@ func encodeLogged(e *control.JobEvent) []byte {
 	if err != nil || len(data) > maxLogged { // its texts were checked where they came from
 		data, _ = proto.Marshal(said("a line is missing here: it was too long"))
 	}
-	record := binary.AppendUvarint(make([]byte, 0, len(data)+binary.MaxVarintLen32+4), uint64(len(data)))
+	record := binary.AppendUvarint(make([]byte, 0, len(data)+binary.MaxVarintLen32+4),
+		uint64(len(data)))
 	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(data, castagnoli))
 	return append(record, data...)
 }
@@ -377,7 +390,8 @@ func decodeLog(data []byte) (events []*control.JobEvent, whole bool) {
 		}
 		body := data[used+4:][:n]
 		e := &control.JobEvent{}
-		if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(data[used:]) || proto.Unmarshal(body, e) != nil || e.GetLog() == nil && e.GetJob() == nil {
+		if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(data[used:]) ||
+			proto.Unmarshal(body, e) != nil || e.GetLog() == nil && e.GetJob() == nil {
 			return events, false
 		}
 		events, data = append(events, e), data[used+4+int(n):]

@@ -26,12 +26,14 @@ func counted(t *testing.T, j *journal) int {
 		}
 	}
 	if bytes != all || all != j.bytes || len(j.sizes) != len(j.events) {
-		t.Fatalf("%d bytes in %d events, %d counted in %d", bytes, len(j.events), j.bytes, len(j.sizes))
+		t.Fatalf("%d bytes in %d events, %d counted in %d", bytes, len(j.events), j.bytes,
+			len(j.sizes))
 	}
 	return bytes
 }
 
-// TestJournalKeepsWithinItsBounds writes large and small events: the newest are there, within the bytes and the number.
+// TestJournalKeepsWithinItsBounds writes large and small events: the newest are there, within the
+// bytes and the number.
 func TestJournalKeepsWithinItsBounds(t *testing.T) {
 	j := newJournal(0)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -63,12 +65,14 @@ func TestJournalKeepsWithinItsBounds(t *testing.T) {
 	if n := counted(t, j); n > keepAfterBytes || len(j.events) != 2 {
 		t.Errorf("of a job that has ended %d bytes in %d events are kept", n, len(j.events))
 	}
-	if events, _, more := j.after(0); more || len(events) != 2 || events[1].GetLog().Text != "xxxxxxxxx" {
+	if events, _, more := j.after(0); more || len(events) != 2 ||
+		events[1].GetLog().Text != "xxxxxxxxx" {
 		t.Errorf("found %d events, more %v", len(events), more)
 	}
 }
 
-// TestJournalKeepsStates: who is slow hears of what became of the job, also when its supersteps have displaced each other.
+// TestJournalKeepsStates: who is slow hears of what became of the job, also when its supersteps
+// have displaced each other.
 func TestJournalKeepsStates(t *testing.T) {
 	j := newJournal(0)
 	state := func(s control.JobState) {
@@ -99,7 +103,8 @@ func TestJournalKeepsStates(t *testing.T) {
 	}
 }
 
-// TestJournalOfOneLargeEvent keeps the last event however large it is: who comes late learns how the job ended.
+// TestJournalOfOneLargeEvent keeps the last event however large it is: who comes late learns how
+// the job ended.
 func TestJournalOfOneLargeEvent(t *testing.T) {
 	j := newJournal(0)
 	j.append(eventOf(1), false)
@@ -110,8 +115,8 @@ func TestJournalOfOneLargeEvent(t *testing.T) {
 	}
 }
 
-// TestLogLinesDisplaceNoRecords: a program that logs a lot is still told of by all its supersteps, to those who watch it or come soon
-// after its end.
+// TestLogLinesDisplaceNoRecords: a program that logs a lot is still told of by all its supersteps,
+// to those who watch it or come soon after its end.
 func TestLogLinesDisplaceNoRecords(t *testing.T) {
 	j := newJournal(0)
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: []byte{1}}}
@@ -137,8 +142,10 @@ func TestLogLinesDisplaceNoRecords(t *testing.T) {
 			}
 			last = e.Sequence
 		}
-		if n := len(events) - found - 1; found != records || n < logs || n > logs+logs/4 || n != j.logs {
-			t.Errorf("%s: %d records and %d log lines are kept, expected %d and %d", when, found, n, records, logs)
+		if n := len(events) - found - 1; found != records || n < logs || n > logs+logs/4 ||
+			n != j.logs {
+			t.Errorf("%s: %d records and %d log lines are kept, expected %d and %d", when, found, n,
+				records, logs)
 		}
 		if more, _, _ := j.after(last - 1); len(more) != 1 {
 			t.Errorf("%s: %d events follow the last but one", when, len(more))
@@ -155,7 +162,8 @@ func TestLogLinesDisplaceNoRecords(t *testing.T) {
 	check("afterwards", keepAfter-1, keepAfter)
 }
 
-// TestJournalsOfEndedJobs keeps many jobs' events: the oldest jobs' go first, but for the last of each.
+// TestJournalsOfEndedJobs keeps many jobs' events: the oldest jobs' go first, but for the last of
+// each.
 func TestJournalsOfEndedJobs(t *testing.T) {
 	var all []*journal
 	for range 10 {

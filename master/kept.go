@@ -96,7 +96,8 @@ type place struct {
 // Names in a place.
 const (
 	columnsPrefix = columnsName + "/"
-	// The object beside a result's parts that says whose it is: the job, as JSON. It is for later masters.
+	// The object beside a result's parts that says whose it is: the job, as JSON. It is for later
+	// masters.
 	manifestName = "job.json"
 	maxManifest  = 8 << 20 // JSON is longer than what is in a message
 	partPrefix   = "part-" // begins the names of parts
@@ -125,7 +126,8 @@ func (p *place) results(ctx context.Context, job string) (map[string]*found, err
 		}
 		dir, file := path.Split(o.Name)
 		id, _, _ := strings.Cut(strings.TrimPrefix(dir, p.prefix), "/")
-		if strings.Count(dir, "/") != p.depth || !jobName.MatchString(id) || !strings.HasPrefix(file, partPrefix) && file != manifestName {
+		if strings.Count(dir, "/") != p.depth || !jobName.MatchString(id) ||
+			!strings.HasPrefix(file, partPrefix) && file != manifestName {
 			continue
 		}
 		if all[id] == nil || dir > all[id].dir {
@@ -181,8 +183,8 @@ const (
 	allPieces  = 16 << 20
 )
 
-// open returns a reader of an object, which gives store.ErrDamaged in place of its end if it is not as
-// it was written. Its length is compared at once.
+// open returns a reader of an object, which gives store.ErrDamaged in place of its end if it is not
+// as it was written. Its length is compared at once.
 func (f *found) open(ctx context.Context, file string, want store.Sum, piece int) (io.Reader, error) {
 	name := f.called + "/" + f.dir + file
 	o, ok := f.objects[file]
@@ -198,7 +200,8 @@ func (f *found) open(ctx context.Context, file string, want store.Sum, piece int
 // parts opens the parts of a result.
 func (f *found) parts(ctx context.Context, sums []*control.Sum) (all []io.Reader, err error) {
 	for i, sum := range sums {
-		r, err := f.open(ctx, partFile(i), sumOf(sum), min(max(allPieces/len(sums), leastPiece), mostPiece))
+		r, err := f.open(ctx, partFile(i), sumOf(sum),
+			min(max(allPieces/len(sums), leastPiece), mostPiece))
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,8 @@ const (
 	mostOfReason = 512
 )
 
-// fitting returns the first entries of a list that a message has room for, and how many are left out.
+// fitting returns the first entries of a list that a message has room for, and how many are left
+// out.
 func fitting[M proto.Message](all []M) (listed []M, more int) {
 	size := 0
 	for i, m := range all {
@@ -53,7 +54,8 @@ func fittingActive(all []*control.Job) (listed []*control.Job, more int) {
 		}
 	}
 	fits, more := fittingJobs(append(waiting, running...))
-	return slices.DeleteFunc(all, func(j *control.Job) bool { return !slices.Contains(fits, j) }), more
+	return slices.DeleteFunc(all, func(j *control.Job) bool { return !slices.Contains(fits, j) }),
+		more
 }
 
 // fittingWorkers is the same of workers, which go without what they have measured of the network
@@ -68,7 +70,8 @@ func fittingWorkers(all []*control.Worker) (listed []*control.Worker, more int) 
 	return fitting(all)
 }
 
-// briefJob returns a job as lists have it; GetJob describes it whole. described reads its description.
+// briefJob returns a job as lists have it; GetJob describes it whole. described reads its
+// description.
 func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 	if len(j.Aggregators) == 0 && len(j.Reason) <= mostOfReason && proto.Size(j) <= mostOfEntry {
 		return j
@@ -77,13 +80,16 @@ func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 	if len(text) > mostOfEntry/2 {
 		spec := described()
 		text = jobspec.Text(&jobspec.Spec{
-			Program: escape.Text(spec.Program, mostOfReason), Graph: escape.Text(spec.Graph, mostOfReason), Queueing: spec.Queueing, KeepResult: spec.KeepResult,
-			Graph500: spec.Graph500, Source: &jobspec.Source{Input: escape.Text(spec.Source.Origin(), mostOfReason)},
+			Program: escape.Text(spec.Program, mostOfReason), Graph: escape.Text(spec.Graph,
+				mostOfReason), Queueing: spec.Queueing, KeepResult: spec.KeepResult,
+			Graph500: spec.Graph500,
+			Source:   &jobspec.Source{Input: escape.Text(spec.Source.Origin(), mostOfReason)},
 		})
 	}
 	j = proto.CloneOf(j)
 	j.Brief = true
-	j.SpecJson, j.Aggregators, j.Reason, j.Stack = text, nil, escape.Text(j.Reason, mostOfReason), ""
+	j.SpecJson, j.Aggregators, j.Reason, j.Stack = text, nil, escape.Text(j.Reason, mostOfReason),
+		""
 	if proto.Size(j) > 2*mostOfEntry {
 		j.Skipped, j.Panic, j.Graph500 = nil, nil, nil
 	}
@@ -115,7 +121,8 @@ func briefGraph(g *control.Graph) *control.Graph {
 	g.Brief, g.Reason = reason != g.Reason, reason
 	if proto.Size(g) > mostOfEntry {
 		g.Brief = true
-		g.Skipped, g.Notes, g.SourceJson = nil, nil, jobspec.Text(&jobspec.Source{Input: escape.Text(g.Source().Origin(), mostOfReason)})
+		g.Skipped, g.Notes, g.SourceJson = nil, nil,
+			jobspec.Text(&jobspec.Source{Input: escape.Text(g.Source().Origin(), mostOfReason)})
 	}
 	return g
 }
@@ -125,7 +132,8 @@ func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorke
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	workers, more := fittingWorkers(s.workers())
-	return connect.NewResponse(&control.ListWorkersResponse{Workers: workers, More: uint32(more)}), nil
+	return connect.NewResponse(&control.ListWorkersResponse{Workers: workers, More: uint32(more)}),
+		nil
 }
 
 func (s *Server) workers() []*control.Worker {
@@ -137,10 +145,14 @@ func (s *Server) workers() []*control.Worker {
 	for _, name := range names {
 		w := s.cluster.workers[name]
 		all = append(all, &control.Worker{
-			Name: name, State: w.state, Reason: cmp.Or(w.reason, w.excluded), Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
-			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site, Attached: w.attached,
-			Suspected: w.suspected, Excluded: w.excluded != "", HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used, HttpAddress: w.about.HttpAddress,
-			Ways: w.ways, Budget: w.budget,
+			Name: name, State: w.state, Reason: cmp.Or(w.reason, w.excluded),
+			Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
+			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site,
+			Attached:  w.attached,
+			Suspected: w.suspected, Excluded: w.excluded != "",
+			HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used,
+			HttpAddress: w.about.HttpAddress,
+			Ways:        w.ways, Budget: w.budget,
 		})
 	}
 	return all
@@ -177,7 +189,8 @@ func (s *Server) status() *control.StatusResponse {
 	workers, someWorkers := fittingWorkers(all.Workers)
 	graphs, someGraphs := fitting(all.Graphs)
 	jobs, someJobs := fittingActive(all.Jobs)
-	all.Workers, all.Graphs, all.Jobs, all.More = workers, graphs, jobs, uint32(someWorkers+someGraphs+someJobs)
+	all.Workers, all.Graphs, all.Jobs, all.More = workers, graphs, jobs,
+		uint32(someWorkers+someGraphs+someJobs)
 	return all
 }
 
@@ -186,9 +199,12 @@ func (s *Server) whole() *control.StatusResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &control.StatusResponse{
-		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: s.workers(), Graphs: s.graphs(),
-		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
-		RefusedTokens: uint64(s.turned), Now: s.stamp(s.now()), WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale),
+		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(),
+		Workers: s.workers(), Graphs: s.graphs(),
+		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd),
+		Refused:       uint64(s.cluster.refused + s.turned),
+		RefusedTokens: uint64(s.turned), Now: s.stamp(s.now()), WorkersLost: uint64(s.cluster.lost),
+		Stale:  uint64(s.stale),
 		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled), Refusing: s.refusing,
 	}
 }

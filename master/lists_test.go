@@ -13,8 +13,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestListsFit: whatever jobs, graphs and workers say, each list fits into 1 MiB and a status into 3,
-// with the newest jobs, and says how many it leaves out.
+// TestListsFit: whatever jobs, graphs and workers say, each list fits into 1 MiB and a status into
+// 3, with the newest jobs, and says how many it leaves out.
 func TestListsFit(t *testing.T) {
 	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: t.TempDir()}})
 	if err != nil {
@@ -35,14 +35,16 @@ func TestListsFit(t *testing.T) {
 		j.reason = long
 		name := fmt.Sprint("g", i)
 		c.graphs[name] = &graph{
-			name: name, source: spec.Source, state: control.GraphState_GRAPH_STATE_FAILED, reason: long,
+			name: name, source: spec.Source, state: control.GraphState_GRAPH_STATE_FAILED,
+			reason: long,
 			report: &control.LoadReport{Notes: []string{long}, Skipped: []string{long}},
 		}
 	}
 	for i := range 1000 {
 		ways := make([]*control.Way, 256)
 		for k := range ways {
-			ways[k] = &control.Way{Worker: fmt.Sprint("worker", k), BytesPerSecond: 1e9, DelaySeconds: 1e-3}
+			ways[k] = &control.Way{Worker: fmt.Sprint("worker",
+				k), BytesPerSecond: 1e9, DelaySeconds: 1e-3}
 		}
 		name := fmt.Sprint("worker", i)
 		c.workers[name] = &worker{name: name, state: control.WorkerState_WORKER_STATE_REGISTERED, ways: ways, about: &control.RegisterRequest{}}
@@ -68,8 +70,10 @@ func TestListsFit(t *testing.T) {
 	if n := proto.Size(status); n > 3<<20+1<<10 {
 		t.Errorf("the status has %d bytes", n)
 	}
-	if all := jobs.Msg.Jobs; len(all) < 300 || len(all)+int(jobs.Msg.More) != 1000 || all[len(all)-1].Id != c.order[999] {
-		t.Errorf("found %d jobs and %d more, the last %s", len(all), jobs.Msg.More, all[len(all)-1].Id)
+	if all := jobs.Msg.Jobs; len(all) < 300 || len(all)+int(jobs.Msg.More) != 1000 ||
+		all[len(all)-1].Id != c.order[999] {
+		t.Errorf("found %d jobs and %d more, the last %s", len(all), jobs.Msg.More,
+			all[len(all)-1].Id)
 	}
 	if all := graphs.Msg.Graphs; len(all) < 300 || len(all)+int(graphs.Msg.More) != 1000 {
 		t.Errorf("found %d graphs and %d more", len(all), graphs.Msg.More)
@@ -77,7 +81,8 @@ func TestListsFit(t *testing.T) {
 	if len(workers.Msg.Workers) != 1000 || status.More == 0 {
 		t.Errorf("found %d workers, and a status without %d", len(workers.Msg.Workers), status.More)
 	}
-	if text := control.StatusText(status); len(text) > 4<<20 || !strings.Contains(text, "more, for which a list has no room") {
+	if text := control.StatusText(status); len(text) > 4<<20 ||
+		!strings.Contains(text, "more, for which a list has no room") {
 		t.Errorf("found a text of %d bytes", len(text))
 	}
 }
@@ -87,7 +92,8 @@ func TestListsFit(t *testing.T) {
 func TestBoundsOfTheMaster(t *testing.T) {
 	c := newCluster(rules{queue: 10000, ended: 10, lease: 1})
 	spec := func() *jobspec.Spec {
-		return &jobspec.Spec{Program: "p", Parameters: map[string]string{"p": strings.Repeat("x", 64<<10-100)}, Source: &jobspec.Source{Input: "g"}}
+		return &jobspec.Spec{Program: "p", Parameters: map[string]string{"p": strings.Repeat("x",
+			64<<10-100)}, Source: &jobspec.Source{Input: "g"}}
 	}
 	for i := range 70 {
 		_, err := c.enqueue(0, "alice", spec(), "", 0)
@@ -105,15 +111,19 @@ func TestBoundsOfTheMaster(t *testing.T) {
 		}
 	}
 	source := &jobspec.Source{Input: "path:vertices=3"}
-	if err := c.loadGraph("alice", "new", source, 0, 0); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "1000 graphs") {
+	if err := c.loadGraph("alice", "new", source, 0,
+		0); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(),
+		"1000 graphs") {
 		t.Errorf("found %v", err)
 	}
-	if err := c.loadGraph("alice", "g7", source, 0, 0); connect.CodeOf(err) == connect.CodeResourceExhausted {
+	if err := c.loadGraph("alice", "g7", source, 0,
+		0); connect.CodeOf(err) == connect.CodeResourceExhausted {
 		t.Errorf("a graph that failed: %v", err)
 	}
 	register := func(i int) error {
 		name := fmt.Sprint("w", i)
-		_, err := c.register(0, &control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
+		_, err := c.register(0,
+			&control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
 		return err
 	}
 	for i := range 9000 {

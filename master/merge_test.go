@@ -24,7 +24,8 @@ func TestMergeLines(t *testing.T) {
 		for id := range n {
 			line := fmt.Sprintf("%d %s\n", id*id, strings.Repeat("x", random.IntN(3)))
 			if id == 7 {
-				line = fmt.Sprintf("%d %s\n", id*id, strings.Repeat("long", 50_000)) // more than a buffer
+				// more than a buffer
+				line = fmt.Sprintf("%d %s\n", id*id, strings.Repeat("long", 50_000))
 			}
 			all = append(all, line)
 			p := random.IntN(len(parts))
@@ -43,7 +44,8 @@ func TestMergeLines(t *testing.T) {
 
 func TestMergeRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"2 x\n1 y\n": "part 0 is not sorted: 1 follows 2", "2 x": "ends within a line", "x\n": "expected an id and a value", "\n": "expected an id",
+		"2 x\n1 y\n": "part 0 is not sorted: 1 follows 2", "2 x": "ends within a line",
+		"x\n": "expected an id and a value", "\n": "expected an id",
 		"1 " + strings.Repeat("y", maxLine) + "\n": "a line of more than",
 	} {
 		err := mergeLines(io.Discard, []io.Reader{strings.NewReader(text), strings.NewReader("")})
@@ -53,12 +55,14 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// TestDamageIsNamed: a part that changes after it was checked is damaged, whatever line it then has.
+// TestDamageIsNamed: a part that changes after it was checked is damaged, whatever line it then
+// has.
 func TestDamageIsNamed(t *testing.T) {
 	good, bad := "1 0.5\n3 0.5\n", "1 0.5\n3!0.5\n"
 	var sum store.Sum
 	_, _ = sum.Write([]byte(good))
-	parts := []io.Reader{sum.Check("part-00000", strings.NewReader(bad)), strings.NewReader("2 0.5\n")}
+	parts := []io.Reader{sum.Check("part-00000",
+		strings.NewReader(bad)), strings.NewReader("2 0.5\n")}
 	err := passLines(io.Discard, parts, linesByID)
 	if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "part-00000") {
 		t.Errorf("found %v", err)

@@ -14,8 +14,9 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// A run that keeps checkpoints can be moved at the border between two supersteps: it is told to take a checkpoint, ends when that is stored, and
-// begins another attempt from there, on the workers that there are then. That is no loss. It is done when a worker leaves, when more workers
+// A run that keeps checkpoints can be moved at the border between two supersteps: it is told to
+// take a checkpoint, ends when that is stored, and begins another attempt from there, on the
+// workers that there are then. That is no loss. It is done when a worker leaves, when more workers
 // are there than the job has, and when a worker is slow.
 
 // movedError ends an attempt that goes on elsewhere.
@@ -25,7 +26,8 @@ func (e *movedError) Error() string { return e.reason }
 
 // movable reports whether a job's attempt can be moved.
 func (j *job) movable() bool {
-	return j.active() && j.driving && !j.stopping && !j.moving && !j.ending && j.state == control.JobState_JOB_STATE_RUNNING && j.spec.Checkpoints != ""
+	return j.active() && j.driving && !j.stopping && !j.moving && !j.ending &&
+		j.state == control.JobState_JOB_STATE_RUNNING && j.spec.Checkpoints != ""
 }
 
 // moveFrom moves the jobs that a worker leaves.
@@ -49,44 +51,50 @@ func (c *cluster) stays(id string, epoch uint32) {
 	}
 }
 
-// A job moves to more workers when these have been there for settledAfter, and the attempt has run for spreadAfter at least and several times as long as it took
-// to begin: a run of unknown length is expected to last as long again as it did.
+// A job moves to more workers when these have been there for settledAfter, and the attempt has run
+// for spreadAfter at least and several times as long as it took to begin: a run of unknown length
+// is expected to last as long again as it did.
 const (
 	settledAfter = 3 * time.Second
 	spreadAfter  = 10 * time.Second
 	spreadTimes  = 4
 )
 
-// spread moves jobs to workers that have joined since they began. A job whose grid was asked for, or that is on a graph of the catalog, stays where that is.
+// spread moves jobs to workers that have joined since they began. A job whose grid was asked for,
+// or that is on a graph of the catalog, stays where that is.
 func (c *cluster) spread(now time.Duration) {
 	for _, id := range c.order {
 		j := c.jobs[id]
-		if !j.movable() || j.spec.Graph != "" || j.spec.Rows != 0 || now-j.driven < max(spreadAfter, spreadTimes*(j.driven-j.began)) {
+		if !j.movable() || j.spec.Graph != "" || j.spec.Rows != 0 ||
+			now-j.driven < max(spreadAfter, spreadTimes*(j.driven-j.began)) {
 			continue
 		}
 		joined := ""
 		for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-			if w := c.workers[name]; w.free() && now-w.since > settledAfter && !uses(j.placements, name) && !placedOn(j.stragglers, name, w.incarnation) {
+			if w := c.workers[name]; w.free() && now-w.since > settledAfter &&
+				!uses(j.placements, name) && !placedOn(j.stragglers, name, w.incarnation) {
 				joined = name
 			}
 		}
 		if joined == "" {
 			continue
 		}
-		if to, _, _, err := c.place(0, 0, kindOf(j.spec).shape, j.stragglers); err == nil && len(workersOf(to)) > len(j.workers()) {
+		if to, _, _, err := c.place(0, 0, kindOf(j.spec).shape, j.stragglers); err == nil &&
+			len(workersOf(to)) > len(j.workers()) {
 			c.move(j, fmt.Sprintf("worker %s has joined: the job goes on with it", joined))
 		}
 	}
 }
 
-// plan is what is known of a run that may move: how many supersteps it has run, how many it runs at most if that is known, and what loading the graph and taking a
-// checkpoint cost, in seconds.
+// plan is what is known of a run that may move: how many supersteps it has run, how many it runs at
+// most if that is known, and what loading the graph and taking a checkpoint cost, in seconds.
 type plan struct {
 	ran, limit       int
 	load, checkpoint float64
 }
 
-// left is how many supersteps are expected to come: as many as were run, for nobody knows how many there will be, and no more than the limit allows.
+// left is how many supersteps are expected to come: as many as were run, for nobody knows how many
+// there will be, and no more than the limit allows.
 func (p plan) left() int {
 	if p.limit > 0 {
 		return min(p.ran, p.limit-p.ran)
@@ -94,15 +102,18 @@ func (p plan) left() int {
 	return p.ran
 }
 
-// stillSlow is how much of the time of before a job's supersteps may take, for the same work, after it has moved away from a slow worker, to be moved away from
-// another one: if they take more, the program is slow on whichever worker has some vertex, and not the worker.
+// stillSlow is how much of the time of before a job's supersteps may take, for the same work, after
+// it has moved away from a slow worker, to be moved away from another one: if they take more, the
+// program is slow on whichever worker has some vertex, and not the worker.
 const stillSlow = 0.9
 
-// straggles moves a job away from a worker that is slow, if that takes less time than it is expected to save. It is done once for each job and worker. A job on a graph
-// of the catalog stays where that is.
+// straggles moves a job away from a worker that is slow, if that takes less time than it is
+// expected to save. It is done once for each job and worker. A job on a graph of the catalog stays
+// where that is.
 func (c *cluster) straggles(id string, epoch uint32, s *straggler, p plan) {
 	j := c.jobs[id]
-	if j == nil || j.epoch != epoch || !j.movable() || j.spec.Graph != "" || j.unit > 0 && s.unit > stillSlow*j.unit {
+	if j == nil || j.epoch != epoch || !j.movable() || j.spec.Graph != "" || j.unit > 0 &&
+		s.unit > stillSlow*j.unit {
 		return
 	}
 	i := slices.IndexFunc(j.placements, func(p *control.Placement) bool { return p.Worker == s.worker })
@@ -122,8 +133,10 @@ func (c *cluster) straggles(id string, epoch uint32, s *straggler, p plan) {
 	j.stragglers, j.unit = avoid, s.unit
 	c.straggled++
 	c.changed = append(c.changed, change{job: id})
-	c.move(j, fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
-		"if %d more supersteps come: the job goes on without it", s.worker, s.factor, s.steps, s.seconds, cost, saved, left))
+	c.move(j,
+		fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
+			"if %d more supersteps come: the job goes on without it", s.worker, s.factor, s.steps,
+			s.seconds, cost, saved, left))
 }
 
 // free reports whether a worker gets new work.
@@ -131,7 +144,8 @@ func (w *worker) free() bool {
 	return w.state == control.WorkerState_WORKER_STATE_REGISTERED && w.attached && w.excluded == ""
 }
 
-// keepAndEnd has the run's next checkpoint be taken soon, and the attempt end when it is stored. It reports whether the workers will take one.
+// keepAndEnd has the run's next checkpoint be taken soon, and the attempt end when it is stored. It
+// reports whether the workers will take one.
 func (r *run) keepAndEnd(why error) bool {
 	s := r.server
 	r.mu.Lock()
@@ -155,7 +169,8 @@ func (r *run) keepAndEnd(why error) bool {
 	return err == nil
 }
 
-// leave has a run that was cancelled leave a checkpoint of where it is, if that takes no longer than the workers have for it.
+// leave has a run that was cancelled leave a checkpoint of where it is, if that takes no longer
+// than the workers have for it.
 func (r *run) leave(why error, stop context.CancelCauseFunc) {
 	within := checkpoint.LeaveWithin
 	if !r.keepAndEnd(why) {
@@ -171,7 +186,8 @@ func (r *run) straggles() {
 		return
 	}
 	a := r.figures()
-	p := plan{ran: int(a.Supersteps), limit: int(a.MaxSupersteps), load: max(a.LoadSeconds, r.begins.Seconds()), checkpoint: r.checkpoint}
+	p := plan{ran: int(a.Supersteps), limit: int(a.MaxSupersteps), load: max(a.LoadSeconds,
+		r.begins.Seconds()), checkpoint: r.checkpoint}
 	if p.checkpoint == 0 { // none was taken
 		p.checkpoint = checkpoint.Estimate(int64(a.Vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
 	}
@@ -201,7 +217,9 @@ func (s *Server) DrainWorker(ctx context.Context, r *connect.Request[control.Dra
 	s.event(func() {
 		w := s.cluster.workers[r.Msg.Name]
 		if w == nil || !w.live() {
-			err = connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no worker %.150q: superstep status lists those there are", r.Msg.Name))
+			err = connect.NewError(connect.CodeNotFound,
+				fmt.Errorf("there is no worker %.150q: superstep status lists those there are",
+					r.Msg.Name))
 			return
 		}
 		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")

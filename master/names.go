@@ -14,7 +14,8 @@ import (
 
 // labelsOf asks all workers for the input ids of names.
 func (r *run) labelsOf(ctx context.Context, names []string) (map[string]uint64, error) {
-	answers, err := r.server.locate(ctx, "find names", r.team, &control.Locate{Graph: r.job.graph(), Names: names})
+	answers, err := r.server.locate(ctx, "find names", r.team,
+		&control.Locate{Graph: r.job.graph(), Names: names})
 	labels := map[string]uint64{}
 	for _, a := range answers {
 		for _, one := range a.Names {
@@ -24,7 +25,8 @@ func (r *run) labelsOf(ctx context.Context, names []string) (map[string]uint64, 
 	return labels, err
 }
 
-// locate asks workers what they know of vertices of a graph that they have. They answer while a job runs on it.
+// locate asks workers what they know of vertices of a graph that they have. They answer while a job
+// runs on it.
 func (s *Server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
 	reports, err := s.gather(ctx, team, order{
 		what: what, command: func() *control.Command { return &control.Command{Body: &control.Command_Locate{Locate: l}} },
@@ -40,16 +42,19 @@ func (s *Server) locate(ctx context.Context, what string, team []*control.Placem
 // namePatience is how long a job that has failed waits for the name of the vertex.
 const namePatience = 2 * time.Second
 
-// namePanic gives the vertex of a program's panic the name that the input has for it, which another worker may know than the one that failed.
+// namePanic gives the vertex of a program's panic the name that the input has for it, which another
+// worker may know than the one that failed.
 func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 	p := f.Panic
-	if p == nil || !p.Known || p.Name != "" { // whether there are names the run may have failed too soon to tell
+	// whether there are names the run may have failed too soon to tell
+	if p == nil || !p.Known || p.Name != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, namePatience)
 	defer cancel()
 	// If no worker answers, it has its input id.
-	answers, _ := r.server.locate(ctx, "find names", r.team, &control.Locate{Graph: r.job.graph(), NamesOf: []uint64{p.Vertex}})
+	answers, _ := r.server.locate(ctx, "find names", r.team,
+		&control.Locate{Graph: r.job.graph(), NamesOf: []uint64{p.Vertex}})
 	for _, a := range answers {
 		for _, one := range a.Names {
 			p.Name = one.Name
@@ -73,7 +78,8 @@ func (r *run) unnamed(ctx context.Context, column kernel.Property, lines []graph
 		}
 		label, err := strconv.ParseUint(name, 10, 64)
 		if err != nil {
-			return v.Fault(file, fmt.Sprintf("vertex %.80q", name), "a whole number: "+r.graphName()+" has no names")
+			return v.Fault(file, fmt.Sprintf("vertex %.80q", name),
+				"a whole number: "+r.graphName()+" has no names")
 		}
 		labels[name] = label
 	}
@@ -93,7 +99,8 @@ func (r *run) unnamed(ctx context.Context, column kernel.Property, lines []graph
 		if name, ok := fill.NameIn(column, v.Text); ok && named {
 			value, known := labels[name]
 			if !known {
-				return v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name), "one of the graph, or -1")
+				return v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name),
+					"one of the graph, or -1")
 			}
 			v.Text = strconv.AppendUint(nil, value, 10)
 		}

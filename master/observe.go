@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// observed adds the pages of those who watch over the cluster. Health is for everyone. Metrics, and where workers have
-// theirs, are for those with the cluster's token, or with one that opens nothing else.
+// observed adds the pages of those who watch over the cluster. Health is for everyone. Metrics, and
+// where workers have theirs, are for those with the cluster's token, or with one that opens nothing
+// else.
 func (s *Server) observed(mux *http.ServeMux) {
 	s.health.Handle(mux)
 	guard := func(h http.Handler) http.Handler { return s.gate.Page(h, control.Reading, true) }
@@ -37,8 +38,8 @@ type target struct {
 // resolveTime is how long a name may take to be resolved.
 const resolveTime = time.Second
 
-// scraped returns where the metrics of a worker are that registers from an address of peer, or nothing if
-// it says that they are at another host: Prometheus would go there with its token.
+// scraped returns where the metrics of a worker are that registers from an address of peer, or
+// nothing if it says that they are at another host: Prometheus would go there with its token.
 func scraped(ctx context.Context, peer, address string) string {
 	from, _, err := net.SplitHostPort(peer)
 	if err != nil {
@@ -51,10 +52,11 @@ func scraped(ctx context.Context, peer, address string) string {
 	source := net.ParseIP(from)
 	same := func(ip net.IP) bool { return ip != nil && ip.Equal(source) }
 	if ip := net.ParseIP(host); ip != nil {
-		if own, _ := net.InterfaceAddrs(); source.IsLoopback() && slices.ContainsFunc(own, func(a net.Addr) bool {
-			n, ok := a.(*net.IPNet)
-			return ok && n.IP.Equal(ip)
-		}) || same(ip) {
+		if own, _ := net.InterfaceAddrs(); source.IsLoopback() &&
+			slices.ContainsFunc(own, func(a net.Addr) bool {
+				n, ok := a.(*net.IPNet)
+				return ok && n.IP.Equal(ip)
+			}) || same(ip) {
 			return address
 		}
 		return ""
@@ -75,7 +77,8 @@ func (s *Server) targets(w http.ResponseWriter, _ *http.Request) {
 	workers := s.workers()
 	s.mu.Unlock()
 	for _, k := range workers {
-		there := k.State == control.WorkerState_WORKER_STATE_REGISTERED || k.State == control.WorkerState_WORKER_STATE_LEAVING
+		there := k.State == control.WorkerState_WORKER_STATE_REGISTERED ||
+			k.State == control.WorkerState_WORKER_STATE_LEAVING
 		if there && k.HttpAddress != "" {
 			labels := map[string]string{"worker": k.Name, "site": k.Site}
 			if s.options.TLS != nil {

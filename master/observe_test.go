@@ -2,7 +2,8 @@ package master
 
 import "testing"
 
-// TestMetricsAreOfTheWorkersHost: Prometheus is told of the host alone that a worker registers from.
+// TestMetricsAreOfTheWorkersHost: Prometheus is told of the host alone that a worker registers
+// from.
 func TestMetricsAreOfTheWorkersHost(t *testing.T) {
 	for _, c := range []struct{ peer, said, want string }{
 		{"10.0.0.2:5000", "10.0.0.2:7710", "10.0.0.2:7710"},

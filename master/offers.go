@@ -21,9 +21,9 @@ func (l loadID) String() string { return fmt.Sprintf("%s-%d", l.master, l.number
 
 func idOf(o *control.Offer) loadID { return loadID{o.GetLoad().GetMaster(), o.GetLoad().GetNumber()} }
 
-// offered takes all the shares of graphs that a worker holds, which it tells when it attaches. A graph that waits for its share
-// has it again, and one whose share it no longer has fails. What fits nothing is not on the list that the worker gets: it
-// frees that.
+// offered takes all the shares of graphs that a worker holds, which it tells when it attaches. A
+// graph that waits for its share has it again, and one whose share it no longer has fails. What
+// fits nothing is not on the list that the worker gets: it frees that.
 func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer) {
 	if !w.met && !c.known && now <= c.hold {
 		for _, o := range offers {
@@ -52,7 +52,8 @@ func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer)
 	}
 }
 
-// unmet reports whether the master has just started and no worker has attached to it yet: they may still offer any graph.
+// unmet reports whether the master has just started and no worker has attached to it yet: they may
+// still offer any graph.
 func (c *cluster) unmet(now time.Duration) bool {
 	for _, w := range c.workers {
 		if w.met {
@@ -62,13 +63,15 @@ func (c *cluster) unmet(now time.Duration) bool {
 	return now <= c.hold && !c.known
 }
 
-// adopt enters the graph of an offer that a worker makes when it first attaches to this run of the master: an earlier run loaded
-// it. It waits for the shares of its other workers. Of two graphs of one name the one that was loaded last counts. A graph is
-// not entered if a share of it is gone: one of its workers has attached without it, or was started anew.
+// adopt enters the graph of an offer that a worker makes when it first attaches to this run of the
+// master: an earlier run loaded it. It waits for the shares of its other workers. Of two graphs of
+// one name the one that was loaded last counts. A graph is not entered if a share of it is gone:
+// one of its workers has attached without it, or was started anew.
 func (c *cluster) adopt(w *worker, o *control.Offer) {
 	l, r := o.GetLoad(), o.GetReport()
 	n := uint64(len(l.GetPlacements()))
-	if !control.ValidName(l.GetGraph()) || l.Source().Input == "" || r == nil || n > layout.MaxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
+	if !control.ValidName(l.GetGraph()) || l.Source().Input == "" || r == nil ||
+		n > layout.MaxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
 		return
 	}
 	g := graphOf(l)
@@ -87,11 +90,13 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 		if old.state == control.GraphState_GRAPH_STATE_WAITING && old.load.number < g.load.number {
 			c.giveUp(old, fmt.Sprintf("worker %s has a share of a later load of it", w.name))
 		}
-		if old.state != control.GraphState_GRAPH_STATE_FAILED || old.due || old.load.number >= g.load.number {
+		if old.state != control.GraphState_GRAPH_STATE_FAILED || old.due ||
+			old.load.number >= g.load.number {
 			return
 		}
 	}
-	if d := layout.Of(len(workersOf(g.placements))); g.rows != uint32(d.Rows) || g.columns != uint32(d.Columns) {
+	if d := layout.Of(len(workersOf(g.placements))); g.rows != uint32(d.Rows) ||
+		g.columns != uint32(d.Columns) {
 		g.asked = [2]uint32{g.rows, g.columns} // it cannot be known of the others
 	}
 	g.settle()
@@ -108,7 +113,8 @@ func (g *graph) settle() {
 	case 1:
 		g.reason = fmt.Sprintf("waits for worker %s, which holds a share of it", names[0])
 	default:
-		g.reason = fmt.Sprintf("waits for workers %s, which hold shares of it", strings.Join(names, ", "))
+		g.reason = fmt.Sprintf("waits for workers %s, which hold shares of it",
+			strings.Join(names, ", "))
 	}
 	g.state = control.GraphState_GRAPH_STATE_WAITING
 }
@@ -128,7 +134,8 @@ func (c *cluster) expireGraphs(now time.Duration) {
 	}
 }
 
-// loseGraph takes the loss of a share of a graph: it is loaded again, from its source, on the workers that are there, or given up.
+// loseGraph takes the loss of a share of a graph: it is loaded again, from its source, on the
+// workers that are there, or given up.
 func (c *cluster) loseGraph(g *graph, worker, what string) {
 	reason := fmt.Sprintf("worker %s, which held a share of it, %s", worker, what)
 	if c.retries == 0 {
@@ -155,7 +162,8 @@ func (c *cluster) giveUp(g *graph, reason string) {
 	c.dropShares(g)
 }
 
-// loadAgain frees what workers hold of a graph, and has it loaded again when that is done and a worker is there.
+// loadAgain frees what workers hold of a graph, and has it loaded again when that is done and a
+// worker is there.
 func (c *cluster) loadAgain(g *graph, reason string) {
 	g.state, g.reason, g.again = control.GraphState_GRAPH_STATE_WAITING, reason+toLoadAgain, true
 	g.report.Bytes, g.why = 0, reason
@@ -167,8 +175,8 @@ func (c *cluster) loadAgain(g *graph, reason string) {
 // toLoadAgain ends the reason of a graph that waits for that.
 const toLoadAgain = "; it is to be loaded again"
 
-// reload begins to load the graphs that have lost a share. While a worker is about to come back, which does not take longer than a lease, they
-// wait for it.
+// reload begins to load the graphs that have lost a share. While a worker is about to come back,
+// which does not take longer than a lease, they wait for it.
 func (c *cluster) reload() {
 	for _, w := range c.workers {
 		if w.state == control.WorkerState_WORKER_STATE_REGISTERED && !w.attached {

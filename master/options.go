@@ -36,55 +36,65 @@ type Options struct {
 	// master there is TLS, or a token that is known to be insecure. The token of MetricsTokenFile
 	// opens /metrics and nothing else.
 	TokenFile, MetricsTokenFile string
-	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA that others' are from; all or none. They
-	// are read again when they change. superstep ca makes such files.
+	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA
+	// that others' are from; all or none. They are read again when they change. superstep ca makes
+	// such files.
 	TLSCert, TLSKey, TLSCA string
-	// InsecureToken lets the token, and all data, travel in the clear where others can reach what listens.
+	// InsecureToken lets the token, and all data, travel in the clear where others can reach what
+	// listens.
 	InsecureToken bool
-	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them. Workers have the same, of the
-	// same build.
+	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them.
+	// Workers have the same, of the same build.
 	Programs []pregel.Registered
-	// AuditLog is the file to which a line is added for each change that someone made, and for who was refused; none by default.
+	// AuditLog is the file to which a line is added for each change that someone made, and for who
+	// was refused; none by default.
 	AuditLog string
-	// Data is the directory where results are kept, and the queue, the list of jobs and the catalog for the next master with the same
-	// directory; by default results are in one that is removed at the end, and the rest is nowhere.
+	// Data is the directory where results are kept, and the queue, the list of jobs and the catalog
+	// for the next master with the same directory; by default results are in one that is removed at
+	// the end, and the rest is nowhere.
 	Data string
-	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them: the oldest go first, those of
-	// earlier masters in Data too. Defaults: a week, 10 GB.
+	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them:
+	// the oldest go first, those of earlier masters in Data too. Defaults: a week, 10 GB.
 	KeepResults     time.Duration
 	KeepResultBytes int64
-	// Quotas bound what each owner has, by the owner's name; that of "" is for all who have none of their own. Default: no bounds.
+	// Quotas bound what each owner has, by the owner's name; that of "" is for all who have none of
+	// their own. Default: no bounds.
 	Quotas map[string]Quota
-	// Lease is how long a worker may be silent; default 2.5 s, with which a loss is seen within 3 s.
+	// Lease is how long a worker may be silent; default 2.5 s, with which a loss is seen within 3
+	// s.
 	Lease time.Duration
-	// Hold is how long a worker that is lost, or was there before the master was restarted, may take to come back: its partitions
-	// of graphs are waited for. Default 1 minute.
+	// Hold is how long a worker that is lost, or was there before the master was restarted, may
+	// take to come back: its partitions of graphs are waited for. Default 1 minute.
 	Hold time.Duration
 	// Grace is how long a leaving worker may finish what it runs, default 25 s.
 	Grace time.Duration
 	// Running is how many jobs run at a time, default 1: each takes all the cores.
 	Running int
-	// Retries is how often the job of a vertex program that loses a worker begins again, from the start, on the workers that are left;
-	// default 2. Negative is never: the job fails.
+	// Retries is how often the job of a vertex program that loses a worker begins again, from the
+	// start, on the workers that are left; default 2. Negative is never: the job fails.
 	Retries int
-	// Checkpoints is a place that the master and all workers reach, a directory or s3://BUCKET/PREFIX, where jobs of vertex programs keep checkpoints: a
-	// job that begins again goes on from its newest one. Empty: workers send them to the master, which keeps them in Data, and without Data, or by
-	// "off", none are kept. They are taken every CheckpointEvery supersteps or CheckpointInterval; without
-	// either as often as pays by what one costs and MTBF, the mean time between failures, default 24 h. CheckpointStrict fails a job when two in a row
+	// Checkpoints is a place that the master and all workers reach, a directory or
+	// s3://BUCKET/PREFIX, where jobs of vertex programs keep checkpoints: a job that begins again
+	// goes on from its newest one. Empty: workers send them to the master, which keeps them in
+	// Data, and without Data, or by "off", none are kept. They are taken every CheckpointEvery
+	// supersteps or CheckpointInterval; without either as often as pays by what one costs and MTBF,
+	// the mean time between failures, default 24 h. CheckpointStrict fails a job when two in a row
 	// cannot be stored.
 	Checkpoints        string
 	CheckpointEvery    int
 	CheckpointInterval time.Duration
 	MTBF               time.Duration
 	CheckpointStrict   bool
-	// Stragglers says what becomes of jobs that keep checkpoints on a worker that is slow. Default move: they go on without it, where that is expected to take less
-	// time. off: they stay.
+	// Stragglers says what becomes of jobs that keep checkpoints on a worker that is slow. Default
+	// move: they go on without it, where that is expected to take less time. off: they stay.
 	Stragglers string
-	// Standby has the state, in the place of Data, in Checkpoints, for all masters that are given the same: one leads, and the others stand
-	// by until it ends or loses touch with the place. Then Data has results alone.
+	// Standby has the state, in the place of Data, in Checkpoints, for all masters that are given
+	// the same: one leads, and the others stand by until it ends or loses touch with the place.
+	// Then Data has results alone.
 	Standby bool
-	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to load, to do a superstep, to send
-	// a result. 0 is no limit, and a worker's lease bounds the wait for one that is gone.
+	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to
+	// load, to do a superstep, to send a result. 0 is no limit, and a worker's lease bounds the
+	// wait for one that is gone.
 	CommandTimeout time.Duration
 	// Log gets what happens, or is nil.
 	Log *slog.Logger
@@ -96,11 +106,12 @@ const (
 	leaveStragglers = "off"
 )
 
-// Retries is how often a job begins again by default: more than two losses are likely its own doing.
+// Retries is how often a job begins again by default: more than two losses are likely its own
+// doing.
 const Retries = 2
 
-// Config is the way in of the command line and the tests of superstep: Options, and what only they need. No other program uses
-// it, and it may change in any version.
+// Config is the way in of the command line and the tests of superstep: Options, and what only they
+// need. No other program uses it, and it may change in any version.
 type Config struct {
 	Options
 	// Token and MetricsToken are those of the files, if these were read. With neither Token nor TLS
@@ -110,10 +121,12 @@ type Config struct {
 	TLS *certs.Files
 	// Registry is the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
-	// Build is what the binary was built from: all processes of a cluster agree in it. Version is told to workers and clients.
+	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
+	// told to workers and clients.
 	Build, Version string
-	// State is the directory that counts the runs of masters without Data; by default those of this process are counted. A
-	// run's number makes the incarnations of its workers larger than those of the runs before.
+	// State is the directory that counts the runs of masters without Data; by default those of this
+	// process are counted. A run's number makes the incarnations of its workers larger than those
+	// of the runs before.
 	State string
 	// Listener is where the master answers; by default one is opened.
 	Listener net.Listener
@@ -124,16 +137,19 @@ type Config struct {
 	Spans trace.Exporter
 	// Metrics answers at /metrics, or is nil.
 	Metrics http.Handler
-	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is called once, by Serve.
+	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is
+	// called once, by Serve.
 	Page func(s *Server) http.Handler
-	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once, of one job in order. It
-	// does not wait, and calls nothing of the server.
+	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once,
+	// of one job in order. It does not wait, and calls nothing of the server.
 	Watch func(job string, e *control.JobEvent)
 	// Stores opens the places of checkpoints; default store.Open.
 	Stores func(place string) (store.Store, error)
-	// SlowFor is for how long a worker has to be slow, in supersteps in a row, until jobs move away from it; default 10 s.
+	// SlowFor is for how long a worker has to be slow, in supersteps in a row, until jobs move away
+	// from it; default 10 s.
 	SlowFor time.Duration
-	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
+	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks
+	// that are slow or full.
 	WrapPart func(io.WriteCloser) io.WriteCloser
 	shared   *standby.Log // that this master leads by, with Standby
 	// Now and Random are the clock and the random source; default the system's.
@@ -153,7 +169,8 @@ func (o *Config) complete() (err error) {
 			return fmt.Errorf("MetricsTokenFile: %w", err)
 		}
 	}
-	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Log); err != nil {
+	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA},
+		o.Log); err != nil {
 		return err
 	}
 	if o.Registry == nil {
@@ -168,7 +185,8 @@ func (o *Config) complete() (err error) {
 	if o.Version == "" {
 		o.Version = buildinfo.Revision()
 	}
-	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval, o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
+	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval,
+		o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
 		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
 			o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.KeepResultBytes, o.Running)
 	}
@@ -190,7 +208,8 @@ func (o *Config) complete() (err error) {
 	if o.Standby && !o.Token.Given() && o.TLS == nil {
 		return errors.New("master: Standby needs TokenFile or TLS: all masters have the same")
 	}
-	if o.Standby && (o.Checkpoints == "" || o.Checkpoints == noCheckpoints || objects.Is(o.Checkpoints)) {
+	if o.Standby && (o.Checkpoints == "" || o.Checkpoints == noCheckpoints ||
+		objects.Is(o.Checkpoints)) {
 		return errors.New("master: Standby needs Checkpoints, a place that all masters reach")
 	}
 	if err := o.placeCheckpoints(); err != nil {

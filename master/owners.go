@@ -19,8 +19,9 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Who submitted a job owns it, and who had a graph loaded that graph: they, and operators, may confirm, cancel and go on with the one, read what it
-// computed, and drop the other. What has no owner is everybody's.
+// Who submitted a job owns it, and who had a graph loaded that graph: they, and operators, may
+// confirm, cancel and go on with the one, read what it computed, and drop the other. What has no
+// owner is everybody's.
 
 // allowed refuses to do something to what another owns.
 func allowed(ctx context.Context, owner, what, do string) error {
@@ -28,12 +29,13 @@ func allowed(ctx context.Context, owner, what, do string) error {
 	if owner == "" || caller.Owner() == owner || caller.Roles.Has(certs.Operator) {
 		return nil
 	}
-	return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("%s is of %s: %s or an operator may %s it, and not %s",
-		what, owner, owner, do, caller.Name))
+	return connect.NewError(connect.CodePermissionDenied,
+		fmt.Errorf("%s is of %s: %s or an operator may %s it, and not %s",
+			what, owner, owner, do, caller.Name))
 }
 
-// places are files and directories of the master's own, of which workers read no graph, and to which
-// they save none.
+// places are files and directories of the master's own, of which workers read no graph, and to
+// which they save none.
 func (s *Server) places() []string {
 	o := s.options
 	all := []string{s.results.dir, o.Data, o.AuditLog, o.TokenFile, o.MetricsTokenFile, o.TLSKey}
@@ -73,7 +75,8 @@ func (s *Server) allowedGraph(ctx context.Context, name, do string) error {
 	return nil
 }
 
-// allowedInputs refuses a job that begins with what another's has computed, or goes on from another's checkpoints.
+// allowedInputs refuses a job that begins with what another's has computed, or goes on from
+// another's checkpoints.
 func (s *Server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
 	for _, id := range spec.Inputs {
 		if err := s.allowedJob(ctx, id, "read the result of"); err != nil {

@@ -13,17 +13,20 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestOwners: what is someone's is that one's and operators'; with a token alone, and without any, all are one. A key is its owner's.
+// TestOwners: what is someone's is that one's and operators'; with a token alone, and without any,
+// all are one. A key is its owner's.
 func TestOwners(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)
 	as := func(name string, roles certs.Role) context.Context {
 		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
 	}
-	alice, bob, olga := as("alice", control.Using), as("bob", control.Using), as("olga", control.Using|certs.Operator)
+	alice, bob, olga := as("alice", control.Using), as("bob", control.Using),
+		as("olga", control.Using|certs.Operator)
 	submit := func(ctx context.Context, key string, spec *jobspec.Spec) (string, error) {
 		spec.Program, spec.Source = "wcc", &jobspec.Source{Input: "path:vertices=3"}
-		j, _, err := s.Submit(ctx, &control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(spec)})
+		j, _, err := s.Submit(ctx,
+			&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(spec)})
 		return j.GetId(), err
 	}
 	code := func(what string, err error, want connect.Code) {
@@ -37,37 +40,47 @@ func TestOwners(t *testing.T) {
 	code("submit", err, done)
 	_, err = submit(bob, "a", &jobspec.Spec{KeepResult: true})
 	code("another's key", err, connect.CodeAlreadyExists)
-	code("another's result as input", s.allowedInputs(bob, &jobspec.Spec{Inputs: map[string]string{"x": job}}), no)
-	code("one's own as input", s.allowedInputs(alice, &jobspec.Spec{Inputs: map[string]string{"x": job}}), done)
+	code("another's result as input",
+		s.allowedInputs(bob, &jobspec.Spec{Inputs: map[string]string{"x": job}}), no)
+	code("one's own as input",
+		s.allowedInputs(alice, &jobspec.Spec{Inputs: map[string]string{"x": job}}), done)
 	second := func(_ any, err error) error { return err }
 	for _, c := range []struct {
 		what string
 		ctx  context.Context
 		want connect.Code
 	}{{"bob", bob, no}, {"nobody", t.Context(), no}, {"alice", alice, done}, {"olga", olga, done}} {
-		code(c.what+" confirms", second(s.ConfirmJob(c.ctx, connect.NewRequest(&control.ConfirmJobRequest{Id: job}))), c.want)
+		code(c.what+" confirms", second(s.ConfirmJob(c.ctx,
+			connect.NewRequest(&control.ConfirmJobRequest{Id: job}))), c.want)
 		wanted := c.want
 		if wanted == done {
 			wanted = connect.CodeFailedPrecondition // it has none yet
 		}
 		code(c.what+" reads", s.Result(c.ctx, job, 0, func([]byte) error { return nil }), wanted)
 	}
-	code("bob cancels", second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
+	code("bob cancels",
+		second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
 	end()
 	s, end = served(t, dir) // the next one knows, too
 	defer end()
-	code("bob cancels later", second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
-	code("alice cancels", second(s.CancelJob(alice, connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
-	code("nobody's", second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: "none"}))), connect.CodeNotFound)
+	code("bob cancels later",
+		second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
+	code("alice cancels",
+		second(s.CancelJob(alice, connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
+	code("nobody's", second(s.CancelJob(bob,
+		connect.NewRequest(&control.CancelJobRequest{Id: "none"}))), connect.CodeNotFound)
 	s.mu.Lock()
 	s.cluster.graphs["web"] = &graph{name: "web", owner: "alice", source: &jobspec.Source{}, report: &control.LoadReport{}, state: control.GraphState_GRAPH_STATE_FAILED}
 	s.mu.Unlock()
-	code("bob drops", second(s.DropGraph(bob, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), no)
-	code("alice drops", second(s.DropGraph(alice, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), done)
+	code("bob drops",
+		second(s.DropGraph(bob, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), no)
+	code("alice drops", second(s.DropGraph(alice,
+		connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), done)
 
 	job, err = submit(as("token", control.Reading), "c", &jobspec.Spec{})
 	code("submit by token", err, done)
-	code("the browser that gave it", second(s.CancelJob(as("browser", control.Reading), connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
+	code("the browser that gave it", second(s.CancelJob(as("browser", control.Reading),
+		connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
 }
 
 // TestCheckpointsOfAnother: by no spelling of their place does anyone go on from another's
@@ -80,15 +93,17 @@ func TestCheckpointsOfAnother(t *testing.T) {
 		return control.As(t.Context(), control.Caller{Name: name, Roles: control.Using})
 	}
 	submit := func(name, from string) (*control.Job, error) {
-		j, _, err := s.Submit(as(name), &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{
-			Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}, GoOn: from,
-		})})
+		j, _, err := s.Submit(as(name),
+			&control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{
+				Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}, GoOn: from,
+			})})
 		return j, err
 	}
 	check := func(what, all, name string) {
 		t.Helper()
 		for _, from := range []string{all + name, all + name + "/", all + name + "//", all + "./" + name, all + "/" + name, all + "x/../" + name, "./" + all + name} {
-			if _, err := submit("bob", from); connect.CodeOf(err) != connect.CodePermissionDenied && connect.CodeOf(err) != connect.CodeInvalidArgument {
+			if _, err := submit("bob", from); connect.CodeOf(err) != connect.CodePermissionDenied &&
+				connect.CodeOf(err) != connect.CodeInvalidArgument {
 				t.Errorf("%s, %s: found %v", what, from, err)
 			}
 		}
@@ -109,7 +124,8 @@ func TestCheckpointsOfAnother(t *testing.T) {
 	s.mu.Lock()
 	s.cluster.ended = 0 // as after many others
 	s.mu.Unlock()
-	if _, err := s.CancelJob(as("alice"), connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
+	if _, err := s.CancelJob(as("alice"),
+		connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
 		t.Fatal(err)
 	}
 	check("a job that is forgotten", filepath.Join(dir, "checkpoints")+"/", name)

@@ -8,9 +8,10 @@ import (
 	supersteps "github.com/superstep-go/superstep/record"
 )
 
-// A worker is slow if a unit of work, an edge walked or a vertex run, takes it slowFactor times as long as the median of the others, in slowSteps
-// supersteps in a row and for so long as rules.slowFor: seconds a unit, so that a worker with the larger part of the graph is not taken for a slow one. Supersteps in
-// which nobody works for leastWork tell nothing.
+// A worker is slow if a unit of work, an edge walked or a vertex run, takes it slowFactor times as
+// long as the median of the others, in slowSteps supersteps in a row and for so long as
+// rules.slowFor: seconds a unit, so that a worker with the larger part of the graph is not taken
+// for a slow one. Supersteps in which nobody works for leastWork tell nothing.
 const (
 	slowFactor = 2
 	slowSteps  = 8
@@ -28,7 +29,8 @@ type pace struct {
 // worked is what a worker did in a superstep.
 type worked struct{ longest, sum, units float64 }
 
-// seconds is how long the worker worked: its partitions run at the same time, as far as it has threads.
+// seconds is how long the worker worked: its partitions run at the same time, as far as it has
+// threads.
 func (w *worked) seconds(threads int) float64 { return max(w.longest, w.sum/max(float64(threads), 1)) }
 
 // streak sums up supersteps in a row in which a worker was slow.
@@ -56,7 +58,8 @@ func (p *pace) observe(r *supersteps.Superstep) {
 			p.work[x.Worker] = w
 		}
 		busy := x.Times.Traverse + x.Times.Compute
-		w.longest, w.sum, w.units = max(w.longest, busy), w.sum+busy, w.units+float64(x.Walked+x.Computed)
+		w.longest, w.sum, w.units = max(w.longest, busy), w.sum+busy,
+			w.units+float64(x.Walked+x.Computed)
 	}
 	units, longest := 0.0, 0.0
 	for name, w := range p.work {
@@ -77,12 +80,14 @@ func (p *pace) observe(r *supersteps.Superstep) {
 			s = &streak{}
 			p.slow[name] = s
 		}
-		s.steps, s.seconds, s.busy, s.expected = s.steps+1, s.seconds+r.Seconds, s.busy+busy, s.expected+expected
+		s.steps, s.seconds, s.busy, s.expected = s.steps+1, s.seconds+r.Seconds, s.busy+busy,
+			s.expected+expected
 		s.all, s.units = s.all+units*rate, s.units+units
 	}
 }
 
-// othersRate is the median of the seconds that a unit of work took the workers but one, the slower of the two in the middle; 0 if they did nothing.
+// othersRate is the median of the seconds that a unit of work took the workers but one, the slower
+// of the two in the middle; 0 if they did nothing.
 func (p *pace) othersRate(but string) float64 {
 	var rates []float64
 	for name, w := range p.work {
@@ -118,7 +123,8 @@ func (p *pace) straggler(seconds float64) *straggler {
 		}
 		n := float64(s.steps)
 		x := &straggler{
-			worker: name, steps: s.steps, seconds: s.seconds, factor: s.busy / s.expected, busy: s.busy / n, all: s.all / n, unit: s.seconds / s.units,
+			worker: name, steps: s.steps, seconds: s.seconds, factor: s.busy / s.expected,
+			busy: s.busy / n, all: s.all / n, unit: s.seconds / s.units,
 		}
 		if found == nil || cmp.Less(found.factor, x.factor) {
 			found = x
@@ -127,7 +133,8 @@ func (p *pace) straggler(seconds float64) *straggler {
 	return found
 }
 
-// saved is how many seconds a run takes less on so many of the other workers, over so many supersteps.
+// saved is how many seconds a run takes less on so many of the other workers, over so many
+// supersteps.
 func (s *straggler) saved(workers, supersteps int) float64 {
 	return (s.busy - s.all/float64(workers)) * float64(supersteps)
 }

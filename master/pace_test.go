@@ -22,13 +22,15 @@ func recordOf(seconds float64, all ...did) *supersteps.Superstep {
 	for i, d := range all {
 		r.Partitions = append(r.Partitions, supersteps.Partition{
 			Partition: i, Worker: d.worker, Computed: d.units / 4, Walked: d.units - d.units/4,
-			Times: supersteps.Seconds{Traverse: d.busy / 2, Compute: d.busy - d.busy/2, Expand: 3, Fold: 2, Wait: 9, Total: seconds}, // which are no work of its own
+			// which are no work of its own
+			Times: supersteps.Seconds{Traverse: d.busy / 2, Compute: d.busy - d.busy/2, Expand: 3, Fold: 2, Wait: 9, Total: seconds},
 		})
 	}
 	return r
 }
 
-// TestStraggler looks for a slow worker in so many supersteps of a kind, and one of another kind at last.
+// TestStraggler looks for a slow worker in so many supersteps of a kind, and one of another kind at
+// last.
 func TestStraggler(t *testing.T) {
 	even := []did{{"a", .1, 100}, {"b", .11, 110}, {"c", .09, 90}}
 	slow := []did{{"a", .1, 100}, {"b", .11, 110}, {"c", .4, 100}}
@@ -65,8 +67,10 @@ func TestStraggler(t *testing.T) {
 			switch {
 			case (s == nil) != (c.want == ""):
 				t.Fatalf("found %+v, expected %q", s, c.want)
-			case s != nil && (s.worker != c.want || math.Abs(s.factor-c.factor) > .1 || s.steps != c.steps):
-				t.Errorf("found %+v, expected %s, %g times as long in %d supersteps", s, c.want, c.factor, c.steps)
+			case s != nil && (s.worker != c.want || math.Abs(s.factor-c.factor) > .1 ||
+				s.steps != c.steps):
+				t.Errorf("found %+v, expected %s, %g times as long in %d supersteps", s, c.want,
+					c.factor, c.steps)
 			case s != nil && p.straggler(100) != nil:
 				t.Error("20 seconds count as 100")
 			}
@@ -74,7 +78,8 @@ func TestStraggler(t *testing.T) {
 	}
 }
 
-// TestStragglerAgainstTwin compares, over random supersteps, with a twin that looks at all of them anew.
+// TestStragglerAgainstTwin compares, over random supersteps, with a twin that looks at all of them
+// anew.
 func TestStragglerAgainstTwin(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -120,13 +125,15 @@ func TestStragglerAgainstTwin(t *testing.T) {
 			}
 		}
 		s := p.straggler(5)
-		if s == nil && want != "" || s != nil && (s.worker != want || math.Abs(s.factor-most) > 1e-6*most) {
+		if s == nil && want != "" || s != nil &&
+			(s.worker != want || math.Abs(s.factor-most) > 1e-6*most) {
 			t.Fatalf("seed %d: found %+v, expected %q %g", seed, s, want, most)
 		}
 	}
 }
 
-// TestSaved compares what a move is expected to save with what a superstep takes before and after it: the slow worker's time, and the work of all on the others.
+// TestSaved compares what a move is expected to save with what a superstep takes before and after
+// it: the slow worker's time, and the work of all on the others.
 func TestSaved(t *testing.T) {
 	p := newPace(nil)
 	for range slowSteps {
@@ -141,7 +148,8 @@ func TestSaved(t *testing.T) {
 	}
 	for _, c := range []struct{ ran, limit, want int }{{10, 0, 10}, {10, 12, 2}, {10, 100, 10}, {10, 10, 0}} {
 		if got := (plan{ran: c.ran, limit: c.limit}).left(); got != c.want {
-			t.Errorf("%d of %d were run: %d are expected to come, expected %d", c.ran, c.limit, got, c.want)
+			t.Errorf("%d of %d were run: %d are expected to come, expected %d", c.ran, c.limit, got,
+				c.want)
 		}
 	}
 }

@@ -36,25 +36,29 @@ func crowded(t *testing.T) *Server {
 		}
 		name := fmt.Sprintf("g%03d", i)
 		s.cluster.graphs[name] = &graph{
-			name: name, source: spec.Source, state: control.GraphState_GRAPH_STATE_FAILED, reason: long, report: &control.LoadReport{},
+			name: name, source: spec.Source, state: control.GraphState_GRAPH_STATE_FAILED,
+			reason: long, report: &control.LoadReport{},
 		}
 	}
 	return s
 }
 
-// TestRunningJobsAreListed: a status has the jobs that run, however many wait, and metrics count all.
+// TestRunningJobsAreListed: a status has the jobs that run, however many wait, and metrics count
+// all.
 func TestRunningJobsAreListed(t *testing.T) {
 	s := crowded(t)
 	status := s.status()
 	if j := status.Jobs[0]; j.Id != s.cluster.order[0] || status.More == 0 {
-		t.Errorf("the first of %d jobs, beside %d more, is %s %v", len(status.Jobs), status.More, j.Id, j.State)
+		t.Errorf("the first of %d jobs, beside %d more, is %s %v", len(status.Jobs), status.More,
+			j.Id, j.State)
 	}
 	if all := s.whole(); len(all.Jobs) != 600 || len(all.Graphs) != 600 {
 		t.Errorf("metrics see %d jobs and %d graphs", len(all.Jobs), len(all.Graphs))
 	}
 }
 
-// TestPagesOfLists: page by page, lists have all jobs and graphs once, and say of each that it is cut.
+// TestPagesOfLists: page by page, lists have all jobs and graphs once, and say of each that it is
+// cut.
 func TestPagesOfLists(t *testing.T) {
 	s := crowded(t)
 	var jobs []string
@@ -73,9 +77,11 @@ func TestPagesOfLists(t *testing.T) {
 		q.Before, more = page[0], r.Msg.More > 0
 	}
 	if !slices.Equal(jobs, s.cluster.order) {
-		t.Errorf("the pages have %d jobs, expected the %d there are", len(jobs), len(s.cluster.order))
+		t.Errorf("the pages have %d jobs, expected the %d there are", len(jobs),
+			len(s.cluster.order))
 	}
-	if _, err := s.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Before: "none"})); connect.CodeOf(err) != connect.CodeNotFound {
+	if _, err := s.ListJobs(t.Context(),
+		connect.NewRequest(&control.ListJobsRequest{Before: "none"})); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("before a job that there is not: %v", err)
 	}
 	var graphs []string
@@ -107,11 +113,13 @@ func TestWordsOfWorkersAreBounded(t *testing.T) {
 	for _, r := range []*control.RegisterRequest{{Version: long}, {Instance: long}, {DataAddress: long}, {HttpAddress: long}} {
 		r.Name, r.Protocol = "w", control.Protocol
 		_, err := c.register(0, r)
-		if refused := (*control.RefusedError)(nil); !errors.As(err, &refused) || refused.Kind != control.Refusal_KIND_INVALID {
+		if refused := (*control.RefusedError)(nil); !errors.As(err, &refused) ||
+			refused.Kind != control.Refusal_KIND_INVALID {
 			t.Errorf("found %v", err)
 		}
 	}
-	if _, err := c.register(0, &control.RegisterRequest{Name: "w", Protocol: control.Protocol, Version: long[:256]}); err != nil {
+	if _, err := c.register(0,
+		&control.RegisterRequest{Name: "w", Protocol: control.Protocol, Version: long[:256]}); err != nil {
 		t.Fatal(err)
 	}
 	ways := []*control.Way{{Worker: long}}
@@ -119,7 +127,8 @@ func TestWordsOfWorkersAreBounded(t *testing.T) {
 		ways = append(ways, &control.Way{Worker: fmt.Sprint("w", i)})
 	}
 	w := c.workers["w"]
-	if c.beat(0, w, &control.Heartbeat{Ways: ways}); len(w.ways) != 256 || w.ways[0].Worker != "w0" {
+	if c.beat(0, w, &control.Heartbeat{Ways: ways}); len(w.ways) != 256 ||
+		w.ways[0].Worker != "w0" {
 		t.Errorf("found %d ways, the first to %.20q", len(w.ways), w.ways[0].Worker)
 	}
 }
@@ -132,7 +141,8 @@ func TestReasonsOfExitsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.gone()
-	incarnation, err := s.cluster.register(0, &control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+	incarnation, err := s.cluster.register(0,
+		&control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,18 +155,20 @@ func TestReasonsOfExitsAreBounded(t *testing.T) {
 		if lost := w.state == control.WorkerState_WORKER_STATE_LOST; lost != (of == incarnation) {
 			t.Errorf("incarnation %d of %d: lost %v", of, incarnation, lost)
 		}
-		if len(w.reason) > 4<<10 || strings.ContainsAny(w.reason, "\n\t") || of == incarnation && !strings.HasPrefix(w.reason, "killed by someone killed") {
+		if len(w.reason) > 4<<10 || strings.ContainsAny(w.reason, "\n\t") || of == incarnation &&
+			!strings.HasPrefix(w.reason, "killed by someone killed") {
 			t.Errorf("found a reason of %d bytes: %.60q", len(w.reason), w.reason)
 		}
 	}
 }
 
-// TestNamesOfACertificate: one certificate registers half of the workers that there may be, and makes
-// room by its own that are gone, so that others find some.
+// TestNamesOfACertificate: one certificate registers half of the workers that there may be, and
+// makes room by its own that are gone, so that others find some.
 func TestNamesOfACertificate(t *testing.T) {
 	c := newCluster(rules{lease: 1})
 	register := func(by, name string) error {
-		_, err := c.registerBy(0, by, &control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
+		_, err := c.registerBy(0, by,
+			&control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
 		return err
 	}
 	if err := register("bob", "b0"); err != nil {
@@ -172,7 +184,8 @@ func TestNamesOfACertificate(t *testing.T) {
 		t.Error(err)
 	}
 	c.lose(1, c.workers["a7"], "silent")
-	if err := register("alice", "another"); err != nil || c.workers["a7"] != nil || c.workers["b0"] == nil {
+	if err := register("alice", "another"); err != nil || c.workers["a7"] != nil ||
+		c.workers["b0"] == nil {
 		t.Errorf("found %v, a7 %v, b0 %v", err, c.workers["a7"] != nil, c.workers["b0"] != nil)
 	}
 }

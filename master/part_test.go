@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// fullDisk is a file on a disk that is full: it says so when it is written, or only when it is closed.
+// fullDisk is a file on a disk that is full: it says so when it is written, or only when it is
+// closed.
 type fullDisk struct {
 	io.WriteCloser
 	late bool

@@ -16,8 +16,8 @@ func init() {
 	programKind = kind{again: true, check: resolve.CheckProgram, shape: layout.Of}
 }
 
-// work has the workers do the job, and collects its result. What an earlier master has begun it takes up where the
-// workers are.
+// work has the workers do the job, and collects its result. What an earlier master has begun it
+// takes up where the workers are.
 func (r *run) work(ctx context.Context) (err error) {
 	if r.job.takenUp {
 		err = r.takeUp(ctx)

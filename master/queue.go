@@ -27,7 +27,8 @@ const agesAfter = 10 * time.Minute
 func (j *job) priority(now time.Duration) control.Priority {
 	asked, _ := control.PriorityOf(j.spec.Priority)
 	risen := max(now-j.submitted, 0) / agesAfter
-	return control.Priority(min(time.Duration(asked)+risen, time.Duration(control.Priority_PRIORITY_HIGH)))
+	return control.Priority(min(time.Duration(asked)+risen,
+		time.Duration(control.Priority_PRIORITY_HIGH)))
 }
 
 // inTurn is the queue, in its order.
@@ -46,16 +47,22 @@ func (c *cluster) inTurn(now time.Duration) []*job {
 	return all
 }
 
-// allowedPriority refuses a priority that there is not, and the highest to all but operators: else it would soon be everybody's.
+// allowedPriority refuses a priority that there is not, and the highest to all but operators: else
+// it would soon be everybody's.
 func allowedPriority(caller control.Caller, asked string) error {
-	if p, _ := control.PriorityOf(asked); p == control.Priority_PRIORITY_HIGH && !caller.Roles.Has(certs.Operator) {
-		return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("priority high is for operators, and %s is none: low and normal are for all", caller.Name))
+	if p, _ := control.PriorityOf(asked); p == control.Priority_PRIORITY_HIGH &&
+		!caller.Roles.Has(certs.Operator) {
+		return connect.NewError(connect.CodePermissionDenied,
+			fmt.Errorf("priority high is for operators, and %s is none: low and normal are for all",
+				caller.Name))
 	}
 	return nil
 }
 
-// schedule loads what has to be loaded again, and starts waiting jobs in their turn, while there is room; one whose graph is not there yet, whose client has
-// not confirmed it, or whose owner has as many running as may be, lets others pass. One that runs alone lets none pass: it would never find nothing running.
+// schedule loads what has to be loaded again, and starts waiting jobs in their turn, while there is
+// room; one whose graph is not there yet, whose client has not confirmed it, or whose owner has as
+// many running as may be, lets others pass. One that runs alone lets none pass: it would never find
+// nothing running.
 func (c *cluster) schedule(now time.Duration) {
 	if reason := c.settling(now); reason != "" {
 		for _, id := range c.queued {
@@ -99,13 +106,14 @@ func (c *cluster) startQueued(now time.Duration) {
 	}
 }
 
-// alone reports whether no other job runs beside it: a benchmark would measure that as well, and of jobs that lose a worker together nobody could say whose
-// doing it was.
+// alone reports whether no other job runs beside it: a benchmark would measure that as well, and of
+// jobs that lose a worker together nobody could say whose doing it was.
 func (j *job) alone() bool { return kindOf(j.spec).alone || len(j.losses) > 0 }
 
-// A client may be gone before it hears that its job was taken: it was interrupted, its context ended, its machine was switched off.
-// The master cannot see that reliably, for the request of such a client may be read after it has gone. So a client says how long it
-// will try to hear the answer, and confirms the job when it has: until then the job waits, and lets others pass.
+// A client may be gone before it hears that its job was taken: it was interrupted, its context
+// ended, its machine was switched off. The master cannot see that reliably, for the request of such
+// a client may be read after it has gone. So a client says how long it will try to hear the answer,
+// and confirms the job when it has: until then the job waits, and lets others pass.
 
 // maxConfirm bounds how long a job waits to be confirmed.
 const maxConfirm = 24 * time.Hour
@@ -124,11 +132,13 @@ func (c *cluster) confirm(now time.Duration, id string) (*job, error) {
 	return j, nil
 }
 
-// expireJobs cancels the jobs whose clients have not confirmed them in time, and says why others wait.
+// expireJobs cancels the jobs whose clients have not confirmed them in time, and says why others
+// wait.
 func (c *cluster) expireJobs(now time.Duration) {
 	c.unconfirmed(func(j *job) {
 		if now > j.confirmBy {
-			c.end(now, j, control.JobState_JOB_STATE_CANCELLED, "the client that submitted it was gone before it heard that the job was taken")
+			c.end(now, j, control.JobState_JOB_STATE_CANCELLED,
+				"the client that submitted it was gone before it heard that the job was taken")
 			return
 		}
 		c.wait(j, "waits for its client to hear that it is taken")

@@ -26,7 +26,8 @@ type waiting struct {
 	submitted time.Duration
 }
 
-// nextOf is the twin: the place of the job whose turn it is among those that wait, found step by step; -1 if none waits.
+// nextOf is the twin: the place of the job whose turn it is among those that wait, found step by
+// step; -1 if none waits.
 func nextOf(all []waiting, now time.Duration) int {
 	level := func(j waiting) int {
 		n := j.level
@@ -71,7 +72,8 @@ func (q *queueTrial) begin() {
 // join starts the worker.
 func (q *queueTrial) join() {
 	q.started++
-	n, err := q.c.register(q.now, &control.RegisterRequest{Name: "a", Instance: fmt.Sprint(q.started), Protocol: control.Protocol, Cores: 1})
+	n, err := q.c.register(q.now,
+		&control.RegisterRequest{Name: "a", Instance: fmt.Sprint(q.started), Protocol: control.Protocol, Cores: 1})
 	if err == nil {
 		err = q.c.attach(q.now, "a", n, nil)
 	}
@@ -95,7 +97,8 @@ func (q *queueTrial) check(what string) {
 		}
 	}
 	if got != q.running.id {
-		q.t.Fatalf("seed %d, at %v, after %s: found that job %q runs, expected %q", q.seed, q.now, what, got, q.running.id)
+		q.t.Fatalf("seed %d, at %v, after %s: found that job %q runs, expected %q", q.seed, q.now,
+			what, got, q.running.id)
 	}
 	q.c.take()
 	q.c.takeChanged()
@@ -134,8 +137,8 @@ func (q *queueTrial) restart() {
 	q.join()
 }
 
-// TestQueueAgainstTwin: whatever is submitted, ends, loses its worker, is cancelled or waits, and when the master is started anew, the job that
-// runs is the twin's.
+// TestQueueAgainstTwin: whatever is submitted, ends, loses its worker, is cancelled or waits, and
+// when the master is started anew, the job that runs is the twin's.
 func TestQueueAgainstTwin(t *testing.T) {
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -149,11 +152,13 @@ func TestQueueAgainstTwin(t *testing.T) {
 			switch what := rng.IntN(20); {
 			case what < 10:
 				p := control.Priority(rng.IntN(4))
-				j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Queueing: jobspec.Queueing{Priority: p.Word()}}, "", 0)
+				j, _, err := q.c.submit(q.now, "",
+					&jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Queueing: jobspec.Queueing{Priority: p.Word()}}, "", 0)
 				if err != nil {
 					t.Fatal(err)
 				}
-				q.queue = append(q.queue, waiting{id: j.id, number: n, level: []int{2, 1, 2, 3}[p], submitted: q.now})
+				q.queue = append(q.queue,
+					waiting{id: j.id, number: n, level: []int{2, 1, 2, 3}[p], submitted: q.now})
 				q.check("a submission")
 			case what < 16 && q.running.id != "":
 				q.over(nil)
@@ -178,14 +183,16 @@ func TestQueueAgainstTwin(t *testing.T) {
 	}
 }
 
-// TestNoPriorityStarves: with jobs of the highest priority coming for ever, each taking as long as it takes for the next to come, a low one begins when it has
-// risen to theirs and those before it have ended.
+// TestNoPriorityStarves: with jobs of the highest priority coming for ever, each taking as long as
+// it takes for the next to come, a low one begins when it has risen to theirs and those before it
+// have ended.
 func TestNoPriorityStarves(t *testing.T) {
 	q := &queueTrial{t: t}
 	q.begin()
 	q.join()
 	submit := func(p control.Priority) string {
-		j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Queueing: jobspec.Queueing{Priority: p.Word()}}, "", 0)
+		j, _, err := q.c.submit(q.now, "",
+			&jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Queueing: jobspec.Queueing{Priority: p.Word()}}, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,23 +214,30 @@ func TestNoPriorityStarves(t *testing.T) {
 	}
 }
 
-// TestPrioritiesOfAMaster: the highest is for operators, one that there is not is for nobody, and the next master has the order of this one.
+// TestPrioritiesOfAMaster: the highest is for operators, one that there is not is for nobody, and
+// the next master has the order of this one.
 func TestPrioritiesOfAMaster(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)
 	submit := func(name string, roles certs.Role, p string) error {
-		ctx := control.As(context.WithoutCancel(t.Context()), control.Caller{Name: name, Roles: roles})
+		ctx := control.As(context.WithoutCancel(t.Context()),
+			control.Caller{Name: name, Roles: roles})
 		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{
-			Program: "wcc", Parameters: map[string]string{}, Source: &jobspec.Source{Input: "path:vertices=3"}, Queueing: jobspec.Queueing{Priority: p},
+			Program: "wcc", Parameters: map[string]string{},
+			Source:   &jobspec.Source{Input: "path:vertices=3"},
+			Queueing: jobspec.Queueing{Priority: p},
 		})})
 		return err
 	}
-	if err := submit("alice", control.Using, "high"); connect.CodeOf(err) != connect.CodePermissionDenied ||
-		!strings.Contains(err.Error(), "priority high is for operators, and alice is none: low and normal are for all") {
+	if err := submit("alice", control.Using,
+		"high"); connect.CodeOf(err) != connect.CodePermissionDenied ||
+		!strings.Contains(err.Error(),
+			"priority high is for operators, and alice is none: low and normal are for all") {
 		t.Errorf("alice's: found %v", err)
 	}
 	for _, p := range []string{"urgent", "HIGH"} {
-		if err := submit("olga", control.Using|certs.Operator, p); connect.CodeOf(err) != connect.CodeInvalidArgument {
+		if err := submit("olga", control.Using|certs.Operator,
+			p); connect.CodeOf(err) != connect.CodeInvalidArgument {
 			t.Errorf("%s: found %v", p, err)
 		}
 	}

@@ -12,16 +12,19 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Quota bounds what an owner has at a master (docs/design/security.md defines owners). Zero is no bound. Memory is not among them.
+// Quota bounds what an owner has at a master (docs/design/security.md defines owners). Zero is no
+// bound. Memory is not among them.
 type Quota struct {
 	// Queued is how many jobs may wait: one more is refused. A job that begins again is not.
 	Queued int
 	// Running is how many jobs may run at a time: others wait, and let those of other owners pass.
 	Running int
-	// Time is how long a job may take, loading, running and writing, in all its attempts together: one that takes longer fails. Of an attempt that a
-	// master takes over from an earlier one, the time counts that this one has seen.
+	// Time is how long a job may take, loading, running and writing, in all its attempts together:
+	// one that takes longer fails. Of an attempt that a master takes over from an earlier one, the
+	// time counts that this one has seen.
 	Time time.Duration
-	// ResultBytes is how many bytes of results are kept: the oldest go first. A result that alone has more fails its job.
+	// ResultBytes is how many bytes of results are kept: the oldest go first. A result that alone
+	// has more fails its job.
 	ResultBytes int64
 }
 
@@ -96,7 +99,8 @@ func (c *cluster) mayRun(j *job, running int) bool {
 	if running == 1 {
 		run = "runs"
 	}
-	c.wait(j, fmt.Sprintf("%d of the jobs of %s %s, and the quota is running=%d", running, j.owner, run, q.Running))
+	c.wait(j, fmt.Sprintf("%d of the jobs of %s %s, and the quota is running=%d", running, j.owner,
+		run, q.Running))
 	return false
 }
 
@@ -112,14 +116,16 @@ func (j *job) taken(now time.Duration) time.Duration {
 func (c *cluster) expireRuns(now time.Duration) {
 	for _, id := range c.order {
 		j := c.jobs[id]
-		if q := c.quotas.of(j.owner); q.Time > 0 && j.active() && !j.stopping && !j.ending && j.taken(now) > q.Time {
-			c.stop(now, j, fmt.Sprintf("it took longer than a job of %s may: the quota is time=%v", j.owner, q.Time), false)
+		if q := c.quotas.of(j.owner); q.Time > 0 && j.active() && !j.stopping && !j.ending &&
+			j.taken(now) > q.Time {
+			c.stop(now, j, fmt.Sprintf("it took longer than a job of %s may: the quota is time=%v",
+				j.owner, q.Time), false)
 		}
 	}
 }
 
-// quotaUses says how much owners have of what they may: those with jobs that have not ended or with results, and those with a quota of
-// their own. The lock is held.
+// quotaUses says how much owners have of what they may: those with jobs that have not ended or with
+// results, and those with a quota of their own. The lock is held.
 func (s *Server) quotaUses() (all []*control.QuotaUse) {
 	if len(s.cluster.quotas) == 0 {
 		return nil
@@ -129,7 +135,8 @@ func (s *Server) quotaUses() (all []*control.QuotaUse) {
 		if uses[owner] == nil {
 			q := s.cluster.quotas.of(owner)
 			uses[owner] = &control.QuotaUse{
-				Owner: owner, QueuedQuota: uint32(q.Queued), RunningQuota: uint32(q.Running), TimeQuotaSeconds: q.Time.Seconds(), ResultBytesQuota: uint64(q.ResultBytes),
+				Owner: owner, QueuedQuota: uint32(q.Queued), RunningQuota: uint32(q.Running),
+				TimeQuotaSeconds: q.Time.Seconds(), ResultBytesQuota: uint64(q.ResultBytes),
 			}
 		}
 		return uses[owner]

@@ -15,7 +15,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestResultsByQuota: of each owner the newest results stay that its quota has room for, against a twin that looks at each owner alone.
+// TestResultsByQuota: of each owner the newest results stay that its quota has room for, against a
+// twin that looks at each owner alone.
 func TestResultsByQuota(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -24,7 +25,11 @@ func TestResultsByQuota(t *testing.T) {
 		byOwner := map[string][]*stored{}
 		for i := range 1 + rng.IntN(30) {
 			owner := []string{"", "alice", "bob", "olga"}[rng.IntN(4)]
-			k := &stored{id: fmt.Sprintf("aaaa-%02d", i), job: &control.Job{Owner: owner}, bytes: rng.Int64N(60), at: noon.Add(time.Duration(i) * time.Second)}
+			k := &stored{
+				id: fmt.Sprintf("aaaa-%02d",
+					i), job: &control.Job{Owner: owner}, bytes: rng.Int64N(60),
+				at: noon.Add(time.Duration(i) * time.Second),
+			}
 			if rng.IntN(10) == 0 {
 				k.readers = 1
 			}
@@ -67,21 +72,25 @@ func TestResultsByQuota(t *testing.T) {
 	}
 }
 
-// TestQuotasOfAMaster: who may have no more is told so at once, with the numbers; others are not; and the next master counts on.
+// TestQuotasOfAMaster: who may have no more is told so at once, with the numbers; others are not;
+// and the next master counts on.
 func TestQuotasOfAMaster(t *testing.T) {
 	dir := t.TempDir()
 	bounded := func() (*Server, func()) {
-		return servedBy(t, Options{Data: dir, Quotas: map[string]Quota{"": {Queued: 2, Time: time.Hour}, "bob": {Queued: 1, ResultBytes: 1000}}})
+		return servedBy(t,
+			Options{Data: dir, Quotas: map[string]Quota{"": {Queued: 2, Time: time.Hour}, "bob": {Queued: 1, ResultBytes: 1000}}})
 	}
 	s, end := bounded()
 	submit := func(owner string) error {
 		ctx := control.As(t.Context(), control.Caller{Name: owner, Roles: control.Using})
-		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
+		_, _, err := s.Submit(ctx,
+			&control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
 		return err
 	}
 	refused := func(owner, why string) {
 		t.Helper()
-		if err := submit(owner); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), why) {
+		if err := submit(owner); connect.CodeOf(err) != connect.CodeResourceExhausted ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("found %v, expected that %s", err, why)
 		}
 	}
@@ -106,7 +115,8 @@ func TestQuotasOfAMaster(t *testing.T) {
 	}
 	var got strings.Builder
 	for _, u := range s.status().Quotas {
-		fmt.Fprintf(&got, "%s %d/%d %d/%d %d/%d %v\n", u.Owner, u.Queued, u.QueuedQuota, u.Running, u.RunningQuota, u.ResultBytes, u.ResultBytesQuota, u.TimeQuotaSeconds)
+		fmt.Fprintf(&got, "%s %d/%d %d/%d %d/%d %v\n", u.Owner, u.Queued, u.QueuedQuota, u.Running,
+			u.RunningQuota, u.ResultBytes, u.ResultBytesQuota, u.TimeQuotaSeconds)
 	}
 	if want := "alice 2/2 0/0 0/0 3600\nbob 1/1 0/0 0/1000 0\n"; got.String() != want {
 		t.Errorf("found %s, expected %s", got.String(), want)

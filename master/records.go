@@ -54,31 +54,37 @@ func (s *Server) jobRecord(j *job) *control.JobRecord {
 		}
 	}
 	return &control.JobRecord{
-		Job: about, Number: j.number, Key: j.key, ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Losses: j.losses, Cancelled: j.cancelled,
-		Placements: j.placements, Driving: j.driving, UsedMilliseconds: uint64(j.taken(s.now()).Milliseconds()),
-		Stragglers: j.stragglers,
+		Job: about, Number: j.number, Key: j.key,
+		ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Losses: j.losses,
+		Cancelled:  j.cancelled,
+		Placements: j.placements, Driving: j.driving,
+		UsedMilliseconds: uint64(j.taken(s.now()).Milliseconds()),
+		Stragglers:       j.stragglers,
 	}
 }
 
 // asLoad is what workers are told of a graph.
 func (g *graph) asLoad() *control.Load {
 	return &control.Load{
-		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns, Placements: g.placements,
-		Master: g.load.master, Number: g.load.number, Owner: g.owner,
+		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns,
+		Placements: g.placements,
+		Master:     g.load.master, Number: g.load.number, Owner: g.owner,
 	}
 }
 
 // graphOf is a graph as workers were told of it.
 func graphOf(l *control.Load) *graph {
 	return &graph{
-		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns, placements: l.Placements,
-		load: loadID{l.Master, l.Number}, missing: map[string]bool{},
+		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns,
+		placements: l.Placements,
+		load:       loadID{l.Master, l.Number}, missing: map[string]bool{},
 	}
 }
 
 func graphRecord(g *graph) *control.GraphRecord {
 	return &control.GraphRecord{
-		Load: g.asLoad(), Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
+		Load: g.asLoad(), Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason,
+		Report: g.report,
 	}
 }
 
@@ -113,7 +119,9 @@ func (s *saved) record(key string, data []byte) error {
 		if err := proto.Unmarshal(data, r); err != nil {
 			return err
 		}
-		if r.Job.GetId() != key || r.Job.Spec().Program == "" || r.Job.State < control.JobState_JOB_STATE_QUEUED || r.Job.State > control.JobState_JOB_STATE_CANCELLED {
+		if r.Job.GetId() != key || r.Job.Spec().Program == "" ||
+			r.Job.State < control.JobState_JOB_STATE_QUEUED ||
+			r.Job.State > control.JobState_JOB_STATE_CANCELLED {
 			return errRecord
 		}
 		s.jobs = append(s.jobs, r)
@@ -123,7 +131,8 @@ func (s *saved) record(key string, data []byte) error {
 	if err := proto.Unmarshal(data, r); err != nil {
 		return err
 	}
-	if l := r.Load; graphPrefix+l.GetGraph() != key || l.Source().Input == "" || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
+	if l := r.Load; graphPrefix+l.GetGraph() != key || l.Source().Input == "" || r.Report == nil ||
+		uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
 		return errRecord
 	}
 	s.graphs = append(s.graphs, r)
@@ -135,17 +144,22 @@ func (s *Server) restore(from *saved) {
 	since := func(t *timestamppb.Timestamp) time.Duration { return t.AsTime().Sub(s.start) }
 	for _, r := range from.graphs {
 		g := graphOf(r.Load)
-		g.asked, g.state, g.reason, g.report = [2]uint32{r.Rows, r.Columns}, r.State, r.Reason, r.Report
+		g.asked, g.state, g.reason, g.report = [2]uint32{r.Rows, r.Columns}, r.State, r.Reason,
+			r.Report
 		s.cluster.restoreGraph(g)
 	}
 	slices.SortFunc(from.jobs, func(a, b *control.JobRecord) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{
-			id: about.Id, number: r.Number, key: r.Key, owner: about.Owner, spec: about.Spec(), state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
-			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses, cancelled: r.Cancelled, driving: r.Driving,
-			confirm: time.Duration(r.ConfirmMilliseconds) * time.Millisecond, submitted: since(about.Submitted),
-			used: time.Duration(r.UsedMilliseconds) * time.Millisecond, stragglers: r.Stragglers,
+			id: about.Id, number: r.Number, key: r.Key, owner: about.Owner, spec: about.Spec(),
+			state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
+			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses,
+			cancelled: r.Cancelled, driving: r.Driving,
+			confirm:    time.Duration(r.ConfirmMilliseconds) * time.Millisecond,
+			submitted:  since(about.Submitted),
+			used:       time.Duration(r.UsedMilliseconds) * time.Millisecond,
+			stragglers: r.Stragglers,
 		}
 		if about.Started != nil {
 			j.started = since(about.Started)

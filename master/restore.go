@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// change is a job or a graph that an event has changed, so that the next run of the master would find something else.
+// change is a job or a graph that an event has changed, so that the next run of the master would
+// find something else.
 type change struct{ job, graph string }
 
 // takeChanged returns what has changed since the last call.
@@ -25,7 +26,8 @@ func (c *cluster) takeChanged() []change {
 	})
 }
 
-// restoreGraph enters a graph of an earlier run of the master: its workers may come back with their shares.
+// restoreGraph enters a graph of an earlier run of the master: its workers may come back with their
+// shares.
 func (c *cluster) restoreGraph(g *graph) {
 	c.graphs[g.name] = g
 	switch g.state {
@@ -53,7 +55,8 @@ func (c *cluster) restoreGraph(g *graph) {
 	}
 }
 
-// restoreJob enters a job of an earlier run of the master, after those that were submitted before it.
+// restoreJob enters a job of an earlier run of the master, after those that were submitted before
+// it.
 func (c *cluster) restoreJob(j *job) {
 	c.jobs[j.id] = j
 	c.order = append(c.order, j.id)
@@ -110,14 +113,15 @@ func (c *cluster) settling(now time.Duration) string {
 	if len(c.expected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("waits for %s%s", strings.Join(slices.Sorted(maps.Keys(c.expected)), ", "), toComeBack)
+	return fmt.Sprintf("waits for %s%s", strings.Join(slices.Sorted(maps.Keys(c.expected)), ", "),
+		toComeBack)
 }
 
 // toComeBack is how the reason ends for which jobs wait until the workers of before are back.
 const toComeBack = " to come back to the master, which was started anew"
 
-// settled says that nothing is waited for any more, to jobs that wait on for no other reason than that others run; a master before this one may have
-// said so.
+// settled says that nothing is waited for any more, to jobs that wait on for no other reason than
+// that others run; a master before this one may have said so.
 func (c *cluster) settled() {
 	for _, id := range c.queued {
 		if j := c.jobs[id]; strings.HasSuffix(j.reason, toComeBack) {

@@ -11,13 +11,15 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestReasonAfterARestart: a job that waits for its turn does not say any more that it waits for a worker to come back, when that is given up or there;
-// nor does one of which an earlier master has said so.
+// TestReasonAfterARestart: a job that waits for its turn does not say any more that it waits for a
+// worker to come back, when that is given up or there; nor does one of which an earlier master has
+// said so.
 func TestReasonAfterARestart(t *testing.T) {
 	c := newCluster(rules{lease: time.Second, settle: 4 * time.Second, running: 1, queue: 9, ended: 9, retries: 2})
 	spec := &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}}
 	c.restoreJob(&job{
-		id: "a-1", number: 1, spec: spec, state: control.JobState_JOB_STATE_RUNNING, driving: true, epoch: 1,
+		id: "a-1", number: 1, spec: spec, state: control.JobState_JOB_STATE_RUNNING, driving: true,
+		epoch:      1,
 		placements: []*control.Placement{{Worker: "w1", Incarnation: 1}},
 	})
 	c.restoreJob(&job{id: "a-2", number: 2, spec: spec, state: control.JobState_JOB_STATE_QUEUED})
@@ -50,7 +52,8 @@ func TestHealthOfAStandby(t *testing.T) {
 		w := httptest.NewRecorder()
 		standsBy(w, httptest.NewRequest(http.MethodGet, page, nil))
 		text := strings.TrimSpace(w.Body.String())
-		if w.Code != want || page == "/readyz" && text != errStandby.Error() || page == "/healthz" && text != "ok" {
+		if w.Code != want || page == "/readyz" && text != errStandby.Error() ||
+			page == "/healthz" && text != "ok" {
 			t.Errorf("%s: found %d %q", page, w.Code, text)
 		}
 	}

@@ -29,11 +29,14 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 	case err != nil:
 		return err
 	case j.State != control.JobState_JOB_STATE_DONE:
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("job %s is %s: it has no result", id, j.State.Word()))
+		return connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("job %s is %s: it has no result", id, j.State.Word()))
 	case spec.Graph500 != nil:
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id))
+		return connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id))
 	case !spec.KeepResult:
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", id))
+		return connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("job %s was not asked to keep its result", id))
 	case len(j.ResultParts) == 0:
 		return s.damaged(id, errUnsummed)
 	}
@@ -67,7 +70,8 @@ func (s *Server) damaged(id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		s.log.Error("a stored result is damaged", "job", id, "error", err)
-		return connect.NewError(connect.CodeDataLoss, fmt.Errorf("the result of job %s: %w", id, err))
+		return connect.NewError(connect.CodeDataLoss,
+			fmt.Errorf("the result of job %s: %w", id, err))
 	case err != nil && connect.CodeOf(err) == connect.CodeUnknown:
 		return fmt.Errorf("result: %w", err)
 	}
@@ -97,7 +101,8 @@ func (l *lines) next() error {
 		l.whole = append(l.whole, piece...)
 		switch {
 		case len(l.whole) > maxLine:
-			return malformed{fmt.Errorf("part %d has a line of more than %d bytes", l.part, maxLine)}
+			return malformed{fmt.Errorf("part %d has a line of more than %d bytes", l.part,
+				maxLine)}
 		case err == nil:
 			return l.number()
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -121,12 +126,14 @@ func (l *lines) number() error {
 	case i > 0 && l.whole[i] == '\t':
 		l.line = l.whole[i+1:]
 	default:
-		return malformed{fmt.Errorf("part %d: found the line %.80q, expected an id and a value", l.part, l.whole)}
+		return malformed{fmt.Errorf("part %d: found the line %.80q, expected an id and a value",
+			l.part, l.whole)}
 	}
 	return nil
 }
 
-// hasNames reports whether a part of a result has lines that begin with an id and a tab, which are for the master alone.
+// hasNames reports whether a part of a result has lines that begin with an id and a tab, which are
+// for the master alone.
 func hasNames(in *bufio.Reader) bool {
 	const digits = 20
 	head, _ := in.Peek(digits + 1)
@@ -137,7 +144,8 @@ func hasNames(in *bufio.Reader) bool {
 	return i > 0 && i < len(head) && head[i] == '\t'
 }
 
-// copyLines writes the lines of parts, one part after the other, without the ids that are for the master alone.
+// copyLines writes the lines of parts, one part after the other, without the ids that are for the
+// master alone.
 func copyLines(w io.Writer, parts []io.Reader) error {
 	for i, p := range parts {
 		l := &lines{in: bufio.NewReaderSize(p, 64<<10), part: i}

@@ -24,14 +24,16 @@ import (
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers. What writes and removes them are goroutines of their own: nothing that goes on in the
-// master waits for the disk. Masters that share their state have them in their place, too:
+// so that it is there when the client asks, whatever has become of the workers. What writes and
+// removes them are goroutines of their own: nothing that goes on in the master waits for the disk.
+// Masters that share their state have them in their place, too:
 //
 //	PLACE/master/results/JOB/TERM/part-00000   and job.json, as in a directory of results
 //	PLACE/master/columns/ID
 //
-// TERM is the number of the master's run, so that a master that was stopped for long writes beside the one that leads now. Of a job that is done the
-// last term has its result: no attempt follows, and so no term.
+// TERM is the number of the master's run, so that a master that was stopped for long writes beside
+// the one that leads now. Of a job that is done the last term has its result: no attempt follows,
+// and so no term.
 type results struct {
 	root      *os.Root
 	dir       string
@@ -47,8 +49,9 @@ type results struct {
 	term   string
 	held   func() bool // nothing is removed there by who may lead no more
 
-	mu    sync.Mutex
-	turns map[string]chan struct{} // by job: closed when what was last begun with its files has ended
+	mu sync.Mutex
+	// by job: closed when what was last begun with its files has ended
+	turns map[string]chan struct{}
 }
 
 // diskPatience is how long the end of the master waits for the disk.
@@ -57,7 +60,8 @@ const diskPatience = 2 * time.Second
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
 	r := &results{
-		dir: filepath.Join(data, resultsName), wrap: wrap, now: time.Now, turns: map[string]chan struct{}{},
+		dir: filepath.Join(data, resultsName), wrap: wrap, now: time.Now,
+		turns:     map[string]chan struct{}{},
 		retention: retention{keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)},
 	}
 	if data == "" {
@@ -76,8 +80,8 @@ func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results
 	return r, nil
 }
 
-// close lets go of everything. A disk that hangs is waited for a moment only: what is left in a temporary directory the next
-// master removes.
+// close lets go of everything. A disk that hangs is waited for a moment only: what is left in a
+// temporary directory the next master removes.
 func (r *results) close() {
 	closed := make(chan struct{})
 	go func() {
@@ -103,7 +107,8 @@ func (r *results) remove(job string) {
 	r.erase([]*stored{{id: job}})
 }
 
-// then does something with a job's files after what was begun before. ended is closed when it has ended.
+// then does something with a job's files after what was begun before. ended is closed when it has
+// ended.
 func (r *results) then(job string, do func()) (ended chan struct{}) {
 	ended = make(chan struct{})
 	r.mu.Lock()
@@ -185,14 +190,16 @@ func orderOf(spec *jobspec.Spec) partOrder {
 	return linesByID
 }
 
-// checkedFirst is how large a result may be whose parts are read, and compared with their checksums,
-// before its first byte is passed on. Of larger ones each part is compared while it is passed on.
+// checkedFirst is how large a result may be whose parts are read, and compared with their
+// checksums, before its first byte is passed on. Of larger ones each part is compared while it is
+// passed on.
 const checkedFirst = 256 << 20
 
 // partFile is the name of a part in the directory of its job.
 func partFile(i int) string { return fmt.Sprintf(partPrefix+"%05d", i) }
 
-// read passes a job's result on, but for the first bytes. The ids by which the workers' lines are sorted are left out where lines have names too.
+// read passes a job's result on, but for the first bytes. The ids by which the workers' lines are
+// sorted are left out where lines have names too.
 func (f *found) read(ctx context.Context, sums []*control.Sum, order partOrder, offset uint64, each func(data []byte) error) error {
 	size := uint64(0)
 	for _, s := range sums {
@@ -219,7 +226,8 @@ func passLines(w io.Writer, parts []io.Reader, order partOrder) (err error) {
 	case order != asTheyAre:
 		err = copyLines(w, parts)
 	default:
-		_, err = io.CopyBuffer(struct{ io.Writer }{w}, io.MultiReader(parts...), make([]byte, control.ChunkSize))
+		_, err = io.CopyBuffer(struct{ io.Writer }{w}, io.MultiReader(parts...),
+			make([]byte, control.ChunkSize))
 	}
 	if errors.As(err, new(malformed)) {
 		_, damage := io.Copy(io.Discard, io.MultiReader(parts...))
@@ -249,8 +257,8 @@ func (p *part) summed() *control.Sum {
 	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
 }
 
-// part is a file that a worker's share of a result goes into. A goroutine of its own writes it, so that who gives up does
-// not wait for a disk that hangs.
+// part is a file that a worker's share of a result goes into. A goroutine of its own writes it, so
+// that who gives up does not wait for a disk that hangs.
 type part struct {
 	name string
 	to   *io.PipeWriter

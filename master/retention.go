@@ -27,8 +27,9 @@ const (
 // maxResults is how many results are kept.
 const maxResults = maxEnded
 
-// retention says which results are kept. The oldest go first when they are too old, too large together or too many, and an owner's oldest
-// when that one's are larger than its quota; what a client reads, and the last result of this master, stay.
+// retention says which results are kept. The oldest go first when they are too old, too large
+// together or too many, and an owner's oldest when that one's are larger than its quota; what a
+// client reads, and the last result of this master, stay.
 type retention struct {
 	age   time.Duration
 	bytes int64
@@ -39,8 +40,8 @@ type retention struct {
 	newest string // of this master
 }
 
-// retain finds the results of earlier masters, and removes what is not to be kept. With a place that masters share, what is not known to be a whole
-// result is removed: it is there.
+// retain finds the results of earlier masters, and removes what is not to be kept. With a place
+// that masters share, what is not known to be a whole result is removed: it is there.
 func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	t := &r.retention
 	r.now = o.Now
@@ -88,7 +89,8 @@ func (r *results) inspect(ctx context.Context, id string, f *found) (*stored, er
 		err = store.Unseal(data)
 	}
 	job := &control.Job{}
-	if err == nil && ((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil || job.Id != k.id || job.Spec().Program == "" ||
+	if err == nil && ((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data,
+		job) != nil || job.Id != k.id || job.Spec().Program == "" ||
 		job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil) {
 		err = store.ErrDamaged
 	}
@@ -101,7 +103,8 @@ func (r *results) inspect(ctx context.Context, id string, f *found) (*stored, er
 	return k, nil
 }
 
-// store counts a result that is whole among those that are kept, and removes others that are not any more.
+// store counts a result that is whole among those that are kept, and removes others that are not
+// any more.
 func (r *results) store(job *control.Job, now time.Time) {
 	t := &r.retention
 	t.mu.Lock()
@@ -110,7 +113,8 @@ func (r *results) store(job *control.Job, now time.Time) {
 	t.newest = job.Id
 	r.then(job.Id, func() {
 		if err := r.describe(job); err != nil {
-			t.log.Warn("no later master will know whose this result is", "job", job.Id, "error", err)
+			t.log.Warn("no later master will know whose this result is", "job", job.Id, "error",
+				err)
 		}
 	})
 	r.erase(t.expire(now))
@@ -127,7 +131,8 @@ func (r *results) describe(job *control.Job) error {
 	}
 	data = store.Seal(data)
 	put := func(s store.Store, dir string) error {
-		return s.Put(context.Background(), dir+manifestName, bytes.NewReader(data), int64(len(data)))
+		return s.Put(context.Background(), dir+manifestName, bytes.NewReader(data),
+			int64(len(data)))
 	}
 	if r.shared != nil {
 		if err := put(r.shared, r.sharedDir(job.Id)); err != nil {
@@ -141,7 +146,8 @@ func (r *results) describe(job *control.Job) error {
 func (r *results) erase(gone []*stored) {
 	for _, k := range gone {
 		r.then(k.id, func() {
-			if err := errors.Join(r.root.RemoveAll(k.id), r.unshare(context.Background(), sharedResults+k.id+"/")); err != nil {
+			if err := errors.Join(r.root.RemoveAll(k.id),
+				r.unshare(context.Background(), sharedResults+k.id+"/")); err != nil {
 				r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
 			}
 		})
@@ -160,7 +166,8 @@ func (t *retention) expire(now time.Time) []*stored {
 		case now.Sub(k.at) > t.age:
 			why = fmt.Sprintf("results are kept for %v", t.age)
 		case t.over(k.job.GetOwner(), owned):
-			why = fmt.Sprintf("results of %d bytes are kept of %s, by quota", t.quota.of(k.job.GetOwner()).ResultBytes, k.job.GetOwner())
+			why = fmt.Sprintf("results of %d bytes are kept of %s, by quota",
+				t.quota.of(k.job.GetOwner()).ResultBytes, k.job.GetOwner())
 		case total > t.bytes:
 			why = fmt.Sprintf("results of %d bytes are kept", t.bytes)
 		case len(t.all) > maxResults:
@@ -256,7 +263,8 @@ func (t *retention) drop(id string) {
 	delete(t.all, id)
 }
 
-// earlier is a job of which only the result is kept, mostly one of an earlier master; nil if it is none.
+// earlier is a job of which only the result is kept, mostly one of an earlier master; nil if it is
+// none.
 func (s *Server) earlier(id string) *control.Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,7 +43,8 @@ func (s *Server) result(t *testing.T, id string, ended time.Time, size int) {
 		t.Fatal(err)
 	}
 	s.results.store(&control.Job{
-		Id: id, State: control.JobState_JOB_STATE_DONE, ResultBytes: uint64(size), ResultParts: []*control.Sum{p.summed()}, Ended: timestamppb.New(ended),
+		Id: id, State: control.JobState_JOB_STATE_DONE, ResultBytes: uint64(size),
+		ResultParts: []*control.Sum{p.summed()}, Ended: timestamppb.New(ended),
 		SpecJson: jobspec.Text(&jobspec.Spec{Program: "bfs", Graph: "g", KeepResult: true}),
 	}, s.options.Now())
 	s.results.atDisk.Wait()
@@ -75,14 +76,16 @@ func (s *Server) fetched(id string) (string, error) {
 	return text.String(), err
 }
 
-// TestResultsByAge keeps results of earlier masters until they are too old, and touches nothing else.
+// TestResultsByAge keeps results of earlier masters until they are too old, and touches nothing
+// else.
 func TestResultsByAge(t *testing.T) {
 	data := t.TempDir()
 	for _, name := range []string{"mine", "aaaa-1x"} {
 		if err := os.MkdirAll(filepath.Join(data, "results", name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(filepath.Join(data, "results", name), noon.AddDate(-1, 0, 0), noon.AddDate(-1, 0, 0)); err != nil {
+		if err := os.Chtimes(filepath.Join(data, "results", name), noon.AddDate(-1, 0, 0),
+			noon.AddDate(-1, 0, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,22 +99,26 @@ func TestResultsByAge(t *testing.T) {
 	if got := on(t, data); got != "aaaa-1x aaaa-2 mine" {
 		t.Errorf("found %s", got)
 	}
-	if !strings.Contains(said.String(), `msg="result removed" job=aaaa-1 bytes=`) || !strings.Contains(said.String(), "kept for 1h0m0s") {
+	if !strings.Contains(said.String(), `msg="result removed" job=aaaa-1 bytes=`) ||
+		!strings.Contains(said.String(), "kept for 1h0m0s") {
 		t.Errorf("the log says: %s", said)
 	}
 	if got, err := s.fetched("aaaa-2"); got != "0 1\n0 1\n" || err != nil {
 		t.Errorf("found %q, %v", got, err)
 	}
-	if j := s.earlier("aaaa-2"); j.Spec().Program != "bfs" || j.Spec().Graph != "g" || j.GetResultBytes() != 8 {
+	if j := s.earlier("aaaa-2"); j.Spec().Program != "bfs" || j.Spec().Graph != "g" ||
+		j.GetResultBytes() != 8 {
 		t.Errorf("found %v", j)
 	}
-	if _, err := s.fetched("aaaa-1"); err == nil || !strings.Contains(err.Error(), "there is no job") {
+	if _, err := s.fetched("aaaa-1"); err == nil ||
+		!strings.Contains(err.Error(), "there is no job") {
 		t.Errorf("found %v", err)
 	}
 	s.gone()
 }
 
-// TestResultsBySize removes the oldest when a job has ended, but neither what is being read nor the newest.
+// TestResultsBySize removes the oldest when a job has ended, but neither what is being read nor the
+// newest.
 func TestResultsBySize(t *testing.T) {
 	data := t.TempDir()
 	s, _ := retaining(t, data, noon, time.Hour, 100)
@@ -155,11 +162,13 @@ func TestResultsByNumber(t *testing.T) {
 // TestBrokenManifests: a result whose manifest is none is no job, and goes as others do.
 func TestBrokenManifests(t *testing.T) {
 	for what, text := range map[string]string{
-		"none": "", "no JSON": "{", "another job's": `{"id":"bbbb-2","spec":{},"state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
+		"none": "", "no JSON": "{",
+		"another job's":  `{"id":"bbbb-2","spec":{},"state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
 		"not of the end": `{"id":"bbbb-1","spec":{},"state":"JOB_STATE_DONE"}`,
 		"failed":         `{"id":"bbbb-1","spec":{},"state":"JOB_STATE_FAILED","ended":"2020-01-01T12:00:00Z"}`,
 		"without a spec": `{"id":"bbbb-1","state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
-		"large":          strings.Repeat(" ", maxManifest) + `{"id":"bbbb-1","spec":{},"state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
+		"large": strings.Repeat(" ", maxManifest) +
+			`{"id":"bbbb-1","spec":{},"state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
 	} {
 		data := t.TempDir()
 		dir := filepath.Join(data, "results", "bbbb-1")

@@ -58,7 +58,8 @@ func newRun(s *Server, j *job) *run {
 	}
 	r.peaks = make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
-		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices, g.report.Edges, g.report.Arcs, g.report.Directed
+		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices,
+			g.report.Edges, g.report.Arcs, g.report.Directed
 		r.about.Named = g.report.Named
 	}
 	return r
@@ -85,7 +86,8 @@ func (r *run) figures() *control.Job {
 	return a
 }
 
-// complete adds to the figures what GetJob alone has: how the program panicked, if it did, and the values of its aggregators.
+// complete adds to the figures what GetJob alone has: how the program panicked, if it did, and the
+// values of its aggregators.
 func (r *run) complete(a *control.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +150,8 @@ func (r *run) coordinate(ctx context.Context) {
 	})
 }
 
-// ending reports whether the master stops and the next goes on with what runs: then it is not the end of a run.
+// ending reports whether the master stops and the next goes on with what runs: then it is not the
+// end of a run.
 func (s *Server) ending() bool { return s.durable() && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
@@ -159,7 +162,8 @@ func (r *run) advance(state control.JobState) {
 	r.announced = s.settle()
 }
 
-// storeResult has every worker send its share of the job's result, and keeps these, each in a part of its own, all at once. It does not wait for the disk when ctx has ended.
+// storeResult has every worker send its share of the job's result, and keeps these, each in a part
+// of its own, all at once. It does not wait for the disk when ctx has ended.
 func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	parts := r.server.results.create(r.id, len(r.team))
 	quota, taken := r.server.cluster.quotas.of(r.job.owner).ResultBytes, atomic.Int64{}
@@ -193,7 +197,8 @@ func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	return err
 }
 
-// shareResult stores the parts of a result where masters share their state. If it cannot be stored there this master alone has it.
+// shareResult stores the parts of a result where masters share their state. If it cannot be stored
+// there this master alone has it.
 func (r *run) shareResult(ctx context.Context, parts []*part) error {
 	files := r.server.results
 	err := files.publishParts(ctx, r.id, len(parts))
@@ -203,9 +208,11 @@ func (r *run) shareResult(ctx context.Context, parts []*part) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	r.say(fmt.Sprintf("warning: if another master leads, it does not have the result: %s", control.Text(err.Error(), control.MaxText)))
+	r.say(fmt.Sprintf("warning: if another master leads, it does not have the result: %s",
+		control.Text(err.Error(), control.MaxText)))
 	if err := files.unshare(ctx, files.sharedDir(r.id)); err != nil {
-		r.server.log.Warn("a part of a result stays where masters share their state", "job", r.id, "error", err)
+		r.server.log.Warn("a part of a result stays where masters share their state", "job", r.id,
+			"error", err)
 	}
 	return nil
 }
@@ -224,7 +231,8 @@ func (r *run) cleanUp(err error) {
 			continue
 		}
 		if err != nil {
-			tell(i, w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
+			tell(i, w,
+				&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
 		}
 		tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
 	}
@@ -240,8 +248,8 @@ func (r *run) cleanUp(err error) {
 type kind struct {
 	// asked reports whether a job is of this kind.
 	asked func(spec *jobspec.Spec) bool
-	// check refuses a job that cannot be run, before it is queued, and completes its spec. grid is the job's or that of its graph
-	// of the catalog, if either is known.
+	// check refuses a job that cannot be run, before it is queued, and completes its spec. grid is
+	// the job's or that of its graph of the catalog, if either is known.
 	check func(programs engine.Registry, spec *jobspec.Spec, grid layout.Grid) error
 	// shape makes the grid of a job that asks for none, of so many partitions.
 	shape func(partitions int) layout.Grid

@@ -80,7 +80,8 @@ func (o Config) serve(ctx context.Context) error {
 	return s.Serve(ctx, o.Listener)
 }
 
-// observed makes the master's jobs known to Prometheus, to the collector of traces, and to the page.
+// observed makes the master's jobs known to Prometheus, to the collector of traces, and to the
+// page.
 func (o *Config) observed() *metrics.Set {
 	set := metrics.New(o.Version)
 	var programs []string
@@ -99,7 +100,8 @@ func (o *Config) observed() *metrics.Set {
 	o.Metrics, o.Watch = set.Handler(), observer.Event
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	o.Page = func(s *Server) http.Handler {
-		c := web.NewCluster(store, s, s.options.Registry, web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
+		c := web.NewCluster(store, s, s.options.Registry,
+			web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
 		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
 	}
 	return set
@@ -132,7 +134,8 @@ func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
 	return q.dropped.Swap(0), true
 }
 
-// turnAway counts a request, or a handshake, that was refused, and says so: a line a second at most.
+// turnAway counts a request, or a handshake, that was refused, and says so: a line a second at
+// most.
 func (s *Server) turnAway(from string, why error) {
 	s.event(func() { s.turned++ })
 	if dropped, ok := s.refusals.let(s.now()); ok {

@@ -27,8 +27,8 @@ import (
 const (
 	maxQueue = 1000
 	maxEnded = 1000
-	// maxGraphs bounds the catalog, maxWorkers the names of workers, and maxWaiting the bytes of the
-	// descriptions of an owner's jobs that wait.
+	// maxGraphs bounds the catalog, maxWorkers the names of workers, and maxWaiting the bytes of
+	// the descriptions of an owner's jobs that wait.
 	maxGraphs  = 1000
 	maxWorkers = 4096
 	maxWaiting = 4 << 20
@@ -41,7 +41,8 @@ const (
 	shutdownFor  = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
 )
 
-// Server is a master: the I/O around a cluster's state machine. Make it with New, run it with Serve.
+// Server is a master: the I/O around a cluster's state machine. Make it with New, run it with
+// Serve.
 type Server struct {
 	control.UnimplementedWorkersHandler // calls that a later version adds fail cleanly
 	control.UnimplementedClusterHandler
@@ -101,13 +102,18 @@ func New(o Config) (_ *Server, err error) {
 	}
 	s := &Server{
 		options: &o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
-		sessions: map[string]*session{}, arrived: make(chan struct{}), stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
-		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
-		commits: commits{wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{})},
+		sessions: map[string]*session{}, arrived: make(chan struct{}),
+		stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
+		journals: map[string]*journal{}, loads: map[string]chan struct{}{},
+		examined: map[pair]bool{},
+		commits: commits{wake: make(chan struct{},
+			1), end: make(chan struct{}), ended: make(chan struct{})},
 	}
 	s.gate = &control.Gate{Credentials: o.who(), Metrics: o.MetricsToken, Refused: s.turnAway}
 	s.cluster = newCluster(rules{
-		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), slowFor: o.SlowFor, queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
+		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold,
+		keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0),
+		slowFor: o.SlowFor, queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: resolve.Programs(o.Build, o.Registry),
 	})
 	if s.run, s.lock, err = number(&o); err != nil {
@@ -180,7 +186,8 @@ func (s *Server) now() time.Duration { return s.options.Now().Sub(s.start) }
 // errClosing is why everything ends with the master.
 var errClosing = errors.New("the master is stopping")
 
-// Serve answers on a listener until ctx ends, and returns when everything it started has ended. It is called once.
+// Serve answers on a listener until ctx ends, and returns when everything it started has ended. It
+// is called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer s.unlock()
 	defer s.results.close()
@@ -202,7 +209,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	service(control.NewClusterHandler(s, options...))
 	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.gate))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.gate, s.serveSession))
-	mux.Handle("GET /debug/status", s.gate.Page(http.HandlerFunc(s.statusPage), control.Reading, false))
+	mux.Handle("GET /debug/status", s.gate.Page(http.HandlerFunc(s.statusPage), control.Reading,
+		false))
 	s.observed(mux)
 	server := control.NewHTTPServer(s.leads(s.gate.AtHome(mux)), s.ctx)
 	server.ErrorLog = s.gate.ErrorLog(s.log)
@@ -217,7 +225,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}()
 		_ = s.commit(func() error { // what an earlier run has left
 			if jobs, graphs := len(s.cluster.jobs), len(s.cluster.graphs); jobs+graphs > 0 {
-				s.log.Info("goes on after an earlier master", "jobs", jobs, "waiting", len(s.cluster.queued), "graphs", graphs)
+				s.log.Info("goes on after an earlier master", "jobs", jobs, "waiting",
+					len(s.cluster.queued), "graphs", graphs)
 			}
 			return nil
 		})
@@ -261,89 +270,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-func (s *Server) effect(e effect) {
-	switch e := e.(type) {
-	case startJob:
-		ctx, stop := context.WithCancelCause(s.ctx)
-		s.stops[e.job.id] = stop
-		r := newRun(s, e.job)
-		s.runs[e.job.id] = r
-		s.spawn(func() { r.coordinate(ctx) })
-	case moveJob:
-		if r := s.runs[e.job.id]; r != nil {
-			s.spawn(func() { r.keepAndEnd(&movedError{e.reason}) })
-		}
-	case stopJob:
-		if stop, why := s.stops[e.id], errors.New(e.reason); stop != nil && e.leaves {
-			r := s.runs[e.id]
-			s.spawn(func() { r.leave(why, stop) })
-		} else if stop != nil {
-			stop(why)
-		}
-	case jobTurned:
-		s.log.Info("job", "job", e.job.id, "state", e.state.Detail(), "reason", e.reason)
-		s.note(e)
-		if e.state == control.JobState_JOB_STATE_QUEUED {
-			delete(s.runs, e.job.id) // of an attempt that is over
-		}
-		if e.state.Ended() {
-			s.columns.release(e.job.spec, true)
-		}
-		if place := e.job.spec.Checkpoints; place != "" && e.state == control.JobState_JOB_STATE_DONE && s.complete(e.job.id) {
-			s.spawn(func() { s.forget(place) })
-		}
-	case placeForgotten:
-		s.spawn(func() { s.forget(e.place) })
-	case graphTurned:
-		s.log.Info("graph", "graph", e.graph.name, "state", e.state.Word(), "reason", e.reason)
-		s.awaited(e)
-	case startLoad:
-		ctx, stop := context.WithCancelCause(s.ctx)
-		s.stops["graph "+e.graph.name] = stop
-		s.spawn(func() { s.load(ctx, e.graph) })
-	case stopLoad:
-		if stop := s.stops["graph "+e.name]; stop != nil {
-			stop(errors.New(e.reason))
-		}
-	case dropShare:
-		for _, name := range e.workers {
-			if w := s.sessions[name]; w != nil {
-				s.tell(w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: e.name}}})
-			}
-		}
-	case probe:
-		s.examine(e.pair)
-	case goodbye:
-		s.log.Info("worker may go", "worker", e.name)
-		if w := s.sessions[e.name]; w != nil {
-			s.spawn(func() {
-				_ = w.lane.Send(&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
-			})
-		}
-	case dismiss:
-		s.log.Warn("worker lost", "worker", e.name, "incarnation", e.incarnation, "reason", e.reason)
-		if w := s.sessions[e.name]; w != nil && w.incarnation == e.incarnation {
-			w.end(lostRefusal(control.Refusal_KIND_UNKNOWN, e.name, e.incarnation))
-		}
-	}
-}
-
-// awaited lets those go on who wait for a graph that is there now, or will not be. The lock is held.
-func (s *Server) awaited(e graphTurned) {
-	name := e.graph.name
-	switch e.state {
-	case control.GraphState_GRAPH_STATE_LOADING, control.GraphState_GRAPH_STATE_WAITING:
-		if s.loads[name] == nil {
-			s.loads[name] = make(chan struct{})
-		}
-	case control.GraphState_GRAPH_STATE_READY, control.GraphState_GRAPH_STATE_FAILED:
-		if s.loads[name] != nil {
-			close(s.loads[name])
-			delete(s.loads, name)
-		}
-	}
-}
-
 // enter counts its caller among what Serve waits for, unless the server stops.
 func (s *Server) enter() bool {
 	s.mu.Lock()
@@ -355,7 +281,8 @@ func (s *Server) enter() bool {
 	return true
 }
 
-// spawn starts what Serve waits for. The lock is held; a server that stops starts nothing, and spawn reports false.
+// spawn starts what Serve waits for. The lock is held; a server that stops starts nothing, and
+// spawn reports false.
 func (s *Server) spawn(f func()) bool {
 	if s.ctx.Err() != nil {
 		return false
@@ -387,11 +314,13 @@ func (s *Server) Register(ctx context.Context, r *connect.Request[control.Regist
 		if refused := (*control.RefusedError)(nil); errors.As(err, &refused) && refused.Wait > 0 {
 			level = slog.LevelInfo // it comes again
 		}
-		s.log.Log(context.Background(), level, "worker refused", "worker", r.Msg.Name, "from", r.Peer().Addr, "reason", err)
+		s.log.Log(context.Background(), level, "worker refused", "worker", r.Msg.Name, "from",
+			r.Peer().Addr, "reason", err)
 		return nil, control.Wire(err)
 	}
 	return connect.NewResponse(&control.RegisterResponse{
-		Incarnation: incarnation, Master: s.id, Version: s.options.Version, GossipAddress: s.options.GossipAddress,
+		Incarnation: incarnation, Master: s.id, Version: s.options.Version,
+		GossipAddress:         s.options.GossipAddress,
 		LeaseMilliseconds:     uint32(s.options.Lease.Milliseconds()),
 		HeartbeatMilliseconds: uint32((s.options.Lease / control.HeartbeatsPerLease).Milliseconds()),
 		Places:                s.places(),

@@ -43,9 +43,10 @@ type call struct {
 	failed    chan error // why the delivery ended
 }
 
-// maxReports bounds the reports that wait to be taken: news of a run may come faster than it is taken. Then the worker's next words are not
-// read, so that it has to wait. There are few of them, for each may tell of many supersteps. The worker counts as heard again after each
-// roomWait, which is several times shorter than a lease, and is given up after mostWaits of them.
+// maxReports bounds the reports that wait to be taken: news of a run may come faster than it is
+// taken. Then the worker's next words are not read, so that it has to wait. There are few of them,
+// for each may tell of many supersteps. The worker counts as heard again after each roomWait, which
+// is several times shorter than a lease, and is given up after mostWaits of them.
 const (
 	maxReports = 8
 	roomWait   = 500 * time.Millisecond
@@ -55,12 +56,14 @@ const (
 func newSession(ctx context.Context, lane *control.Lane, name string, incarnation uint64) *session {
 	ctx, end := context.WithCancelCause(ctx)
 	return &session{
-		name: name, incarnation: incarnation, lane: lane, ctx: ctx, end: end, calls: map[uint64]*call{}, received: lane.Received(),
+		name: name, incarnation: incarnation, lane: lane, ctx: ctx, end: end,
+		calls: map[uint64]*call{}, received: lane.Received(),
 	}
 }
 
-// do sends a command and waits for the last of its reports; those before it go to each, and what is delivered to take, if it
-// is not nil. The error is of the session or of ctx; what went wrong with the command is in the report.
+// do sends a command and waits for the last of its reports; those before it go to each, and what is
+// delivered to take, if it is not nil. The error is of the session or of ctx; what went wrong with
+// the command is in the report.
 func (s *session) do(ctx context.Context, c *control.Command, each func(*control.Report) error, take func(*control.ValuesChunk) error) (*control.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,7 +79,8 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 	return s.wait(ctx, k, each)
 }
 
-// begin numbers a command and makes ready for its reports, which are not waited for once ctx has ended.
+// begin numbers a command and makes ready for its reports, which are not waited for once ctx has
+// ended.
 func (s *session) begin(ctx context.Context, c *control.Command, take func(*control.ValuesChunk) error) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +116,8 @@ func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) 
 	}
 }
 
-// next returns the next report of a call. One that has come counts more than the end of the session after it.
+// next returns the next report of a call. One that has come counts more than the end of the session
+// after it.
 func (s *session) next(ctx context.Context, k *call) (r *control.Report, err error) {
 	select {
 	case r = <-k.reports:
@@ -131,8 +136,9 @@ func (s *session) next(ctx context.Context, k *call) (r *control.Report, err err
 	}
 }
 
-// answered leaves a report to who waits for it. Where there is no room for it, it waits for roomWait at most, and says that it has to be tried
-// again: who calls reads heartbeats. known says that somebody waits for the report: else it is stale.
+// answered leaves a report to who waits for it. Where there is no room for it, it waits for
+// roomWait at most, and says that it has to be tried again: who calls reads heartbeats. known says
+// that somebody waits for the report: else it is stale.
 func (s *session) answered(r *control.Report) (known, full bool) {
 	s.mu.Lock()
 	k := s.calls[r.Id]
@@ -166,8 +172,8 @@ func (s *Server) serveSession(ctx context.Context, lane *control.Lane) {
 	lane.End(s.keepSession(ctx, lane))
 }
 
-// keepSession hears what a worker says until the session ends, and returns why. While it does not read, no heartbeat is heard:
-// it waits for no disk, no client and no other worker.
+// keepSession hears what a worker says until the session ends, and returns why. While it does not
+// read, no heartbeat is heard: it waits for no disk, no client and no other worker.
 func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	first := &control.FromWorker{}
 	soon, cancel := context.WithTimeout(ctx, s.options.Lease)
@@ -186,7 +192,8 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 		return control.Refuse(control.Refusal_KIND_INVALID, "a session begins with attach")
 	}
 	if a.Master != s.id {
-		return control.Refuse(control.Refusal_KIND_UNKNOWN, "worker %s is registered with another run of the master", a.Name)
+		return control.Refuse(control.Refusal_KIND_UNKNOWN,
+			"worker %s is registered with another run of the master", a.Name)
 	}
 	w := newSession(ctx, lane, a.Name, first.Incarnation)
 	defer w.end(errSessionBroke)
@@ -217,10 +224,12 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	}
 }
 
-// exitWait bounds how long a failure whose cause is that a session broke waits for why the worker's process has ended.
+// exitWait bounds how long a failure whose cause is that a session broke waits for why the worker's
+// process has ended.
 const exitWait = time.Second
 
-// awaitExit waits a moment for why a worker has ended, if that is what err may come of. ctx ends when it is known.
+// awaitExit waits a moment for why a worker has ended, if that is what err may come of. ctx ends
+// when it is known.
 func (s *Server) awaitExit(ctx context.Context, err error) {
 	if !errors.Is(err, errSessionBroke) {
 		return
@@ -235,7 +244,8 @@ func (s *Server) awaitExit(ctx context.Context, err error) {
 func (s *Server) ReportExit(ctx context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
 	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Msg.Name}, nil)
 	reason := strings.Join(strings.Fields(control.Text(r.Msg.Reason, maxReason)), " ")
-	s.log.Info("worker ended", "worker", r.Msg.Name, "incarnation", r.Msg.Incarnation, "reason", reason)
+	s.log.Info("worker ended", "worker", r.Msg.Name, "incarnation", r.Msg.Incarnation, "reason",
+		reason)
 	s.event(func() {
 		s.cluster.exited(s.now(), r.Msg.Name, r.Msg.Incarnation, reason, r.Msg.Starved)
 	})
@@ -269,7 +279,8 @@ func (s *Server) detach(w *session, cause error) {
 		if s.sessions[w.name] == w {
 			delete(s.sessions, w.name)
 			s.cluster.detach(s.now(), w.name, w.incarnation)
-			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause", cmp.Or(w.cause(), cause))
+			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause",
+				cmp.Or(w.cause(), cause))
 		}
 	})
 }
@@ -308,7 +319,8 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 	return true
 }
 
-// reported leaves a worker's report to who waits for it, and reports whether the worker is still one of the cluster's.
+// reported leaves a worker's report to who waits for it, and reports whether the worker is still
+// one of the cluster's.
 func (s *Server) reported(w *session, r *control.Report) bool {
 	for range mostWaits {
 		known, full := w.answered(r)
@@ -325,12 +337,13 @@ func (s *Server) reported(w *session, r *control.Report) bool {
 		}
 		return true
 	}
-	w.end(fmt.Errorf("it sent more than %d reports for one command, which nobody took for %v", maxReports, mostWaits*roomWait))
+	w.end(fmt.Errorf("it sent more than %d reports for one command, which nobody took for %v",
+		maxReports, mostWaits*roomWait))
 	return true
 }
 
-// tell sends a command, before any that comes later. Its answer, if one comes, matters to nothing but the log and the memory that it
-// tells of. The lock is held.
+// tell sends a command, before any that comes later. Its answer, if one comes, matters to nothing
+// but the log and the memory that it tells of. The lock is held.
 func (s *Server) tell(w *session, c *control.Command) (answer <-chan *control.Report) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	k, answered := w.begin(ctx, c, nil), make(chan *control.Report, 1)

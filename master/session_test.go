@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestNewsFasterThanTaken: a worker that tells more than is taken has to wait for room, and its reports come in their order.
+// TestNewsFasterThanTaken: a worker that tells more than is taken has to wait for room, and its
+// reports come in their order.
 func TestNewsFasterThanTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancelCause(t.Context())
@@ -41,7 +42,8 @@ func TestNewsFasterThanTaken(t *testing.T) {
 		}
 		began := time.Now()
 		if !tell() || time.Since(began) != roomWait {
-			t.Errorf("it waited %v for room that there was not, expected %v", time.Since(began), roomWait)
+			t.Errorf("it waited %v for room that there was not, expected %v", time.Since(began),
+				roomWait)
 		}
 		over := make(chan bool)
 		for range 2 { // taken before is no room later
@@ -68,7 +70,8 @@ func TestNewsFasterThanTaken(t *testing.T) {
 	})
 }
 
-// TestNewsThatNobodyTakes: a worker that has to wait keeps its lease, and is given up when nobody takes what it tells for long.
+// TestNewsThatNobodyTakes: a worker that has to wait keeps its lease, and is given up when nobody
+// takes what it tells for long.
 func TestNewsThatNobodyTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{Registry: engine.Registry{}})
@@ -76,7 +79,8 @@ func TestNewsThatNobodyTakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.gone()
-		incarnation, err := s.cluster.register(s.now(), &control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+		incarnation, err := s.cluster.register(s.now(),
+			&control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +94,8 @@ func TestNewsThatNobodyTakes(t *testing.T) {
 		}
 		began := time.Now()
 		if !s.reported(w, report) || ctx.Err() == nil || time.Since(began) != mostWaits*roomWait {
-			t.Errorf("it waited %v, and has ended: %v; expected an end after %v", time.Since(began), context.Cause(ctx), mostWaits*roomWait)
+			t.Errorf("it waited %v, and has ended: %v; expected an end after %v", time.Since(began),
+				context.Cause(ctx), mostWaits*roomWait)
 		}
 		if left := s.cluster.workers["w"].deadline - s.now(); left < s.options.Lease-roomWait {
 			t.Errorf("%v are left of its lease of %v", left, s.options.Lease)

@@ -13,20 +13,23 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// sharedResults begins names in the place that masters share. What is asked of it may take sharedWithin, and as long as so many
-// bytes a second take.
+// sharedResults begins names in the place that masters share. What is asked of it may take
+// sharedWithin, and as long as so many bytes a second take.
 const (
 	sharedResults = "results/"
 	sharedWithin  = time.Minute
 	sharedRate    = 10e6
 )
 
-// patient returns a store whose callers wait no longer than their contexts let them, and than that. What hangs goes on with an ended
-// context, and nobody hears of what it returns.
+// patient returns a store whose callers wait no longer than their contexts let them, and than that.
+// What hangs goes on with an ended context, and nobody hears of what it returns.
 func patient(s store.Store) store.Store {
-	return &store.Calls{Place: s.String(), Do: func(ctx context.Context, size int64, call func(context.Context, store.Store) error) error {
+	return &store.Calls{Place: s.String(), Do: func(ctx context.Context, size int64,
+		call func(context.Context, store.Store) error,
+	) error {
 		most := sharedWithin + time.Duration(float64(size)/sharedRate)*time.Second
-		ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s does not answer within %v", s, most))
+		ctx, cancel := context.WithTimeoutCause(ctx, most,
+			fmt.Errorf("%s does not answer within %v", s, most))
 		defer cancel()
 		done := make(chan error, 1)
 		go func() { done <- call(ctx, s) }()
@@ -39,9 +42,11 @@ func patient(s store.Store) store.Store {
 	}}
 }
 
-// share has results and columns stored in a place that masters share, too, by the so-manieth run of a master.
+// share has results and columns stored in a place that masters share, too, by the so-manieth run of
+// a master.
 func (r *results) share(s store.Store, run uint64, held func() bool) {
-	r.shared, r.term, r.held = &place{patient(s), s.String(), sharedResults, 3}, fmt.Sprintf("%020d", run), held
+	r.shared, r.term, r.held = &place{patient(s), s.String(), sharedResults, 3},
+		fmt.Sprintf("%020d", run), held
 }
 
 // sharedDir begins the names of a job's result in the place.
@@ -85,8 +90,8 @@ func (r *results) unshare(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// open keeps a job's result from being removed until done is called, and finds it: in the directory, or in the place that masters share. It
-// is nil if there is none, or an error.
+// open keeps a job's result from being removed until done is called, and finds it: in the
+// directory, or in the place that masters share. It is nil if there is none, or an error.
 func (r *results) open(ctx context.Context, id string) (f *found, done func(), err error) {
 	done = r.retention.read(id)
 	f, err = r.local.result(ctx, id)
@@ -94,7 +99,8 @@ func (r *results) open(ctx context.Context, id string) (f *found, done func(), e
 		if err == nil && len(f.objects) == 0 {
 			f, err = r.shared.result(ctx, id)
 		}
-		if err == nil && len(f.objects) > 0 && done == nil { // one of an earlier master, not counted yet
+		// one of an earlier master, not counted yet
+		if err == nil && len(f.objects) > 0 && done == nil {
 			var k *stored
 			k, err = r.inspect(ctx, id, f)
 			r.retention.add(k)
@@ -122,16 +128,19 @@ func (s *Server) openResult(ctx context.Context, j *control.Job) (f *found, done
 	case errors.Is(err, store.ErrDamaged):
 		err = s.damaged(id, err)
 	case err != nil:
-		err = connect.NewError(connect.CodeUnavailable, fmt.Errorf("the result of job %s: %s", id, control.Text(err.Error(), control.MaxText)))
+		err = connect.NewError(connect.CodeUnavailable,
+			fmt.Errorf("the result of job %s: %s", id, control.Text(err.Error(), control.MaxText)))
 	case f == nil && s.shared != nil:
-		err = connect.NewError(connect.CodeNotFound, fmt.Errorf("the result of job %s is not there: it was removed, or could not be stored where masters share their state", id))
+		err = connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("the result of job %s is not there: it was removed, or could not be stored where masters share their state", id))
 	case f == nil:
 		err = s.results.retention.removed(id, j.Owner)
 	}
 	return f, done, err
 }
 
-// learnShared counts the results in the place among those that are kept, and removes those that are not to be.
+// learnShared counts the results in the place among those that are kept, and removes those that are
+// not to be.
 func (r *results) learnShared(ctx context.Context) error {
 	all, err := r.shared.results(ctx, "")
 	if err != nil {
@@ -154,7 +163,8 @@ func (r *results) learnShared(ctx context.Context) error {
 // spawnShared finds what is in the place that masters share, beside what else the master does.
 func (s *Server) spawnShared() {
 	s.work.Go(func() {
-		if err := errors.Join(s.results.learnShared(s.ctx), s.columns.learnAll(s.ctx)); err != nil && s.ctx.Err() == nil {
+		if err := errors.Join(s.results.learnShared(s.ctx),
+			s.columns.learnAll(s.ctx)); err != nil && s.ctx.Err() == nil {
 			s.log.Warn("it is not known which results and columns of earlier masters there are: what is old stays", "place", s.results.shared.called, "error", err)
 		}
 	})

@@ -44,7 +44,8 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 	t.Helper()
 	parts := r.create(job, len(texts))
 	for i, text := range texts {
-		if err := errors.Join(parts[i].write([]byte(text), true), parts[i].finish(t.Context())); err != nil {
+		if err := errors.Join(parts[i].write([]byte(text), true),
+			parts[i].finish(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		sums = append(sums, parts[i].summed())
@@ -73,13 +74,15 @@ func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	return string(got)
 }
 
-// TestNextMasterHasResults: what a master has stored the next one has, as a whole, of the attempt that was the last, until it is removed.
+// TestNextMasterHasResults: what a master has stored the next one has, as a whole, of the attempt
+// that was the last, until it is removed.
 func TestNextMasterHasResults(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
 	first := sharing(t, view, 7)
 	const job, text = "abcd-1", "1 a\n2 b\n3 c\n4 d\n"
-	made(t, first, job, "1 x\n", "9 y\n", "10 z\n") // by a master whose successor had another attempt
+	// by a master whose successor had another attempt
+	made(t, first, job, "1 x\n", "9 y\n", "10 z\n")
 	second := sharing(t, view, 8)
 	sums := made(t, second, job, "1 a\n4 d\n", "2 b\n3 c\n")
 	second.store(&control.Job{Id: job, ResultParts: sums, Owner: "alice", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), State: control.JobState_JOB_STATE_DONE, ResultBytes: 16, Ended: timestamppb.New(noon)}, noon)
@@ -95,18 +98,21 @@ func TestNextMasterHasResults(t *testing.T) {
 	for part := range sums { // a part that is damaged in the place is no result of the next master
 		for _, damage := range []func(string) string{func(s string) string { return s[:4] }, func(s string) string { return strings.Replace(s, "3", "4", 1) }} {
 			term := fmt.Sprintf("%020d", 8)
-			name, text := "results/"+job+"/"+term+fmt.Sprintf("/part-%05d", part), [2]string{"1 a\n4 d\n", "2 b\n3 c\n"}[part]
+			name, text := "results/"+job+"/"+term+fmt.Sprintf("/part-%05d", part),
+				[2]string{"1 a\n4 d\n", "2 b\n3 c\n"}[part]
 			damaged := damage(text)
 			if damaged == text {
 				continue
 			}
 			put := func(text string) {
-				if err := view.Put(t.Context(), name, strings.NewReader(text), int64(len(text))); err != nil {
+				if err := view.Put(t.Context(), name, strings.NewReader(text),
+					int64(len(text))); err != nil {
 					t.Fatal(err)
 				}
 			}
 			put(damaged)
-			if got := readAs(t, sharing(t, view, 13), job, sums); !strings.Contains(got, name+": found ") || !strings.Contains(got, store.ErrDamaged.Error()) {
+			if got := readAs(t, sharing(t, view, 13), job, sums); !strings.Contains(got,
+				name+": found ") || !strings.Contains(got, store.ErrDamaged.Error()) {
 				t.Errorf("%s is %q: found %q", name, damaged, got)
 			}
 			put(text)
@@ -132,14 +138,16 @@ func TestNextMasterHasResults(t *testing.T) {
 	}
 }
 
-// TestResultIsRemovedEverywhere: with the job, and of an attempt that failed only its own; not by a master that may lead no more.
+// TestResultIsRemovedEverywhere: with the job, and of an attempt that failed only its own; not by a
+// master that may lead no more.
 func TestResultIsRemovedEverywhere(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
 	r, later := sharing(t, view, 7), sharing(t, view, 8)
 	made(t, later, "abcd-1", "1 a\n")
 	parts := r.create("abcd-1", 1)
-	if err := errors.Join(parts[0].write([]byte("1 b\n"), true), parts[0].finish(t.Context()), r.publishParts(t.Context(), "abcd-1", 1)); err != nil {
+	if err := errors.Join(parts[0].write([]byte("1 b\n"), true), parts[0].finish(t.Context()),
+		r.publishParts(t.Context(), "abcd-1", 1)); err != nil {
 		t.Fatal(err)
 	}
 	r.discard("abcd-1", parts)
@@ -160,8 +168,8 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	}
 }
 
-// TestAskedForAResultThatIsGone: who asks for a result that another master has removed does not keep
-// what is known of it.
+// TestAskedForAResultThatIsGone: who asks for a result that another master has removed does not
+// keep what is known of it.
 func TestAskedForAResultThatIsGone(t *testing.T) {
 	view := &storetest.View{Memory: new(storetest.Memory)}
 	r := sharing(t, view, 7)
@@ -169,7 +177,8 @@ func TestAskedForAResultThatIsGone(t *testing.T) {
 	for _, job := range []string{"abcd-1", "abcd-2"} { // of the same text
 		sums = made(t, r, job, "1 a\n")
 		r.store(&control.Job{
-			Id: job, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
+			Id: job, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}),
+			State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
 		}, noon)
 		r.atDisk.Wait()
 	}
@@ -187,25 +196,31 @@ func TestAskedForAResultThatIsGone(t *testing.T) {
 			t.Errorf("found %q", got)
 		}
 	}
-	if gone := r.retention.expire(noon.Add(2 * time.Hour)); len(gone) != 1 || gone[0].id != "abcd-1" {
-		t.Errorf("found %d results that are too old, expected the one that is not the newest", len(gone))
+	if gone := r.retention.expire(noon.Add(2 * time.Hour)); len(gone) != 1 ||
+		gone[0].id != "abcd-1" {
+		t.Errorf("found %d results that are too old, expected the one that is not the newest",
+			len(gone))
 	}
 }
 
-// TestSharedPlaceThatHangs: nobody waits for it without an end, and what comes late changes nothing.
+// TestSharedPlaceThatHangs: nobody waits for it without an end, and what comes late changes
+// nothing.
 func TestSharedPlaceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := &storetest.Memory{}
 		sums := made(t, sharing(t, &storetest.View{Memory: memory}, 7), "abcd-1", "1 a\n")
 		answers := make(chan struct{})
-		hangs := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, done bool) error {
+		hangs := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string,
+			done bool,
+		) error {
 			if !done {
 				<-answers
 			}
 			return nil
 		}}
 		r, began := sharing(t, hangs, 8), time.Now()
-		if got := readAs(t, r, "abcd-1", sums); !strings.Contains(got, "does not answer within 1m0s") {
+		if got := readAs(t, r, "abcd-1", sums); !strings.Contains(got,
+			"does not answer within 1m0s") {
 			t.Errorf("found %q", got)
 		}
 		if took := time.Since(began); took > 2*time.Minute {
@@ -219,7 +234,8 @@ func TestSharedPlaceThatHangs(t *testing.T) {
 	})
 }
 
-// TestNextMasterHasColumns: what a client has sent to a master as a whole the next one has, for jobs that it knows of and for those submitted to it.
+// TestNextMasterHasColumns: what a client has sent to a master as a whole the next one has, for
+// jobs that it knows of and for those submitted to it.
 func TestNextMasterHasColumns(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
@@ -242,7 +258,8 @@ func TestNextMasterHasColumns(t *testing.T) {
 	a, b, part := rand.Text(), rand.Text(), rand.Text()
 	first := columns(7, nil)
 	for _, err := range []error{
-		first.send(a, 0, "1 2\n", false), first.send(a, 4, "2 3\n", true), first.send(b, 0, "3 4\n", true), first.send(part, 0, "not all", false),
+		first.send(a, 0, "1 2\n", false), first.send(a, 4, "2 3\n", true),
+		first.send(b, 0, "3 4\n", true), first.send(part, 0, "not all", false),
 	} {
 		if err != nil {
 			t.Fatal(err)

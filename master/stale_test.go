@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestClearStale removes what a master that was killed left, and nothing of one that lives, nor what is no master's.
+// TestClearStale removes what a master that was killed left, and nothing of one that lives, nor
+// what is no master's.
 func TestClearStale(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	living, err := newResults("", nil)

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestStalePipe: whoever may write to the temporary directory can make anything in it. A pipe where a lock is expected does not
-// stop a master from starting, and is left alone, as are a link and a directory.
+// TestStalePipe: whoever may write to the temporary directory can make anything in it. A pipe where
+// a lock is expected does not stop a master from starting, and is left alone, as are a link and a
+// directory.
 func TestStalePipe(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var left []string

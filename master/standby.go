@@ -24,16 +24,19 @@ import (
 // standbyName is the directory of the state in the place of checkpoints.
 const standbyName = "master"
 
-// leadLease is the lease of a master in leases of its workers: after this time without a sign of it they have let go of it.
+// leadLease is the lease of a master in leases of its workers: after this time without a sign of it
+// they have let go of it.
 const leadLease = 2
 
-// What a master says that does not lead, and one that may have led no more when it had done what it was asked.
+// What a master says that does not lead, and one that may have led no more when it had done what it
+// was asked.
 var (
 	errStandby   = errors.New("this master stands by, and another one leads, or none does yet")
 	errUncertain = errors.New("this master may no longer lead: what was asked may be done, or not")
 )
 
-// takeTurns stands by until no other master leads, leads until another one does, or may, and so on until ctx ends.
+// takeTurns stands by until no other master leads, leads until another one does, or may, and so on
+// until ctx ends.
 func (o Config) takeTurns(ctx context.Context) error {
 	l, ok := o.Listener.(deadlined)
 	if !ok {
@@ -69,10 +72,12 @@ func (o *Config) lead(ctx context.Context, place store.Store, l deadlined) (*sta
 		return nil, fmt.Errorf("a name for the master: %w", err)
 	}
 	shared := standby.Open(standby.Options{
-		Store: place, Lease: leadLease * o.Lease, Writer: fmt.Sprintf("%x", id), Address: l.Addr().String(), Now: o.Now,
+		Store: place, Lease: leadLease * o.Lease, Writer: fmt.Sprintf("%x", id),
+		Address: l.Addr().String(), Now: o.Now,
 		Warn: func(err error) {
 			if err != nil {
-				o.Log.Warn("the shared state cannot be reached: nothing is done until it can", "error", err)
+				o.Log.Warn("the shared state cannot be reached: nothing is done until it can",
+					"error", err)
 			} else {
 				o.Log.Info("the shared state is reached again")
 			}
@@ -148,7 +153,8 @@ func (s *Server) lost() bool {
 	return s.shared != nil && errors.Is(context.Cause(s.ctx), standby.ErrLost)
 }
 
-// writeRecords writes what events have changed. Where the state is shared nothing may be done after an error.
+// writeRecords writes what events have changed. Where the state is shared nothing may be done after
+// an error.
 func (s *Server) writeRecords(records []standby.Change) error {
 	if len(records) == 0 && s.held() {
 		return nil
@@ -177,7 +183,8 @@ func (s *Server) renew() {
 	}
 }
 
-// lose ends everything: another master leads, or may. What events wanted done is not. The lock is held.
+// lose ends everything: another master leads, or may. What events wanted done is not. The lock is
+// held.
 func (s *Server) lose(all []*batch, err error) {
 	if s.ctx.Err() == nil {
 		s.log.Error("another master may lead: this one ends what it does", "error", err)
@@ -215,7 +222,8 @@ func (s *Server) leads(next http.Handler) http.Handler {
 	})
 }
 
-// certainty lets an answer go when what it tells of is on record, and no other master leads, who may know better.
+// certainty lets an answer go when what it tells of is on record, and no other master leads, who
+// may know better.
 type certainty struct{ s *Server }
 
 // WrapUnary is connect.Interceptor's.

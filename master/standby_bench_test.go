@@ -15,7 +15,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// BenchmarkRecords submits jobs and cancels them, each of which is on record before it is answered: in a database, and in a place that masters share ($PLACE, or a directory).
+// BenchmarkRecords submits jobs and cancels them, each of which is on record before it is answered:
+// in a database, and in a place that masters share ($PLACE, or a directory).
 func BenchmarkRecords(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		for _, clients := range []int{1, 32} {
@@ -34,15 +35,18 @@ func BenchmarkRecords(b *testing.B) {
 				o.Ready = func(string) { close(ready) }
 				go func() { ended <- o.Run(ctx) }()
 				<-ready
-				conn, err := control.Connect(l.Addr().String(), control.Credentials{Token: o.Token}, nil)
+				conn, err := control.Connect(l.Addr().String(), control.Credentials{Token: o.Token},
+					nil)
 				if err != nil {
 					b.Fatal(err)
 				}
 				defer conn.Close()
 				one := func() {
-					j, err := conn.Cluster.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
+					j, err := conn.Cluster.SubmitJob(ctx,
+						connect.NewRequest(&control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
 					if err == nil {
-						_, err = conn.Cluster.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: j.Msg.Id}))
+						_, err = conn.Cluster.CancelJob(ctx,
+							connect.NewRequest(&control.CancelJobRequest{Id: j.Msg.Id}))
 					}
 					if err != nil {
 						b.Error(err)

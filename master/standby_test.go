@@ -103,7 +103,8 @@ type entered struct {
 	cancelled bool
 }
 
-// jobTable says what a master may answer: there is one job of a key, from when it was submitted on, and once cancelled it stays so.
+// jobTable says what a master may answer: there is one job of a key, from when it was submitted on,
+// and once cancelled it stays so.
 var jobTable = porcupine.Model{
 	Partition: func(history []porcupine.Operation) (all [][]porcupine.Operation) {
 		at := map[string]int{}
@@ -142,7 +143,8 @@ var jobTable = porcupine.Model{
 	},
 }
 
-// table runs three masters over one store that is slow, and fails before and after it has done what was asked, and clients of all three. It returns what they heard.
+// table runs three masters over one store that is slow, and fails before and after it has done what
+// was asked, and clients of all three. It returns what they heard.
 func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcupine.Operation) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)
@@ -162,10 +164,13 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 			l := newPipes(7700 + i)
 			all = append(all, l)
 			work.Go(func() {
-				v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, done bool) error {
+				v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call,
+					_ string, done bool,
+				) error {
 					p, d := chance()
 					switch {
-					case p < 0.04 && call == "put if absent" && !done: // longer than a lease: another has written it since
+					case p < 0.04 && call == "put if absent" && !done:
+						// longer than a lease: another has written it since
 						d *= 10
 					case p > 0.05:
 						d /= 50
@@ -177,7 +182,8 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 					return nil
 				}}
 				o := Config{Listener: l, Token: token, Stores: func(string) (store.Store, error) { return v, nil }, Random: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(i)})}
-				o.Standby, o.Checkpoints, o.Data, o.Lease = true, "memory", filepath.Join(dir, fmt.Sprint(i)), 500*time.Millisecond
+				o.Standby, o.Checkpoints, o.Data, o.Lease = true, "memory",
+					filepath.Join(dir, fmt.Sprint(i)), 500*time.Millisecond
 				o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 				if err := o.Run(ctx); err != nil {
 					t.Errorf("seed %d: master %d: %v", seed, i, err)
@@ -190,7 +196,8 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 			work.Go(func() {
 				at := i % 3
 				for n := 0; ctx.Err() == nil; n++ {
-					conn, err := control.Connect(all[at].Addr().String(), control.Credentials{Token: token}, all[at].dial)
+					conn, err := control.Connect(all[at].Addr().String(),
+						control.Credentials{Token: token}, all[at].dial)
 					if err != nil {
 						t.Error(err)
 						return
@@ -209,7 +216,8 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 						}
 						o := porcupine.Operation{ClientId: i, Input: q, Call: clock.Add(1)}
 						var a told
-						if a, err = ask(ctx, conn.Cluster, q); err == nil || !strings.Contains(err.Error(), errStandby.Error()) {
+						if a, err = ask(ctx, conn.Cluster, q); err == nil ||
+							!strings.Contains(err.Error(), errStandby.Error()) {
 							o.Output, o.Return = a, clock.Add(1)
 							if a.unknown = err != nil; a.unknown {
 								o.Output, o.Return = a, int64(1)<<60
@@ -242,7 +250,8 @@ func ask(ctx context.Context, c control.ClusterClient, q asked) (told, error) {
 	var err error
 	switch q.what {
 	case "submit":
-		r, err = c.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Key: q.key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
+		r, err = c.SubmitJob(ctx,
+			connect.NewRequest(&control.SubmitJobRequest{Key: q.key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
 	case "get":
 		r, err = c.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: q.id}))
 	default:
@@ -257,7 +266,8 @@ func ask(ctx context.Context, c control.ClusterClient, q asked) (told, error) {
 	return told{id: r.Msg.Id, cancelled: r.Msg.State == control.JobState_JOB_STATE_CANCELLED}, nil
 }
 
-// TestJobTableIsLinearizable: whichever of several masters answers, there is one table of jobs. A store that overwrites is found out.
+// TestJobTableIsLinearizable: whichever of several masters answers, there is one table of jobs. A
+// store that overwrites is found out.
 func TestJobTableIsLinearizable(t *testing.T) {
 	heard, terms := 0, uint64(0)
 	for seed := range uint64(2) {
@@ -273,7 +283,8 @@ func TestJobTableIsLinearizable(t *testing.T) {
 				heard++
 			}
 		}
-		if r := porcupine.CheckOperationsTimeout(jobTable, history, time.Minute); r != porcupine.Ok {
+		if r := porcupine.CheckOperationsTimeout(jobTable, history,
+			time.Minute); r != porcupine.Ok {
 			t.Errorf("seed %d: %s after %d calls", seed, r, len(history))
 		}
 	}
@@ -281,7 +292,8 @@ func TestJobTableIsLinearizable(t *testing.T) {
 		t.Errorf("%d answers in %d terms show nothing", heard, terms)
 	}
 	for seed := range uint64(30) {
-		if porcupine.CheckOperationsTimeout(jobTable, table(t, seed, &storetest.Memory{Overwrites: true}), time.Minute) == porcupine.Illegal {
+		if porcupine.CheckOperationsTimeout(jobTable,
+			table(t, seed, &storetest.Memory{Overwrites: true}), time.Minute) == porcupine.Illegal {
 			t.Logf("%d answers in %d terms; a store that overwrites what is there is found in run %d", heard, terms, seed+1)
 			return
 		}

@@ -32,11 +32,13 @@ var runs atomic.Uint64
 // stateName is the directory of Data with the state: the records of jobs and graphs.
 const stateName = "state"
 
-// openState reads the state in Data, which this process has to itself. What is damaged is an error, and stays as it is.
+// openState reads the state in Data, which this process has to itself. What is damaged is an error,
+// and stays as it is.
 func openState(o *Config, into *saved) (*standby.Log, error) {
 	old := filepath.Join(o.Data, "state.db")
 	if _, err := os.Stat(old); err == nil {
-		return nil, fmt.Errorf("data: %s is the state of an earlier version: take the superstep that has written it, or move the file away to begin without its jobs and graphs", old)
+		return nil,
+			fmt.Errorf("data: %s is the state of an earlier version: take the superstep that has written it, or move the file away to begin without its jobs and graphs", old)
 	}
 	dir := filepath.Join(o.Data, stateName)
 	at, err := store.OpenDir(dir)
@@ -44,7 +46,8 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	l := standby.Open(standby.Options{
-		Store: at, Alone: true, Lease: time.Minute, Now: time.Now, Newest: filepath.Join(dir, newestFile),
+		Store: at, Alone: true, Lease: time.Minute, Now: time.Now,
+		Newest:  filepath.Join(dir, newestFile),
 		Trouble: func(err error) { o.Log.Warn("the master's state", "trouble", err) },
 	})
 	if err = l.Lead(context.Background(), nil); err == nil {
@@ -52,13 +55,15 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	}
 	if err != nil {
 		store.Close(at)
-		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs and graphs, and has the results)", dir, err)
+		return nil,
+			fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs and graphs, and has the results)", dir, err)
 	}
 	return l, nil
 }
 
-// number returns the number of a run of the master: larger than that of any before it, whatever the clock says. The lock,
-// if not nil, is to be closed when the run ends: until then the directory is this run's alone.
+// number returns the number of a run of the master: larger than that of any before it, whatever the
+// clock says. The lock, if not nil, is to be closed when the run ends: until then the directory is
+// this run's alone.
 func number(o *Config) (run uint64, lock *os.File, err error) {
 	switch {
 	case o.Data != "":
@@ -70,7 +75,8 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		}
 		lock, err = statefile.Lock(filepath.Join(o.Data, lockFile))
 		if errors.Is(err, statefile.ErrLocked) {
-			return 0, nil, fmt.Errorf("data: another master uses %s: give this one another --data", o.Data)
+			return 0, nil, fmt.Errorf("data: another master uses %s: give this one another --data",
+				o.Data)
 		}
 		switch {
 		case err != nil:
@@ -98,8 +104,9 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 	return run, lock, nil
 }
 
-// firstNumber is what a run's incarnations, and numbers of loads and meetings, come after: each run has 2^32 of its own, all larger
-// than those of the runs before, so that a worker that starts anew is newer than what it was, under whichever master.
+// firstNumber is what a run's incarnations, and numbers of loads and meetings, come after: each run
+// has 2^32 of its own, all larger than those of the runs before, so that a worker that starts anew
+// is newer than what it was, under whichever master.
 func firstNumber(run uint64) uint64 { return run << 32 }
 
 // unlock lets another master have the data.
@@ -119,13 +126,16 @@ func (s *Server) unlock() {
 // temporaryName is what the names of temporary directories of results begin with.
 const temporaryName = "superstep-results-"
 
-// lockName is the file in such a directory that its master holds locked: the lock goes with the process, however that ends.
+// lockName is the file in such a directory that its master holds locked: the lock goes with the
+// process, however that ends.
 const lockName = ".lock"
 
-// own marks a directory as this process's, until the file is closed; nil where there are no locks, and nothing is cleared
-// then. The file gets its name when it is locked: one with that name and no lock belongs to nobody.
+// own marks a directory as this process's, until the file is closed; nil where there are no locks,
+// and nothing is cleared then. The file gets its name when it is locked: one with that name and no
+// lock belongs to nobody.
 func own(dir string) *os.File {
-	f, err := os.OpenFile(filepath.Join(dir, lockName+"-new"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName+"-new"), os.O_RDWR|os.O_CREATE|os.O_TRUNC,
+		0o600)
 	if err != nil {
 		return nil
 	}
@@ -147,7 +157,8 @@ func clearStale(in string) {
 		if err != nil {
 			continue // another user's, or one that is being made
 		}
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && statefile.TryLock(f) == nil {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() &&
+			statefile.TryLock(f) == nil {
 			_ = os.RemoveAll(dir)
 		}
 		_ = f.Close()
@@ -224,7 +235,8 @@ func (s *Server) lookAtData() {
 	s.mu.Unlock()
 	switch {
 	case why != "" && was == "":
-		s.log.Error("no job is taken until the data can be written: those that run go on", "reason", why)
+		s.log.Error("no job is taken until the data can be written: those that run go on", "reason",
+			why)
 	case why == "" && was != "":
 		s.log.Info("the data can be written again: jobs are taken")
 	}

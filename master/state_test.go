@@ -21,20 +21,23 @@ func given(t *testing.T, o Config) uint64 {
 	}
 	defer s.unlock()
 	defer s.results.close()
-	incarnation, err := s.cluster.register(0, &control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+	incarnation, err := s.cluster.register(0,
+		&control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return incarnation
 }
 
-// TestIncarnationsRiseWhateverTheClockSays: of masters that start one after the other, in the same moment or with a clock that
-// was set back by an hour or ten years, each gives larger incarnations than the one before.
+// TestIncarnationsRiseWhateverTheClockSays: of masters that start one after the other, in the same
+// moment or with a clock that was set back by an hour or ten years, each gives larger incarnations
+// than the one before.
 func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, o := range map[string]Config{"data": {Options: Options{Data: t.TempDir()}}, "state": {State: t.TempDir()}, "neither": {}} {
 		last := uint64(0)
-		for _, at := range []time.Time{now, now, now.Add(-time.Hour), now.AddDate(-10, 0, 0), now.AddDate(10, 0, 0), now} {
+		for _, at := range []time.Time{now, now, now.Add(-time.Hour), now.AddDate(-10, 0,
+			0), now.AddDate(10, 0, 0), now} {
 			o.Now = func() time.Time { return at }
 			incarnation := given(t, o)
 			if incarnation <= last || last != 0 && incarnation-last < 1<<31 {

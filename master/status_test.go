@@ -18,7 +18,8 @@ func TestWorkersGoneLast(t *testing.T) {
 	defer s.results.close()
 	c := s.cluster
 	for _, name := range []string{"a", "b", "c", "d"} {
-		n, err := c.register(0, &control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
+		n, err := c.register(0,
+			&control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
 		if err != nil {
 			t.Fatal(err)
 		}

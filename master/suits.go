@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// suits refuses a program that does not want its graph, if that is of the catalog; one that is loaded for the job its workers know.
+// suits refuses a program that does not want its graph, if that is of the catalog; one that is
+// loaded for the job its workers know.
 func (s *Server) suits(spec *jobspec.Spec) error {
 	s.mu.Lock()
 	g := s.cluster.graphs[spec.Graph]
@@ -18,7 +19,8 @@ func (s *Server) suits(spec *jobspec.Spec) error {
 		return nil
 	}
 	about := pregel.GraphInfo{
-		NumVertices: g.report.Vertices, NumEdges: g.report.Arcs, Directed: g.report.Directed, Weighted: g.report.Weighted,
+		NumVertices: g.report.Vertices, NumEdges: g.report.Arcs, Directed: g.report.Directed,
+		Weighted:   g.report.Weighted,
 		Partitions: len(g.placements),
 	}
 	named := g.report.Named && spec.Values == ""

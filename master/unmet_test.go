@@ -11,8 +11,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestATeamMeetsAgain: a worker that attached anew between a meeting and the load is not connected to the others: the team
-// meets again, but not for ever.
+// TestATeamMeetsAgain: a worker that attached anew between a meeting and the load is not connected
+// to the others: the team meets again, but not for ever.
 func TestATeamMeetsAgain(t *testing.T) {
 	for _, unmet := range []int{0, 1, 2, meetings} {
 		s, err := New(Config{Registry: engine.Registry{}})
@@ -46,20 +46,23 @@ func TestATeamMeetsAgain(t *testing.T) {
 				w.answered(r)
 			}
 		}()
-		report, err := s.loadOn(t.Context(), []*control.Placement{{Worker: "w", Incarnation: 1}}, &control.Load{
-			Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "star:vertices=5"}),
-		})
-		if unmet < meetings && (err != nil || report.Vertices != 5) || unmet == meetings && (err == nil || !strings.Contains(err.Error(), "is not connected to others")) {
+		report, err := s.loadOn(t.Context(), []*control.Placement{{Worker: "w", Incarnation: 1}},
+			&control.Load{
+				Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "star:vertices=5"}),
+			})
+		if unmet < meetings && (err != nil || report.Vertices != 5) || unmet == meetings &&
+			(err == nil || !strings.Contains(err.Error(), "is not connected to others")) {
 			t.Errorf("%d meetings that were over: %v, %v", unmet, report, err)
 		}
 		if n := min(unmet+1, meetings); len(attempts) != n {
-			t.Errorf("%d meetings that were over: the team met %d times, expected %d", unmet, len(attempts), n)
+			t.Errorf("%d meetings that were over: the team met %d times, expected %d", unmet,
+				len(attempts), n)
 		}
 	}
 }
 
-// TestATeamMeetsAgainAtOnce: when a load is to begin again with another meeting, the workers that are
-// still at it are told to stop: the meeting would wait for them.
+// TestATeamMeetsAgainAtOnce: when a load is to begin again with another meeting, the workers that
+// are still at it are told to stop: the meeting would wait for them.
 func TestATeamMeetsAgainAtOnce(t *testing.T) {
 	for _, job := range []string{"", "j"} {
 		s, err := New(Config{Registry: engine.Registry{}})
@@ -105,12 +108,14 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 				}
 			}()
 		}
-		err = s.together(t.Context(), job, 1, team, "load", &control.Meet{Graph: "g"}, func() error {
-			_, err := s.gather(t.Context(), team, order{what: "load", command: func() *control.Command {
-				return &control.Command{Job: job, Epoch: 1, Body: &control.Command_Load{Load: &control.Load{Graph: "g"}}}
-			}})
-			return err
-		})
+		err = s.together(t.Context(), job, 1, team, "load", &control.Meet{Graph: "g"},
+			func() error {
+				_, err := s.gather(t.Context(), team,
+					order{what: "load", command: func() *control.Command {
+						return &control.Command{Job: job, Epoch: 1, Body: &control.Command_Load{Load: &control.Load{Graph: "g"}}}
+					}})
+				return err
+			})
 		if err != nil {
 			t.Errorf("job %q: %v", job, err)
 		}

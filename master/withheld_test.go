@@ -30,10 +30,12 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 	const reason = `worker w1: /data/g.el:7:3: found "SECRET, expected nothing", expected an id`
 	c := s.cluster
 	c.graphs["g"] = &graph{
-		name: "g", owner: "alice", source: &jobspec.Source{Input: "g.el"}, state: control.GraphState_GRAPH_STATE_FAILED, reason: reason,
+		name: "g", owner: "alice", source: &jobspec.Source{Input: "g.el"},
+		state: control.GraphState_GRAPH_STATE_FAILED, reason: reason,
 		report: &control.LoadReport{Skipped: []string{"SECRET"}},
 	}
-	j, err := c.enqueue(0, "alice", &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "g.el"}}, "", 0)
+	j, err := c.enqueue(0, "alice",
+		&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "g.el"}}, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,8 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
 	}
 	for who, want := range map[string]bool{"alice": true, "olga": true, "bob": false, "rita": false, "": false} {
-		ctx := as(who, map[string]certs.Role{"alice": control.Using, "olga": control.Reading | certs.Operator, "bob": control.Using, "rita": certs.Reader}[who])
+		ctx := as(who,
+			map[string]certs.Role{"alice": control.Using, "olga": control.Reading | certs.Operator, "bob": control.Using, "rita": certs.Reader}[who])
 		answers := map[string]any{}
 		take := func(what string, answer any, err error) {
 			if answers[what] = answer; err != nil {
@@ -60,14 +63,16 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 		status, err := s.Status(ctx, connect.NewRequest(&control.StatusRequest{}))
 		take("a status", status.Msg, err)
 		events, _, _ := s.journals[j.id].after(0)
-		for _, e := range append(events, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: reason}}}) {
+		for _, e := range append(events,
+			&control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: reason}}}) {
 			if text := e.String(); strings.Contains(text, "SECRET") {
 				take("an event", s.shownEvent(ctx, "alice", e), nil)
 			}
 		}
 		for what, answer := range answers {
 			text := fmt.Sprint(answer)
-			if strings.Contains(text, "SECRET") != want || !strings.Contains(text, "g.el:7:3: found ") {
+			if strings.Contains(text, "SECRET") != want ||
+				!strings.Contains(text, "g.el:7:3: found ") {
 				t.Errorf("%q sees of %s: %s", who, what, text)
 			}
 		}
@@ -75,11 +80,14 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 			t.Errorf("found %d answers", len(answers))
 		}
 	}
-	if text := strings.Join(watched, "\n"); !strings.Contains(text, "g.el:7:3") || strings.Contains(text, "SECRET") {
+	if text := strings.Join(watched, "\n"); !strings.Contains(text, "g.el:7:3") ||
+		strings.Contains(text, "SECRET") {
 		t.Errorf("the page is told %s", text)
 	}
 	s.gate.TLS = nil
-	if r, err := s.GetJob(as("", 0), connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil || r.Msg.Reason != reason {
+	if r, err := s.GetJob(as("", 0),
+		connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil ||
+		r.Msg.Reason != reason {
 		t.Errorf("without certificates: %v, %v", r, err)
 	}
 }

@@ -37,14 +37,16 @@ type worker struct {
 }
 
 func (w *worker) live() bool {
-	return w.state == control.WorkerState_WORKER_STATE_REGISTERED || w.state == control.WorkerState_WORKER_STATE_LEAVING
+	return w.state == control.WorkerState_WORKER_STATE_REGISTERED ||
+		w.state == control.WorkerState_WORKER_STATE_LEAVING
 }
 
 // registerBy takes a worker in, or back, and returns its incarnation.
 //
-// A name belongs to the process that has it until its lease lapses. Then the next to ask gets it: that process, which is what it
-// was if it comes within the hold time, or another, under a larger incarnation, and the one before is fenced. A process with an
-// incarnation that this master never gave is from before the master's restart, and keeps it.
+// A name belongs to the process that has it until its lease lapses. Then the next to ask gets it:
+// that process, which is what it was if it comes within the hold time, or another, under a larger
+// incarnation, and the one before is fenced. A process with an incarnation that this master never
+// gave is from before the master's restart, and keeps it.
 //
 // by is whose certificate it has, "" without one.
 func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRequest) (uint64, error) {
@@ -55,10 +57,12 @@ func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRe
 	w := c.workers[r.Name]
 	incarnation := r.Incarnation
 	switch {
-	case w != nil && w.live() && w.instance == r.Instance && (incarnation == 0 || incarnation == w.incarnation):
+	case w != nil && w.live() && w.instance == r.Instance &&
+		(incarnation == 0 || incarnation == w.incarnation):
 		c.heardOf(now, w)
 		return w.incarnation, nil
-	case w != nil && w.state == control.WorkerState_WORKER_STATE_LOST && w.instance == r.Instance && incarnation == w.incarnation && now <= w.deadline:
+	case w != nil && w.state == control.WorkerState_WORKER_STATE_LOST && w.instance == r.Instance &&
+		incarnation == w.incarnation && now <= w.deadline:
 		w.state, w.reason, w.about = control.WorkerState_WORKER_STATE_REGISTERED, "", r
 		c.heardOf(now, w)
 		return incarnation, nil
@@ -67,7 +71,8 @@ func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRe
 		return 0, fenced(r.Name, incarnation, w.incarnation)
 	case w != nil && w.live() && w.attached:
 		c.refused++
-		return 0, control.Refuse(control.Refusal_KIND_DUPLICATE, "there is a worker %s already%s: give this one another --name", r.Name, w.place())
+		return 0, control.Refuse(control.Refusal_KIND_DUPLICATE,
+			"there is a worker %s already%s: give this one another --name", r.Name, w.place())
 	case w != nil && w.live():
 		return 0, heldFor(r.Name, max(w.deadline-now, 0)+c.lease/ticks)
 	case incarnation != 0 && (incarnation <= c.floor || w != nil && incarnation == w.incarnation):
@@ -78,7 +83,8 @@ func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRe
 	}
 	if w == nil && (by != "" && !c.makeRoom(by, mostNames) || !c.makeRoom("", maxWorkers)) {
 		c.refused++
-		full := control.Refuse(control.Refusal_KIND_HELD, "there are %d workers already, or %d with one certificate", maxWorkers, mostNames)
+		full := control.Refuse(control.Refusal_KIND_HELD,
+			"there are %d workers already, or %d with one certificate", maxWorkers, mostNames)
 		full.Wait = c.lease
 		return 0, full
 	}
@@ -86,8 +92,10 @@ func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRe
 	about.Programs = nil // they have been compared
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
-		name: r.Name, by: by, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
-		heard: now, deadline: now + c.lease, about: about, since: now, budget: r.Budget, counted: now,
+		name: r.Name, by: by, instance: r.Instance, incarnation: incarnation,
+		state: control.WorkerState_WORKER_STATE_REGISTERED,
+		heard: now, deadline: now + c.lease, about: about, since: now, budget: r.Budget,
+		counted: now,
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
@@ -106,21 +114,29 @@ func (w *worker) place() string {
 
 // heldFor refuses a name until its lease has lapsed, and that was seen.
 func heldFor(name string, wait time.Duration) error {
-	r := control.Refuse(control.Refusal_KIND_HELD, "the name %s is held for %.1f s more by a worker that lost its session", name, wait.Seconds())
+	r := control.Refuse(control.Refusal_KIND_HELD,
+		"the name %s is held for %.1f s more by a worker that lost its session", name,
+		wait.Seconds())
 	r.Wait = wait
 	return r
 }
 
 func fenced(name string, old, newer uint64) error {
-	return control.Refuse(control.Refusal_KIND_FENCED, "worker %s, incarnation %d, is fenced: incarnation %d has taken its place", name, old, newer)
+	return control.Refuse(control.Refusal_KIND_FENCED,
+		"worker %s, incarnation %d, is fenced: incarnation %d has taken its place", name, old,
+		newer)
 }
 
-// lostRefusal refuses a worker that is lost: it is to register again (unknown), or is too late for that (lapsed).
+// lostRefusal refuses a worker that is lost: it is to register again (unknown), or is too late for
+// that (lapsed).
 func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) error {
-	return control.Refuse(kind, "the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name, incarnation)
+	return control.Refuse(kind,
+		"the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name,
+		incarnation)
 }
 
-// attach begins a registered worker's session, with the shares of graphs that it holds; a session it had before is over.
+// attach begins a registered worker's session, with the shares of graphs that it holds; a session
+// it had before is over.
 func (c *cluster) attach(now time.Duration, name string, incarnation uint64, offers []*control.Offer) error {
 	w := c.workers[name]
 	switch {
@@ -128,7 +144,8 @@ func (c *cluster) attach(now time.Duration, name string, incarnation uint64, off
 		c.refused++
 		return fenced(name, incarnation, w.incarnation)
 	case w == nil || incarnation > w.incarnation || !w.live():
-		return control.Refuse(control.Refusal_KIND_UNKNOWN, "worker %s, incarnation %d, is not registered", name, incarnation)
+		return control.Refuse(control.Refusal_KIND_UNKNOWN,
+			"worker %s, incarnation %d, is not registered", name, incarnation)
 	}
 	w.attached = true
 	c.heardOf(now, w)
@@ -149,7 +166,8 @@ func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) 
 	}
 	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
 		g := c.graphs[graph]
-		if g.state != control.GraphState_GRAPH_STATE_FAILED && !g.again && placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, graph) {
+		if g.state != control.GraphState_GRAPH_STATE_FAILED && !g.again &&
+			placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, graph) {
 			graphs = append(graphs, graph)
 		}
 	}
@@ -179,11 +197,12 @@ func (c *cluster) heardOf(now time.Duration, w *worker) {
 	w.heard, w.deadline, w.suspected = now, now+c.lease+w.stalled, false
 }
 
-// mostStalled is by how many leases a worker's is longer at most, whose process had to wait: for pages of memory, say. It is by twice as long as that
-// took at most in the last minute.
+// mostStalled is by how many leases a worker's is longer at most, whose process had to wait: for
+// pages of memory, say. It is by twice as long as that took at most in the last minute.
 const mostStalled = 3
 
-// unheard lengthens all leases, and the time clients have to confirm jobs, by a time in which the master itself could not hear: it was paused.
+// unheard lengthens all leases, and the time clients have to confirm jobs, by a time in which the
+// master itself could not hear: it was paused.
 func (c *cluster) unheard(d time.Duration) {
 	for _, w := range c.workers {
 		w.deadline += d
@@ -192,7 +211,8 @@ func (c *cluster) unheard(d time.Duration) {
 	c.unconfirmed(func(j *job) { j.confirmBy += d })
 }
 
-// suspect takes gossip's hint that a worker is dead: unless it is heard of soon, its lease ends early.
+// suspect takes gossip's hint that a worker is dead: unless it is heard of soon, its lease ends
+// early.
 func (c *cluster) suspect(now time.Duration, name string) {
 	w := c.workers[name]
 	if w == nil || !w.live() {
@@ -202,7 +222,8 @@ func (c *cluster) suspect(now time.Duration, name string) {
 	w.deadline = min(w.deadline, now+2*c.lease/control.HeartbeatsPerLease+w.stalled)
 }
 
-// detach notes the end of a session. A worker that was told to go is gone; another has until its lease ends to come back.
+// detach notes the end of a session. A worker that was told to go is gone; another has until its
+// lease ends to come back.
 func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
 	w := c.current(name, incarnation)
 	if w == nil {
@@ -217,7 +238,8 @@ func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
 	c.exclude()
 }
 
-// leave is a worker's wish to go: it gets no more work, and goes when what it runs has ended or its grace is over.
+// leave is a worker's wish to go: it gets no more work, and goes when what it runs has ended or its
+// grace is over.
 func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reason string) {
 	w := c.current(name, incarnation)
 	if w == nil || w.state == control.WorkerState_WORKER_STATE_LEAVING {
@@ -250,7 +272,8 @@ func (c *cluster) farewell(w *worker) {
 // lose takes a worker for lost: what runs on it fails, and its graphs wait for it.
 func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	leaving := w.state == control.WorkerState_WORKER_STATE_LEAVING
-	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason, false, false
+	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason,
+		false, false
 	w.heard, w.deadline = now, now+c.hold
 	c.mendAll(w.name)
 	c.lost++
@@ -269,8 +292,8 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	}
 }
 
-// exited takes why the process of a worker has ended, from who saw it end: its graphs do not wait for it.
-// starvedSo says that it was for want of memory.
+// exited takes why the process of a worker has ended, from who saw it end: its graphs do not wait
+// for it. starvedSo says that it was for want of memory.
 func (c *cluster) exited(now time.Duration, name string, incarnation uint64, reason string, starvedSo bool) {
 	w := c.workers[name]
 	if w == nil || w.incarnation != incarnation {
@@ -303,7 +326,8 @@ func (c *cluster) release(now time.Duration, w *worker, reason string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
 		g := c.graphs[name]
-		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, w.name) && !g.stopping {
+		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, w.name) &&
+			!g.stopping {
 			g.stopping, g.lost, g.reason = true, true, reason
 			c.emit(stopLoad{g.name, reason})
 		}
@@ -330,7 +354,8 @@ func placedOn(placements []*control.Placement, worker string, incarnation uint64
 	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker && p.Incarnation == incarnation })
 }
 
-// silent returns a worker of placements that has no session now: it is back, or lost, before its lease ends.
+// silent returns a worker of placements that has no session now: it is back, or lost, before its
+// lease ends.
 func (c *cluster) silent(placements []*control.Placement) string {
 	for _, p := range placements {
 		if w := c.workers[p.Worker]; w != nil && w.live() && !w.attached {

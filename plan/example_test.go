@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Peel finds the k-core: it removes vertices with fewer than K neighbours left, round after round, until none is.
+// Peel finds the k-core: it removes vertices with fewer than K neighbours left, round after round,
+// until none is.
 type Peel struct{ K int }
 
 var (

@@ -36,8 +36,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Round is what a condition sees of the phase that ran last: also its aggregators, by total.Value(r).
-// Value panics of aggregators of other programs, and before the first phase.
+// Round is what a condition sees of the phase that ran last: also its aggregators, by
+// total.Value(r). Value panics of aggregators of other programs, and before the first phase.
 type Round struct {
 	// Number is the number of the round of the Repeat that asks, from 0.
 	Number int
@@ -46,7 +46,8 @@ type Round struct {
 	totals
 }
 
-// totals are the aggregators of the phase that ran last: total.Value(r) of any other, or before the first phase, panics.
+// totals are the aggregators of the phase that ran last: total.Value(r) of any other, or before the
+// first phase, panics.
 type totals = pregel.Context
 
 // Phase is a plan that runs a program to its end.
@@ -57,8 +58,9 @@ func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan {
 // Sequence runs plans one after the other.
 func Sequence(all ...pregel.Plan) pregel.Plan { return made(plans.Step{Plans: steps(all)}) }
 
-// Repeat runs plans one after the other, again and again, until the condition holds at the end of a round. It is asked where the
-// run is driven, on a cluster by the master, and the run waits for it: it should not block.
+// Repeat runs plans one after the other, again and again, until the condition holds at the end of a
+// round. It is asked where the run is driven, on a cluster by the master, and the run waits for it:
+// it should not block.
 func Repeat(until func(r *Round) bool, all ...pregel.Plan) pregel.Plan {
 	p := plans.Step{Kind: plans.Repeat, Test: condition(until), Plans: steps(all)}
 	if until == nil {

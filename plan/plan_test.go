@@ -37,28 +37,32 @@ func TestPhases(t *testing.T) {
 		g, err := superstep.Load(t.Context(), "rmat:scale=6", o)
 		g = open(t, g, err)
 		supersteps := 0
-		r, err := superstep.Run(t.Context(), g, algorithms.Betweenness{Samples: 4}, superstep.Options{KeepTrace: true, Progress: func(p superstep.Progress) {
-			if p.Superstep != supersteps {
-				t.Errorf("superstep %d after %d", p.Superstep, supersteps)
-			}
-			supersteps++
-		}})
+		r, err := superstep.Run(t.Context(), g, algorithms.Betweenness{Samples: 4},
+			superstep.Options{KeepTrace: true, Progress: func(p superstep.Progress) {
+				if p.Superstep != supersteps {
+					t.Errorf("superstep %d after %d", p.Superstep, supersteps)
+				}
+				supersteps++
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Supersteps != supersteps || len(r.Seconds) != supersteps || r.Ended != "converged" {
-			t.Errorf("%d supersteps, %d times, ended %s: there were %d", r.Supersteps, len(r.Seconds), r.Ended, supersteps)
+			t.Errorf("%d supersteps, %d times, ended %s: there were %d", r.Supersteps,
+				len(r.Seconds), r.Ended, supersteps)
 		}
 		wantPhases(t, r.Trace, 4)
 		for i, s := range r.Trace {
-			if s.Superstep < i-9 || s.Superstep >= supersteps+1 || i > 0 && s.Superstep < r.Trace[i-1].Superstep {
+			if s.Superstep < i-9 || s.Superstep >= supersteps+1 || i > 0 &&
+				s.Superstep < r.Trace[i-1].Superstep {
 				t.Errorf("record %d is of superstep %d", i, s.Superstep)
 			}
 		}
 	}
 }
 
-// wantPhases wants records of a run of algorithms.Betweenness from so many sources that say of which phase each is, in order, and all of them.
+// wantPhases wants records of a run of algorithms.Betweenness from so many sources that say of
+// which phase each is, in order, and all of them.
 func wantPhases(t *testing.T, records []record.Superstep, sources int) {
 	t.Helper()
 	phase := 1
@@ -74,7 +78,8 @@ func wantPhases(t *testing.T, records []record.Superstep, sources int) {
 			want = "Betweenness"
 		}
 		if s.Phase != phase || s.Program != want {
-			t.Fatalf("record %d, of superstep %d, is of phase %d, %s, expected %d, %s", i, s.Superstep, s.Phase, s.Program, phase, want)
+			t.Fatalf("record %d, of superstep %d, is of phase %d, %s, expected %d, %s", i,
+				s.Superstep, s.Phase, s.Program, phase, want)
 		}
 	}
 	if phase != 2*sources+2 {
@@ -84,7 +89,8 @@ func wantPhases(t *testing.T, records []record.Superstep, sources int) {
 
 // TestOnACluster runs plans there, twice, and wants the same.
 func TestOnACluster(t *testing.T) {
-	registered := []pregel.Registered{pregel.Register("halving", halving{}), pregel.Register("adding", adding{})}
+	registered := []pregel.Registered{pregel.Register("halving",
+		halving{}), pregel.Register("adding", adding{})}
 	programs, wrong := builtin.With(registered)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
@@ -102,7 +108,8 @@ func TestOnACluster(t *testing.T) {
 		there = open(t, there, err)
 		for range 2 {
 			compare(t, here, there, algorithms.Betweenness{Samples: 5})
-			if r, err := superstep.Run(t.Context(), there, algorithms.Betweenness{Samples: 2}, superstep.Options{KeepTrace: true}); err != nil {
+			if r, err := superstep.Run(t.Context(), there, algorithms.Betweenness{Samples: 2},
+				superstep.Options{KeepTrace: true}); err != nil {
 				t.Error(err)
 			} else {
 				wantPhases(t, r.Trace, 2)
@@ -124,7 +131,8 @@ func goOn(t *testing.T, g *superstep.Graph) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := superstep.Run(t.Context(), g, adding{}, superstep.Options{Columns: []superstep.Input{superstep.From(half, first)}})
+	second, err := superstep.Run(t.Context(), g, adding{},
+		superstep.Options{Columns: []superstep.Input{superstep.From(half, first)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,20 +141,24 @@ func goOn(t *testing.T, g *superstep.Graph) {
 			t.Fatalf("vertex %d has %d and then %d, expected 3 and 6", label, x, twice)
 		}
 	}
-	third, err := superstep.Run(t.Context(), g, adding{}, superstep.Options{Columns: []superstep.Input{
-		superstep.From(half, func(id uint64) int { x, _ := first.At(id); return x }),
-	}})
+	third, err := superstep.Run(t.Context(), g, adding{},
+		superstep.Options{Columns: []superstep.Input{
+			superstep.From(half, func(id uint64) int { x, _ := first.At(id); return x }),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for label, x := range second.All() {
 		if same, _ := third.At(label); same != x {
-			t.Fatalf("vertex %d has %d from the result and %d from a function, expected the same", label, x, same)
+			t.Fatalf("vertex %d has %d from the result and %d from a function, expected the same",
+				label, x, same)
 		}
 	}
 }
 
-func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options) {
+func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Program[V,
+	M], o ...superstep.Options,
+) {
 	t.Helper()
 	want, err := superstep.Run(t.Context(), here, p, o...)
 	if err != nil {
@@ -156,8 +168,10 @@ func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Prog
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Supersteps != want.Supersteps || found.Ended != want.Ended || found.Messages != want.Messages {
-		t.Errorf("%T: %d supersteps, ended %s, %d messages: expected %d, %s, %d", p, found.Supersteps, found.Ended, found.Messages,
+	if found.Supersteps != want.Supersteps || found.Ended != want.Ended ||
+		found.Messages != want.Messages {
+		t.Errorf("%T: %d supersteps, ended %s, %d messages: expected %d, %s, %d", p,
+			found.Supersteps, found.Ended, found.Messages,
 			want.Supersteps, want.Ended, want.Messages)
 	}
 	for _, r := range []*superstep.Result[V]{want, found} {
@@ -178,7 +192,8 @@ func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Prog
 	}
 }
 
-// halving divides a column by two, in one phase a time, until all are below 1; then it adds 100 or, if odd, 200 to it.
+// halving divides a column by two, in one phase a time, until all are below 1; then it adds 100 or,
+// if odd, 200 to it.
 type halving struct {
 	Start int  `param:"start" default:"10"`
 	Odd   bool `param:"odd" default:"false"`
@@ -273,7 +288,8 @@ func TestRepeatAndChoose(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Supersteps != c.supersteps || r.Ended != c.ended || r.Value(3) != c.want {
-				t.Errorf("%+v, limit %d: %d supersteps, ended %s, value %d: expected %d, %s, %d", c.p, c.limit, r.Supersteps, r.Ended,
+				t.Errorf("%+v, limit %d: %d supersteps, ended %s, value %d: expected %d, %s, %d",
+					c.p, c.limit, r.Supersteps, r.Ended,
 					r.Value(3), c.supersteps, c.ended, c.want)
 			}
 		}
@@ -380,7 +396,8 @@ func TestPhasesAfterVerticesThatMessagesMake(t *testing.T) {
 				t.Errorf("%+v: Coordinate found %v vertices, expected 9, 8, 9 and 8", o, numbers)
 			}
 			if r.Value(1) != 98989 || r.Value(3) != 9 || len(maps.Collect(r.All())) != 9 {
-				t.Errorf("%+v: found %d and %d of %d vertices, expected 98989 and 9 of 9", o, r.Value(1), r.Value(3), len(maps.Collect(r.All())))
+				t.Errorf("%+v: found %d and %d of %d vertices, expected 98989 and 9 of 9", o,
+					r.Value(1), r.Value(3), len(maps.Collect(r.All())))
 			}
 		}
 	}

@@ -75,7 +75,8 @@ func TestPlanOfItself(t *testing.T) {
 	g, err := superstep.Load(t.Context(), "star:vertices=3", superstep.LoadOptions{})
 	g = open(t, g, err)
 	const want = "selfish: a phase has no plan of its own: use plan.Sequence"
-	if _, err := superstep.Run(t.Context(), g, selfish{}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := superstep.Run(t.Context(), g, selfish{}); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v, expected %s", err, want)
 	}
 }
@@ -91,13 +92,15 @@ func TestPlanIsCancelled(t *testing.T) {
 		return false
 	}, plan.Phase(add{}))}
 	const want = "wrongPlan: superstep 21: context canceled"
-	if _, err := superstep.Run(ctx, g, forever); !errors.Is(err, context.Canceled) || err.Error() != want {
+	if _, err := superstep.Run(ctx, g, forever); !errors.Is(err, context.Canceled) ||
+		err.Error() != want {
 		t.Errorf("the error is %v, expected %s", err, want)
 	}
 }
 
 func TestWrongPlans(t *testing.T) {
-	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1}}, superstep.LoadOptions{Directed: true})
+	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1}},
+		superstep.LoadOptions{Directed: true})
 	g = open(t, g, err)
 	for want, p := range map[string]pregel.Plan{
 		"plan.Repeat: the condition is nil":        plan.Repeat(nil),
@@ -105,7 +108,8 @@ func TestWrongPlans(t *testing.T) {
 		"wrongPlan: round 0 of plan.Repeat ran no phase: it would go on for ever": plan.Repeat(func(*plan.Round) bool { return false },
 			plan.Choose(func(*plan.Round) bool { return true }, pregel.Plan{}, plan.Phase(add{}))),
 		"program wrongPlan, condition of plan.Choose, before any phase: aggregator most is not listed": plan.Choose(
-			func(r *plan.Round) bool { return most.Value(r) > 0 }, plan.Phase(add{}), pregel.Plan{}),
+			func(r *plan.Round) bool { return most.Value(r) > 0 }, plan.Phase(add{}),
+			pregel.Plan{}),
 		"wrongPlan: phase 2, after 1 supersteps: program failing, vertex 0, superstep 0: no 0": plan.Sequence(plan.Phase(add{}), plan.Phase(failing{})),
 		"edge column cost: a phase of direction out has it, and this one is of direction in": plan.Sequence(
 			plan.Phase(costly{pregel.Out}), plan.Phase(costly{pregel.In})),
@@ -132,7 +136,8 @@ func TestPanicInPlan(t *testing.T) {
 	g, err := superstep.Load(t.Context(), "star:vertices=3")
 	g = open(t, g, err)
 	_, err = superstep.Run(t.Context(), g, throwing{})
-	if failed := new(pregel.ProgramError); !errors.As(err, &failed) || failed.Method != "Plan" || !strings.Contains(err.Error(), "program throwing, Plan: no plan") {
+	if failed := new(pregel.ProgramError); !errors.As(err, &failed) || failed.Method != "Plan" ||
+		!strings.Contains(err.Error(), "program throwing, Plan: no plan") {
 		t.Errorf("found %v", err)
 	}
 }

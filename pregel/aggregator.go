@@ -12,9 +12,10 @@ type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64
 }
 
-// Aggregator reduces values of type T from all vertices of a superstep to one, which every vertex and Coordinate read in
-// the next. A regular one starts each superstep at its identity; a persistent one goes on from its last value. Make one
-// per aggregate, as a package variable, and list it in the program's Traits.
+// Aggregator reduces values of type T from all vertices of a superstep to one, which every vertex
+// and Coordinate read in the next. A regular one starts each superstep at its identity; a
+// persistent one goes on from its last value. Make one per aggregate, as a package variable, and
+// list it in the program's Traits.
 type Aggregator[T any] struct{ *aggregator[T] }
 
 type aggregator[T any] struct {
@@ -24,14 +25,16 @@ type aggregator[T any] struct {
 	unreported bool
 	identity   func() T
 	reduce     func(a, b T) T
-	float      *kernel.Float[T] // of a sum of floats, which deterministic runs add without rounding; else nil
+	// of a sum of floats, which deterministic runs add without rounding; else nil
+	float *kernel.Float[T]
 }
 
 var aggregators atomic.Int32
 
-// NewAggregator makes an aggregator with a function of one's own, which must be commutative and associative. identity makes
-// the value that is neutral to it, a fresh one at each call, so that reduce may change its first argument in place (a map, a
-// slice); nil stands for the zero value. reduce keeps nothing of its second argument that the caller of Add may change.
+// NewAggregator makes an aggregator with a function of one's own, which must be commutative and
+// associative. identity makes the value that is neutral to it, a fresh one at each call, so that
+// reduce may change its first argument in place (a map, a slice); nil stands for the zero value.
+// reduce keeps nothing of its second argument that the caller of Add may change.
 func NewAggregator[T any](name string, identity func() T, reduce func(a, b T) T) Aggregator[T] {
 	if identity == nil {
 		identity = func() (zero T) { return zero }
@@ -83,7 +86,8 @@ func (a Aggregator[T]) Persistent() Aggregator[T] {
 	return Aggregator[T]{&persistent}
 }
 
-// Unreported returns the aggregator, made to be left out of reports of runs: one by which a program steers itself, say.
+// Unreported returns the aggregator, made to be left out of reports of runs: one by which a program
+// steers itself, say.
 func (a Aggregator[T]) Unreported() Aggregator[T] {
 	unreported := *a.aggregator
 	unreported.unreported = true
@@ -95,12 +99,13 @@ func (a Aggregator[T]) Add(c Context, x T) {
 	a.cell(c.view().state.Cells).Add(x)
 }
 
-// Cell returns this superstep's aggregate of the goroutine that c belongs to, to be changed in place: for aggregates too
-// large to be passed by value.
+// Cell returns this superstep's aggregate of the goroutine that c belongs to, to be changed in
+// place: for aggregates too large to be passed by value.
 func (a Aggregator[T]) Cell(c Context) *T { return &a.cell(c.view().state.Cells).Value }
 
-// Value returns the aggregate of the previous superstep, or what Coordinate set since. Of a result it is what Coordinate would read
-// next: of an aggregator that is not persistent that of the last superstep alone.
+// Value returns the aggregate of the previous superstep, or what Coordinate set since. Of a result
+// it is what Coordinate would read next: of an aggregator that is not persistent that of the last
+// superstep alone.
 func (a Aggregator[T]) Value(c Context) T { return a.cell(c.view().state.Totals).Value }
 
 // Replace sets what vertices read in the coming superstep; a persistent aggregator goes on from it.
@@ -122,7 +127,8 @@ type Aggregate interface{ aggregate() kernel.Aggregate }
 
 func (a Aggregator[T]) aggregate() kernel.Aggregate {
 	return kernel.Aggregate{
-		Name: a.name, Number: a.number, Type: reflect.TypeFor[T](), Persistent: a.persistent, Unreported: a.unreported,
+		Name: a.name, Number: a.number, Type: reflect.TypeFor[T](), Persistent: a.persistent,
+		Unreported: a.unreported,
 		New: func(exact bool) kernel.Cell {
 			if exact {
 				return kernel.NewCell(a.identity, a.reduce, a.float)
@@ -132,14 +138,15 @@ func (a Aggregator[T]) aggregate() kernel.Aggregate {
 	}
 }
 
-// Combiner reduces the messages to a vertex to one. It is commutative and associative, and Identity is neutral. Package
-// combiners has the usual ones; combiners.Func makes one of a function.
+// Combiner reduces the messages to a vertex to one. It is commutative and associative, and Identity
+// is neutral. Package combiners has the usual ones; combiners.Func makes one of a function.
 type Combiner[M any] interface {
 	// String names the combiner in reports.
 	String() string
 	Identity() M
 	Combine(a, b M) M
-	// Kernel is for the engine: it makes the combiner's bulk loops for one partition, and fails when the combiner does not
-	// fit the graph. Programs make combiners with package combiners, combiners.Func among them.
+	// Kernel is for the engine: it makes the combiner's bulk loops for one partition, and fails
+	// when the combiner does not fit the graph. Programs make combiners with package combiners,
+	// combiners.Func among them.
 	Kernel(b kernel.Binding) (kernel.Kernel[M], error)
 }

@@ -46,7 +46,8 @@ func travels[T any](t *testing.T, a Aggregator[T], x T) {
 		}
 		sum.Merge(to)
 		sum.Settle()
-		if exact && a.float != nil && !reflect.DeepEqual(sum.Any(), any(x)) || !exact && !reflect.DeepEqual(to.Any(), any(x)) {
+		if exact && a.float != nil && !reflect.DeepEqual(sum.Any(), any(x)) || !exact &&
+			!reflect.DeepEqual(to.Any(), any(x)) {
 			t.Errorf("%s, exact %v: %v became %v", a.name, exact, x, sum.Any())
 		}
 	}

@@ -20,8 +20,9 @@ type handle struct {
 
 func newHandle(name string) handle { return handle{name: name, number: int(columns.Add(1)) - 1} }
 
-// VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
-// list it in the program's Traits. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
+// VertexColumn is a typed property of every vertex beside its value. Make one per property, as a
+// package variable, and list it in the program's Traits. It is zero when the run begins, unless
+// superstep.Options.Columns says otherwise.
 type VertexColumn[T any] struct{ handle }
 
 // NewVertexColumn makes the handle of a property of vertices.
@@ -29,8 +30,8 @@ func NewVertexColumn[T any](name string) VertexColumn[T] {
 	return VertexColumn[T]{newHandle(name)}
 }
 
-// Private returns the handle of the same property as one that is the program's own, no input: superstep.Options.Columns and --column
-// refuse to say what it begins with.
+// Private returns the handle of the same property as one that is the program's own, no input:
+// superstep.Options.Columns and --column refuse to say what it begins with.
 func (c VertexColumn[T]) Private() VertexColumn[T] {
 	c.private = true
 	return c
@@ -42,7 +43,8 @@ func (c VertexColumn[T]) Of(v Context) T { return c.of(v.view())[v.local()] }
 // Set replaces the property of a vertex.
 func (c VertexColumn[T]) Set(v Context, x T) { c.of(v.view())[v.local()] = x }
 
-// Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of a partition there are fewer than 64.
+// Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of
+// a partition there are fewer than 64.
 func (c VertexColumn[T]) Slice(b Context) []T {
 	w := b.view()
 	all := c.of(w)
@@ -59,9 +61,9 @@ func (c VertexColumn[T]) of(w *partition) []T {
 
 func (c VertexColumn[T]) column() kernel.Property { return property[T](c.handle, false) }
 
-// EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
-// Make one per property, as a package variable, and list it in the program's Traits. It is zero when the run begins, unless
-// superstep.Options.Columns says otherwise.
+// EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has
+// one at either end. Make one per property, as a package variable, and list it in the program's
+// Traits. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
 type EdgeColumn[T any] struct{ handle }
 
 // NewEdgeColumn makes the handle of a property of edges.
@@ -69,7 +71,8 @@ func NewEdgeColumn[T any](name string) EdgeColumn[T] {
 	return EdgeColumn[T]{newHandle(name)}
 }
 
-// Private returns the handle of the same property as one that is the program's own, as that of vertices does.
+// Private returns the handle of the same property as one that is the program's own, as that of
+// vertices does.
 func (c EdgeColumn[T]) Private() EdgeColumn[T] {
 	c.private = true
 	return c

@@ -7,13 +7,16 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// longer is how many times as long one of two lists must be for a search in it to be faster than a merge of both.
+// longer is how many times as long one of two lists must be for a search in it to be faster than a
+// merge of both.
 const longer = 8
 
-// Common yields those of the vertex's edges, in the order of [Vertex.Edges], whose To is in a list of ids, such as a neighbour has
-// sent, with To's place in the list, the first if it is there more than once. Parallel edges are yielded each. The list must be in
-// rising order, as the To of edges in one direction are. It takes time in the length of both together, and where one is far longer
-// only in the length of the other and the logarithm of that. In a grid of partitions with both sides above 1 the job fails.
+// Common yields those of the vertex's edges, in the order of [Vertex.Edges], whose To is in a list
+// of ids, such as a neighbour has sent, with To's place in the list, the first if it is there more
+// than once. Parallel edges are yielded each. The list must be in rising order, as the To of edges
+// in one direction are. It takes time in the length of both together, and where one is far longer
+// only in the length of the other and the logarithm of that. In a grid of partitions with both
+// sides above 1 the job fails.
 func (v *cursor) Common(list []VertexID) iter.Seq2[int, Edge] {
 	v.needEdges("Common")
 	lists, local := v.state.Edges, v.local()
@@ -106,7 +109,8 @@ func countCommon(l *kernel.EdgeLists, local uint32, list []VertexID) int {
 		}
 		return n
 	}
-	// Without a jump that depends on which is less, which a processor would guess wrong half of the time.
+	// Without a jump that depends on which is less, which a processor would guess wrong half of the
+	// time.
 	row := l.Adj[lo:hi]
 	for j := 0; j < len(row) && i < len(list); {
 		to, want := VertexID(l.ID(row[j])), list[i]
@@ -130,8 +134,9 @@ func unlike(row, list int) (searchRow, searchList bool) {
 	return row/longer > list, list/longer > row
 }
 
-// seekRow returns the first place in Adj[lo:hi] of a neighbour that is no less than id, or hi. It doubles its steps from lo on
-// (galloping search; Bentley, Yao 1976), so that the way to a near one is short.
+// seekRow returns the first place in Adj[lo:hi] of a neighbour that is no less than id, or hi. It
+// doubles its steps from lo on (galloping search; Bentley, Yao 1976), so that the way to a near one
+// is short.
 func seekRow(l *kernel.EdgeLists, lo, hi uint32, id VertexID) uint32 {
 	step := uint32(1)
 	for step < hi-lo && VertexID(l.ID(l.Adj[lo+step])) < id {

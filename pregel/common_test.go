@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// row makes the lists of a partition, 1 of 3, with one row, of vertex 2, from rising ids below 300: a multiple of 3 plus 1 is owned,
-// others are ghosts.
+// row makes the lists of a partition, 1 of 3, with one row, of vertex 2, from rising ids below 300:
+// a multiple of 3 plus 1 is owned, others are ghosts.
 func row(ids []VertexID) *kernel.EdgeLists {
 	l := &kernel.EdgeLists{Slots: kernel.Slots{First: 1, Stride: 3, Ghost: 128}}
 	for id := range uint64(300) {
@@ -44,7 +44,8 @@ func checkCommon(t *testing.T, ids, list []VertexID) {
 	next, _ := eachCommon(l, 2, 70, list, func(i int, e Edge) bool {
 		got = append(got, fmt.Sprintf("%d:%d at %d", i, e.To, uint32(e.place)))
 		if e.Index() != 70+int(uint32(e.place)) {
-			t.Fatalf("the index of edge %d is %d, the first one's is 70", uint32(e.place), e.Index())
+			t.Fatalf("the index of edge %d is %d, the first one's is 70", uint32(e.place),
+				e.Index())
 		}
 		return true
 	})
@@ -103,8 +104,9 @@ func FuzzCommon(f *testing.F) {
 	})
 }
 
-// BenchmarkCommon intersects rows of 1,000 with lists that are as long and shorter, and reports the time for an element of both, by
-// Common, CountCommon and by looking every element of the list up in the row.
+// BenchmarkCommon intersects rows of 1,000 with lists that are as long and shorter, and reports the
+// time for an element of both, by Common, CountCommon and by looking every element of the list up
+// in the row.
 func BenchmarkCommon(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	draw := func(n int) []VertexID {
@@ -149,7 +151,8 @@ func BenchmarkCommon(b *testing.B) {
 					i++
 					sum += run()
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(1000+n)), "ns/element")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(1000+n)),
+					"ns/element")
 				_ = sum
 			})
 		}

@@ -95,8 +95,8 @@ import (
 	"strconv"
 )
 
-// VertexID is the engine's handle of a vertex: its rank by falling degree, from 0, the same for any number of
-// partitions. [Vertex.Label] gives the id the vertex has in the input.
+// VertexID is the engine's handle of a vertex: its rank by falling degree, from 0, the same for any
+// number of partitions. [Vertex.Label] gives the id the vertex has in the input.
 type VertexID uint64
 
 // None is the VertexID of no vertex.
@@ -110,15 +110,16 @@ func (id VertexID) String() string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// Direction says which edges SendToAllNeighbors, Edges and the degrees go by. It has no effect on an undirected graph.
+// Direction says which edges SendToAllNeighbors, Edges and the degrees go by. It has no effect on
+// an undirected graph.
 type Direction uint8
 
 const (
 	Out  Direction = iota // along the edges: to out-neighbours
 	In                    // along the reversed edges: to in-neighbours
 	Both                  // both ways: a neighbour joined both ways counts twice
-	// Either is Out, but SendAlong may send in the other direction too: a program that has phases in both. Messages of either
-	// direction are a column of their own, which takes memory.
+	// Either is Out, but SendAlong may send in the other direction too: a program that has phases
+	// in both. Messages of either direction are a column of their own, which takes memory.
 	Either
 )
 

@@ -40,8 +40,9 @@ func eachEdge(l *kernel.EdgeLists, local, first uint32, yield func(Edge) bool) (
 	return first + hi - lo, true
 }
 
-// Edge returns edge i of those that [Vertex.Edges] yields, in its order, in constant time. i is at least 0 and less than OutDegree, which counts
-// by the program's Direction too. Any other i fails the job, and so does a grid of partitions with both sides above 1.
+// Edge returns edge i of those that [Vertex.Edges] yields, in its order, in constant time. i is at
+// least 0 and less than OutDegree, which counts by the program's Direction too. Any other i fails
+// the job, and so does a grid of partitions with both sides above 1.
 func (v *cursor) Edge(i int) Edge {
 	if _, ok := v.ownOutEdges(); ok {
 		return v.changedEdge("Edge", i)
@@ -50,8 +51,9 @@ func (v *cursor) Edge(i int) Edge {
 	return edgeAt(l, at, uint64(i)<<32|uint64(at+l.Offset))
 }
 
-// SendAlongEdge is v.Send(v.Edge(i).To, m), several times as fast in a large graph: receivers are looked up many at a time. A random walk
-// takes v.SendAlongEdge(v.Rand().IntN(v.OutDegree()), walker).
+// SendAlongEdge is v.Send(v.Edge(i).To, m), several times as fast in a large graph: receivers are
+// looked up many at a time. A random walk takes v.SendAlongEdge(v.Rand().IntN(v.OutDegree()),
+// walker).
 func (v *Vertex[V, M]) SendAlongEdge(i int, m M) {
 	if _, ok := v.ownOutEdges(); ok {
 		v.Send(v.changedEdge("SendAlongEdge", i).To, m)
@@ -61,7 +63,8 @@ func (v *Vertex[V, M]) SendAlongEdge(i int, m M) {
 	v.b.outbox.AddAlong(l, at, uint64(v.id), m)
 }
 
-// place returns the lists that edge i is in, and its place in their Adj. method is the caller's, for errors.
+// place returns the lists that edge i is in, and its place in their Adj. method is the caller's,
+// for errors.
 func (v *cursor) place(method string, i int) (*kernel.EdgeLists, uint32) {
 	local, at := v.local(), uint64(i) // far too large if i is negative
 	for _, l := range v.state.Edges {
@@ -109,18 +112,20 @@ func edgeAt(l *kernel.EdgeLists, j uint32, place uint64) Edge {
 
 // Delta says how a graph changes between runs, by input ids. What is removed is removed first.
 type Delta struct {
-	// RemoveVertices go with all their edges, in both directions. RemoveEdges are taken from the graph with all edges parallel to
-	// them; one that is not there is ignored. Their vertices must be in the graph.
+	// RemoveVertices go with all their edges, in both directions. RemoveEdges are taken from the
+	// graph with all edges parallel to them; one that is not there is ignored. Their vertices must
+	// be in the graph.
 	RemoveVertices []uint64
 	RemoveEdges    []InputEdge
-	// AddVertices are added if they are not there, and so are the ends of AddEdges. An edge that is there already becomes what the
-	// graph's rule for duplicates says, the one that is there if they are refused, and a loop what that for loops says.
+	// AddVertices are added if they are not there, and so are the ends of AddEdges. An edge that is
+	// there already becomes what the graph's rule for duplicates says, the one that is there if
+	// they are refused, and a loop what that for loops says.
 	AddVertices []uint64
 	AddEdges    []InputEdge
 }
 
-// InputEdge is an edge between input ids. In an undirected graph it is the same from either end; in one without weights Weight has no
-// effect, and it has none for an edge that is removed.
+// InputEdge is an edge between input ids. In an undirected graph it is the same from either end; in
+// one without weights Weight has no effect, and it has none for an edge that is removed.
 type InputEdge struct {
 	From, To uint64
 	Weight   float64

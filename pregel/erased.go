@@ -13,7 +13,8 @@ type (
 	erasedLane    = kernel.Lane[VertexID]
 )
 
-// Erase is for the engine, which has no type parameters: it erases the types of a program. It calls no method of it.
+// Erase is for the engine, which has no type parameters: it erases the types of a program. It calls
+// no method of it.
 func Erase[V, M any](p Program[V, M]) kernel.Erased[VertexID] {
 	e := erasedProgram{Program: p, Value: reflect.TypeFor[V](), Message: reflect.TypeFor[M]()}
 	l, list := p.(listed[V, M])
@@ -70,7 +71,8 @@ func inspect[V, M any](p Program[V, M]) *erasedMethods {
 	find(all, "Report", value, &reporting)
 	if reporting != nil {
 		m.report = reporting.Report()
-		all.Score, all.ScoreName, all.Reached = m.report.Score != nil, m.report.ScoreName, m.report.Reached != nil
+		all.Score, all.ScoreName, all.Reached = m.report.Score != nil, m.report.ScoreName,
+			m.report.Reached != nil
 		all.Group, all.Number = m.report.Group != nil, m.report.Number != nil
 	}
 	find(all, "Output", value, &m.output)
@@ -105,7 +107,9 @@ func find(m *erasedMethods, name string, program, to any) {
 func init() {
 	kernel.Pregel.Aggregate = func(listed any) kernel.Aggregate { return listed.(Aggregate).aggregate() }
 	kernel.Pregel.Property = func(listed any) kernel.Property { return listed.(Column).column() }
-	kernel.Pregel.Coordinator = func(vertices, edges uint64, totals []kernel.Cell, log func(string)) any {
+	kernel.Pregel.Coordinator = func(vertices, edges uint64, totals []kernel.Cell,
+		log func(string),
+	) any {
 		w := &partition{state: kernel.State{Totals: totals}}
 		return &Coordinator{NumVertices: vertices, NumEdges: edges, totals: w, log: log}
 	}

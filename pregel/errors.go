@@ -6,11 +6,13 @@ import (
 	"strconv"
 )
 
-// ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above 1, and can in others.
+// ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above
+// 1, and can in others.
 var ErrGrid = errors.New("not in this grid")
 
-// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function. A call of
-// runtime.Goexit there is one too, and so is the error of [Coordinator.Fail].
+// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an
+// aggregator's function. A call of runtime.Goexit there is one too, and so is the error of
+// [Coordinator.Fail].
 type ProgramError struct {
 	Program string
 	// Superstep is the one that ran, or -1 if none did yet.
@@ -28,11 +30,13 @@ type ProgramError struct {
 func (e *ProgramError) Error() string {
 	switch {
 	case e.Method != "" && e.Known:
-		return fmt.Sprintf("program %s, %s of vertex %s: %v", e.Program, e.Method, e.vertex(), e.Value)
+		return fmt.Sprintf("program %s, %s of vertex %s: %v", e.Program, e.Method, e.vertex(),
+			e.Value)
 	case e.Method != "":
 		return fmt.Sprintf("program %s, %s: %v", e.Program, e.Method, e.Value)
 	case e.Known:
-		return fmt.Sprintf("program %s, vertex %s, superstep %d: %v", e.Program, e.vertex(), e.Superstep, e.Value)
+		return fmt.Sprintf("program %s, vertex %s, superstep %d: %v", e.Program, e.vertex(),
+			e.Superstep, e.Value)
 	case e.Superstep < 0:
 		return fmt.Sprintf("program %s, before superstep 0: %v", e.Program, e.Value)
 	default:

@@ -68,7 +68,8 @@ func (Share) ComputeBlock(b *pregel.Block[float64, float64]) {
 
 // A program whose vertices do little does it for 64 at a time.
 func ExampleBlock() {
-	res := run(Share{Except: pregel.None}, []superstep.Edge{{From: 1, To: 2}, {From: 1, To: 3}, {From: 2, To: 3}})
+	res := run(Share{Except: pregel.None},
+		[]superstep.Edge{{From: 1, To: 2}, {From: 1, To: 3}, {From: 2, To: 3}})
 	fmt.Println(values(res))
 	// Output: [0 0.5 1.5]
 }
@@ -80,7 +81,8 @@ func (Cheapest[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]()
 
 func (Cheapest[W]) Traits() pregel.Traits {
 	return pregel.Traits{
-		Direction: pregel.Out, Monotone: true, Asynchronous: true, NonNegative: true, Converges: true,
+		Direction: pregel.Out, Monotone: true, Asynchronous: true, NonNegative: true,
+		Converges: true,
 	}
 }
 
@@ -107,7 +109,8 @@ func (p Cheapest[W]) Compute(v *pregel.Vertex[W, W], w W) {
 
 // Traits tell the engine what it may do, and Report tells reports what to show.
 func ExampleTraits() {
-	res := run(Cheapest[float64]{Source: 0}, []superstep.Edge{{From: 1, To: 2, Weight: 1.5}, {From: 1, To: 3, Weight: 4}, {From: 2, To: 3, Weight: 2}})
+	res := run(Cheapest[float64]{Source: 0},
+		[]superstep.Edge{{From: 1, To: 2, Weight: 1.5}, {From: 1, To: 3, Weight: 4}, {From: 2, To: 3, Weight: 2}})
 	fmt.Println(values(res), res.Ended)
 	// Output: [0 1.5 3.5] converged
 }
@@ -163,7 +166,8 @@ func (Nearest) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], id pr
 func ExampleReport() {
 	list := []superstep.Edge{{From: 1, To: 2}, {From: 4, To: 3}}
 	fmt.Println(values(run(Farthest{}, list)))
-	all := []pregel.Registered{pregel.Register("farthest", Farthest{}), pregel.Register("nearest", Nearest{})}
+	all := []pregel.Registered{pregel.Register("farthest", Farthest{}), pregel.Register("nearest",
+		Nearest{})}
 	for _, p := range all { // what command.Main takes
 		fmt.Println(p.ProgramName())
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Median finds the median of the out-degrees by bisection: vertices count how many of them are below
-// a guess, and the coordinator makes the next. A vertex's value is whether its degree is less.
+// Median finds the median of the out-degrees by bisection: vertices count how many of them are
+// below a guess, and the coordinator makes the next. A vertex's value is whether its degree is
+// less.
 type Median struct {
 	Guesses int `param:"guesses" default:"50" help:"give up after so many guesses"`
 }
@@ -170,7 +171,8 @@ func ExampleCoordinator_HaltAtIterations() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(res.Ended, res.Supersteps, known.Value(res) || quiet.Value(res), heard.Value(res)[0])
+	fmt.Println(res.Ended, res.Supersteps, known.Value(res) || quiet.Value(res),
+		heard.Value(res)[0])
 
 	alone, err := superstep.FromEdges(ctx, nil, superstep.LoadOptions{Vertices: []uint64{7}})
 	if err != nil {
@@ -218,7 +220,8 @@ func (Bowtie) Compute(v *pregel.Vertex[sides, uint8], bits uint8) {
 
 func ExampleVertex_SendAlong() {
 	ctx := context.Background()
-	g, err := superstep.FromEdges(ctx, []superstep.Edge{{From: 1, To: 2}, {From: 2, To: 3}, {From: 3, To: 2}, {From: 3, To: 4}})
+	g, err := superstep.FromEdges(ctx,
+		[]superstep.Edge{{From: 1, To: 2}, {From: 2, To: 3}, {From: 3, To: 2}, {From: 3, To: 4}})
 	if err != nil {
 		panic(err)
 	}

@@ -13,7 +13,9 @@ import (
 )
 
 // run runs a program on a graph of a few edges.
-func run[V, M any](p pregel.Program[V, M], list []superstep.Edge, o ...superstep.LoadOptions) *superstep.Result[V] {
+func run[V, M any](p pregel.Program[V,
+	M], list []superstep.Edge, o ...superstep.LoadOptions,
+) *superstep.Result[V] {
 	ctx := context.Background()
 	g, err := superstep.FromEdges(ctx, list, o...)
 	if err != nil {
@@ -107,7 +109,8 @@ func ExampleVertex_CountCommon() {
 
 	// In a grid with both sides above 1 no partition has all edges of a vertex.
 	ctx := context.Background()
-	g, err := superstep.FromEdges(ctx, list, superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}})
+	g, err := superstep.FromEdges(ctx, list,
+		superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}})
 	if err != nil {
 		panic(err)
 	}
@@ -131,7 +134,8 @@ func (Flow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 // Validate refuses graphs in which nothing flows.
 func (Flow) Validate(g *pregel.GraphInfo) error {
 	if g != nil && !(g.Directed && g.Weighted) {
-		return fmt.Errorf("%d edges in %d partitions: expected them directed, with weights", g.NumEdges, g.Partitions)
+		return fmt.Errorf("%d edges in %d partitions: expected them directed, with weights",
+			g.NumEdges, g.Partitions)
 	}
 	return nil
 }
@@ -151,7 +155,8 @@ func (Flow) Compute(v *pregel.Vertex[flow, bool], _ bool) {
 }
 
 func ExampleVertex_OutEdges() {
-	res := run(Flow{}, []superstep.Edge{{From: 1, To: 2, Weight: 4}, {From: 1, To: 3, Weight: 1}, {From: 2, To: 3, Weight: 2.5}})
+	res := run(Flow{},
+		[]superstep.Edge{{From: 1, To: 2, Weight: 4}, {From: 1, To: 3, Weight: 1}, {From: 2, To: 3, Weight: 2.5}})
 	for _, x := range values(res) {
 		if x.Most == pregel.None {
 			fmt.Println(x.More, "and it ends here")

@@ -229,7 +229,9 @@ func (i *instance[V, M]) FoldBins(lanes []erasedLane, k int) {
 	}
 }
 
-func (i *instance[V, M]) Output(dst []byte, local uint32, label func(dst []byte, id VertexID) []byte) []byte {
+func (i *instance[V, M]) Output(dst []byte, local uint32, label func(dst []byte,
+	id VertexID) []byte,
+) []byte {
 	if i.output != nil {
 		return i.output.Output(dst, i.values.Data[local])
 	}

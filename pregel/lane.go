@@ -219,8 +219,9 @@ func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 	return sent, b.Halt & b.Run, b.Finish & b.Run
 }
 
-// normalize brings what the vertices of the block sent to all neighbours into the combiner's form. It returns those of
-// sent whose messages are sent, and leaves those to in-neighbours apart in SentBack.
+// normalize brings what the vertices of the block sent to all neighbours into the combiner's form.
+// It returns those of sent whose messages are sent, and leaves those to in-neighbours apart in
+// SentBack.
 func (l *lane[V, M]) normalize(sent uint64) uint64 {
 	normalize, b := l.of.normalize, &l.Block
 	if normalize == nil {

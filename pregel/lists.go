@@ -7,7 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// listKernel is the column and the loops of a list program, which has no combiner: messages are gathered, and never folded.
+// listKernel is the column and the loops of a list program, which has no combiner: messages are
+// gathered, and never folded.
 type listKernel[M any] struct {
 	kernel.MessageColumn[M]
 }

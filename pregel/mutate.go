@@ -9,9 +9,10 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Resolution is what was asked about one vertex in a superstep, for a program's method Resolve, which returns the vertex's value and
-// whether it exists from now on. Without the method a removal comes before an addition, an addition of a vertex that exists has no
-// effect, and of several values the first is taken.
+// Resolution is what was asked about one vertex in a superstep, for a program's method Resolve,
+// which returns the vertex's value and whether it exists from now on. Without the method a removal
+// comes before an addition, an addition of a vertex that exists has no effect, and of several
+// values the first is taken.
 type Resolution[V any] struct {
 	ID     VertexID
 	Exists bool
@@ -20,7 +21,8 @@ type Resolution[V any] struct {
 	Add    []V  // the values with which it was to be added, by rising ids of who asked
 }
 
-// changes are what the vertices of a block do to the graph, and what the vertex that runs has done to its own edges.
+// changes are what the vertices of a block do to the graph, and what the vertex that runs has done
+// to its own edges.
 type changes struct {
 	*kernel.Requests
 	of      VertexID // the vertex whose out-edges own are, after its changes; None if it made none
@@ -39,7 +41,8 @@ type Change[V any] struct {
 	added kernel.Vec[V] // the values of the vertices to be added
 }
 
-// Change returns what changes the graph, valid during the call. A program without the trait Mutates panics.
+// Change returns what changes the graph, valid during the call. A program without the trait Mutates
+// panics.
 func (v *Vertex[V, M]) Change() *Change[V] {
 	if v.changes == nil {
 		panic("Change: a program that changes the graph has the trait Mutates")
@@ -47,13 +50,16 @@ func (v *Vertex[V, M]) Change() *Change[V] {
 	return &v.b.change
 }
 
-// AddEdge adds an edge between any two vertices, the vertex that runs among them. In an undirected graph it is an edge of both. An edge that
-// is there already follows the graph's rule for duplicates: where it refuses them, the edge that is there stays. In a graph without weights
-// weight has no effect. A vertex from that does not exist in the next superstep is made, with the zero value. An id from NextID on belongs to no
-// vertex: the edge reserves it, and AddVertex makes the vertex; what is sent along it in the same superstep is lost. An EdgeColumn has a
-// place for the edge from the next superstep on.
+// AddEdge adds an edge between any two vertices, the vertex that runs among them. In an undirected
+// graph it is an edge of both. An edge that is there already follows the graph's rule for
+// duplicates: where it refuses them, the edge that is there stays. In a graph without weights
+// weight has no effect. A vertex from that does not exist in the next superstep is made, with the
+// zero value. An id from NextID on belongs to no vertex: the edge reserves it, and AddVertex makes
+// the vertex; what is sent along it in the same superstep is lost. An EdgeColumn has a place for
+// the edge from the next superstep on.
 //
-// In a grid of partitions with both sides above 1 the vertex, too, sees the edge in the next superstep.
+// In a grid of partitions with both sides above 1 the vertex, too, sees the edge in the next
+// superstep.
 func (c *Change[V]) AddEdge(from, to VertexID, weight float64) {
 	own, to := c.v.requestEdge("AddEdge", kernel.AddEdge, from, to, weight)
 	c.v.changeOwn(own, func() {
@@ -81,35 +87,41 @@ func (c *Change[V]) RemoveEdge(from, to VertexID) {
 	})
 }
 
-// requestEdge asks for a change of an edge. It returns the vertex at the other end, and the changes if the edge is one of the
-// vertex that runs; else nil.
+// requestEdge asks for a change of an edge. It returns the vertex at the other end, and the changes
+// if the edge is one of the vertex that runs; else nil.
 func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to VertexID, weight float64) (*changes, VertexID) {
 	if to == v.id && v.state.Undirected {
 		from, to = to, from
 	}
-	c := v.request(method, kernel.Request{Kind: kind, Of: uint64(from), To: uint64(to), Weight: weight})
+	c := v.request(method,
+		kernel.Request{Kind: kind, Of: uint64(from), To: uint64(to), Weight: weight})
 	if from != v.id {
 		c = nil
 	}
 	return c, to
 }
 
-// AddVertex adds a vertex before the next superstep, in which it runs: one that was removed, or a new one with an id from NextID on. It
-// has no effect on a vertex that exists; if several ask, the vertex of the least id does (but see [Resolution]). Ids may run ahead of
-// NextID by as many as there have been ids, and 65,536.
+// AddVertex adds a vertex before the next superstep, in which it runs: one that was removed, or a
+// new one with an id from NextID on. It has no effect on a vertex that exists; if several ask, the
+// vertex of the least id does (but see [Resolution]). Ids may run ahead of NextID by as many as
+// there have been ids, and 65,536.
 func (c *Change[V]) AddVertex(id VertexID, value V) {
-	r := c.v.request("AddVertex", kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
+	r := c.v.request("AddVertex",
+		kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
 	r.List[len(r.List)-1].Value = uint32(len(c.added.Data))
 	c.added.Data = append(c.added.Data, value)
 }
 
-// RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the messages to it. Edges that lead to it stay,
-// unless the graph is undirected, and messages along them are dropped. What it has sent arrives.
+// RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the
+// messages to it. Edges that lead to it stay, unless the graph is undirected, and messages along
+// them are dropped. What it has sent arrives.
 func (c *Change[V]) RemoveVertex(id VertexID) {
-	c.v.request("RemoveVertex", kernel.Request{Kind: kernel.RemoveVertex, Of: uint64(id), To: uint64(id)})
+	c.v.request("RemoveVertex",
+		kernel.Request{Kind: kernel.RemoveVertex, Of: uint64(id), To: uint64(id)})
 }
 
-// NextID returns the first id that no vertex has had: the ids of new vertices begin there. Removed vertices keep theirs.
+// NextID returns the first id that no vertex has had: the ids of new vertices begin there. Removed
+// vertices keep theirs.
 func (c *Change[V]) NextID() VertexID { return VertexID(c.v.changes.NextID) }
 
 func (v *cursor) request(method string, r kernel.Request) *changes {
@@ -121,14 +133,16 @@ func (v *cursor) request(method string, r kernel.Request) *changes {
 		panic(fmt.Sprintf("%s: vertex %v: ids from %d on are new, and must be below %d in this superstep", method, id, c.NextID, c.Limit))
 	}
 	if w := c.Weigh(r.Weight); w-w != 0 {
-		panic(fmt.Sprintf("%s to vertex %d: found the weight %v, expected a finite number", method, r.To, r.Weight))
+		panic(fmt.Sprintf("%s to vertex %d: found the weight %v, expected a finite number", method,
+			r.To, r.Weight))
 	}
 	r.By = uint64(v.id)
 	c.List = append(c.List, r)
 	return c
 }
 
-// changeOwn applies a change to what the vertex that runs sees of its own edges; c is nil if the edge is none of these.
+// changeOwn applies a change to what the vertex that runs sees of its own edges; c is nil if the
+// edge is none of these.
 func (v *cursor) changeOwn(c *changes, change func()) {
 	s := &v.state
 	if c == nil || s.NoEdges != nil {
@@ -167,10 +181,12 @@ func (v *cursor) ownOutEdges() ([]Edge, bool) {
 	return nil, false
 }
 
-// changedEdges yields what a method that lists edges does, for a vertex whose out-edges are own after its own changes.
+// changedEdges yields what a method that lists edges does, for a vertex whose out-edges are own
+// after its own changes.
 func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
 	s := &v.state
-	out := s.Undirected || method == "OutEdges" || method != "InEdges" && Direction(s.Direction) != In
+	out := s.Undirected || method == "OutEdges" || method != "InEdges" &&
+		Direction(s.Direction) != In
 	rest := lists // that are not of out-edges
 	if out {
 		rest = lists[1:]

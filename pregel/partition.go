@@ -7,12 +7,14 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// partition is one goroutine's view of a superstep in a partition. Vertex and Block have its methods.
+// partition is one goroutine's view of a superstep in a partition. Vertex and Block have its
+// methods.
 type partition struct {
 	label func(VertexID) uint64
 	state kernel.State
 
-	base    uint32   // the local index, in its partition, of the first vertex of the block that runs
+	// the local index, in its partition, of the first vertex of the block that runs
+	base    uint32
 	changes *changes // nil if the program makes none
 	random  random
 }

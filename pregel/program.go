@@ -2,8 +2,8 @@ package pregel
 
 import "github.com/superstep-go/superstep/internal/kernel"
 
-// Program is a vertex program; the package comment lists its optional methods. One value serves all vertices, from
-// several goroutines at once: its fields are read-only while it runs.
+// Program is a vertex program; the package comment lists its optional methods. One value serves all
+// vertices, from several goroutines at once: its fields are read-only while it runs.
 type Program[V, M any] interface {
 	Compute(v *Vertex[V, M], msg M)
 }
@@ -25,8 +25,9 @@ func Register[V, M any](name string, p Program[V, M]) Registered {
 	return kernel.Named[VertexID]{Name: name, Program: Erase(p)}
 }
 
-// ListProgram is a program that wants every message by itself, in no particular order: there is no combiner, and an
-// edge costs about twice as much. It is passed as [List](p). msgs is only valid during the call.
+// ListProgram is a program that wants every message by itself, in no particular order: there is no
+// combiner, and an edge costs about twice as much. It is passed as [List](p). msgs is only valid
+// during the call.
 type ListProgram[V, M any] interface {
 	Compute(v *Vertex[V, M], msgs []M)
 }

@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// back is what the vertices of a block send to their in-neighbours in a program of direction Either; the block's Sent and Out are for
-// out-neighbours.
+// back is what the vertices of a block send to their in-neighbours in a program of direction
+// Either; the block's Sent and Out are for out-neighbours.
 type back[M any] struct {
 	sent uint64
 	out  *[64]M
@@ -28,8 +28,9 @@ func (v *Vertex[V, M]) sendBack(m M) {
 	}
 }
 
-// sentBits say what a vertex has done in a call: sent a message to all neighbours, which goes along the lists, or changed its own
-// edges, so that what it sends from here on goes along these one by one.
+// sentBits say what a vertex has done in a call: sent a message to all neighbours, which goes along
+// the lists, or changed its own edges, so that what it sends from here on goes along these one by
+// one.
 type sentBits uint8
 
 const (
@@ -38,9 +39,9 @@ const (
 	watching // set while a watched program runs: what it sends takes the slow way
 )
 
-// sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
-// messages combined, or, in a list program and under combiners.Count, the second by itself. A vertex that has changed its edges sends
-// along those that it has now.
+// sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a
+// neighbour gets both messages combined, or, in a list program and under combiners.Count, the
+// second by itself. A vertex that has changed its edges sends along those that it has now.
 func (v *Vertex[V, M]) sendAgain(m M) {
 	switch {
 	case v.sent&watching != 0:

@@ -9,9 +9,9 @@ type Traits struct {
 	// earlier ones to the vertex: others need not be delivered.
 	Monotone bool
 	// Asynchronous, of a Monotone program, allows a message to arrive in the superstep that sends
-	// it. The numbers of supersteps and messages then depend on chance. It happens in one partition,
-	// in a NonNegative program that combines by MinPlus or MinPlusSender, and not in deterministic
-	// runs.
+	// it. The numbers of supersteps and messages then depend on chance. It happens in one
+	// partition, in a NonNegative program that combines by MinPlus or MinPlusSender, and not in
+	// deterministic runs.
 	Asynchronous bool
 	// NonNegative refuses a graph with an edge of negative weight.
 	NonNegative bool
@@ -28,8 +28,8 @@ type Traits struct {
 	// Aggregators and Columns list those that the program uses.
 	Aggregators []Aggregate
 	Columns     []Column
-	// InputIDs tells that values, of type uint64, are input ids of vertices, and so are groups: both
-	// are written as the input calls the vertex.
+	// InputIDs tells that values, of type uint64, are input ids of vertices, and so are groups:
+	// both are written as the input calls the vertex.
 	InputIDs bool
 	// Help describes the program in one line, for the command algorithms.
 	Help string
@@ -51,13 +51,14 @@ type Report[V any] struct {
 
 // GraphInfo is what a program's Validate gets to know of the graph.
 type GraphInfo struct {
-	// NumVertices and NumEdges are those of the graph: its arcs as stored, where an undirected edge is two and an undirected loop one.
+	// NumVertices and NumEdges are those of the graph: its arcs as stored, where an undirected edge
+	// is two and an undirected loop one.
 	NumVertices, NumEdges uint64
 	// Directed says that edges point one way, Weighted that they have weights here.
 	Directed, Weighted bool
 	Partitions         int
 }
 
-// Plan says which programs run before the program whose method Plan returns it. Package plan makes plans, whose Steps are
-// for the engine; the zero value is an empty one.
+// Plan says which programs run before the program whose method Plan returns it. Package plan makes
+// plans, whose Steps are for the engine; the zero value is an empty one.
 type Plan struct{ Steps any }

@@ -39,7 +39,8 @@ func (v *Vertex[V, M]) Value() V { return v.values[v.i&63] }
 // Set replaces the vertex's value.
 func (v *Vertex[V, M]) Set(x V) { v.values[v.i&63] = x }
 
-// Ref returns the vertex's value in place, for values too large to copy. It is only valid during the call.
+// Ref returns the vertex's value in place, for values too large to copy. It is only valid during
+// the call.
 func (v *Vertex[V, M]) Ref() *V { return &v.values[v.i&63] }
 
 // HasMessage reports whether a message came: the identity of a combiner is a message too.
@@ -51,13 +52,15 @@ func (v *Vertex[V, M]) Woken() bool { return v.b.Awake&v.bit == 0 }
 // OutDegree returns how many messages SendToAllNeighbors sends, by the program's Direction.
 func (v *Vertex[V, M]) OutDegree() int { return int(v.b.OutDegrees[v.i&63]) }
 
-// InDegree returns how many neighbours send here with SendToAllNeighbors, by the program's Direction.
+// InDegree returns how many neighbours send here with SendToAllNeighbors, by the program's
+// Direction.
 func (v *Vertex[V, M]) InDegree() int { return int(v.b.InDegrees[v.i&63]) }
 
-// SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read in the next
-// superstep. Each partition gets it once. Called twice in one superstep, the messages are combined. What a message points to
-// (a slice, a map) belongs to the engine once it is sent, and to all its receivers: nobody may change it, nor
-// append to it but by append(slices.Clip(m), x).
+// SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read
+// in the next superstep. Each partition gets it once. Called twice in one superstep, the messages
+// are combined. What a message points to (a slice, a map) belongs to the engine once it is sent,
+// and to all its receivers: nobody may change it, nor append to it but by append(slices.Clip(m),
+// x).
 func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	if v.sent != 0 {
 		v.sendAgain(m)
@@ -66,8 +69,9 @@ func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	}
 }
 
-// SendAlong sends m to all neighbours in a direction, whatever the way the program's other messages go: to out-neighbours, to
-// in-neighbours, or to both. A program that sends against its Direction must return Either there.
+// SendAlong sends m to all neighbours in a direction, whatever the way the program's other messages
+// go: to out-neighbours, to in-neighbours, or to both. A program that sends against its Direction
+// must return Either there.
 func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
 	forth, back := v.along(d)
 	if forth {
@@ -78,8 +82,9 @@ func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
 	}
 }
 
-// Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as given: a semiring's
-// weight is not applied. What the message points to may not be changed any more, as with SendToAllNeighbors.
+// Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as
+// given: a semiring's weight is not applied. What the message points to may not be changed any
+// more, as with SendToAllNeighbors.
 func (v *Vertex[V, M]) Send(to VertexID, m M) {
 	if uint64(to) >= v.state.IDs {
 		panic(v.noVertex(to))
@@ -94,19 +99,19 @@ func (p *partition) noVertex(to VertexID) string {
 // VoteToHalt puts the vertex to sleep until a message wakes it.
 func (v *cursor) VoteToHalt() { v.halt |= v.bit }
 
-// Finish halts the vertex for good: messages to it are dropped from now on, and delivery skips it. Messages it sent in
-// this call are delivered.
+// Finish halts the vertex for good: messages to it are dropped from now on, and delivery skips it.
+// Messages it sent in this call are delivered.
 func (v *cursor) Finish() { v.finish |= v.bit }
 
-// Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or for Both the one after the other.
-// Parallel edges are yielded each. The order is that of the neighbours' ids. In a grid of partitions with both sides above
-// 1 no partition has them all: the job fails.
+// Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or for Both the
+// one after the other. Parallel edges are yielded each. The order is that of the neighbours' ids.
+// In a grid of partitions with both sides above 1 no partition has them all: the job fails.
 func (v *cursor) Edges() iter.Seq[Edge] {
 	return v.edges("Edges", v.state.Edges)
 }
 
-// OutEdges is Edges for the out-edges, whatever the program's Direction: in an undirected graph all edges. An edge's property is to be
-// had (EdgeColumn) only if the program's messages may cross it.
+// OutEdges is Edges for the out-edges, whatever the program's Direction: in an undirected graph all
+// edges. An edge's property is to be had (EdgeColumn) only if the program's messages may cross it.
 func (v *cursor) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.state.Out) }
 
 // InEdges is OutEdges for the in-edges, whose To is the neighbour at the other end.
@@ -131,7 +136,8 @@ func (v *cursor) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] 
 // Logf writes a line to the job's log, with the vertex and the superstep in front.
 func (v *cursor) Logf(format string, args ...any) {
 	if log := v.state.Log; log != nil {
-		log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), v.Superstep()) + fmt.Sprintf(format, args...))
+		log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), v.Superstep()) +
+			fmt.Sprintf(format, args...))
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// watched is a program whose messages are seen by tests when they are sent, not when the vertex has run: it may change them in between.
+// watched is a program whose messages are seen by tests when they are sent, not when the vertex has
+// run: it may change them in between.
 type watched[V, M any] struct{ of Program[V, M] }
 
 func (w watched[V, M]) Compute(v *Vertex[V, M], m M) {
@@ -20,7 +21,8 @@ func watchedInit[V, M any](init func(v *Vertex[V, M])) func(v *Vertex[V, M]) {
 	}
 }
 
-// watchedList is a list program that gets a copy of its messages, which is zero after the call: it may not keep them.
+// watchedList is a list program that gets a copy of its messages, which is zero after the call: it
+// may not keep them.
 type watchedList[V, M any] struct{ of ListProgram[V, M] }
 
 func (w watchedList[V, M]) Compute(v *Vertex[V, M], msgs []M) {
@@ -63,7 +65,8 @@ func (l *lane[V, M]) Watch(f func(from VertexID, message any)) {
 	}
 }
 
-// watchAll passes on what some vertices of the block sent to all their neighbours, after it was combined.
+// watchAll passes on what some vertices of the block sent to all their neighbours, after it was
+// combined.
 func (l *lane[V, M]) watchAll(sent uint64, out *[64]M) {
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent)

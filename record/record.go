@@ -1,6 +1,7 @@
-// Package record has what happened in a run: for each superstep, how messages were delivered and why,
-// and what each partition did. Result.Trace, the lines of a trace, the page's API, the metrics and the
-// spans are all made of it, so that their numbers agree. Superstep is the type to read first.
+// Package record has what happened in a run: for each superstep, how messages were delivered and
+// why, and what each partition did. Result.Trace, the lines of a trace, the page's API, the metrics
+// and the spans are all made of it, so that their numbers agree. Superstep is the type to read
+// first.
 package record
 
 import (
@@ -8,24 +9,29 @@ import (
 	"time"
 )
 
-// Superstep is what happened in a superstep of a run. In the last one of a run it may be that no vertex
-// runs: it delivers messages to nobody. Its time and its bytes count, but it is not counted as a
-// superstep, nor as a push or a pull.
+// Superstep is what happened in a superstep of a run. In the last one of a run it may be that no
+// vertex runs: it delivers messages to nobody. Its time and its bytes count, but it is not counted
+// as a superstep, nor as a push or a pull.
 type Superstep struct {
-	Job       string `json:"job"`               // the program's name; on a cluster the job, of graph500 the kernel and its root
-	Superstep int    `json:"superstep"`         // from 0
-	Phase     int    `json:"phase,omitempty"`   // of a plan, from 1 in the order in which phases ran; the planned program is the last
-	Program   string `json:"program,omitempty"` // of that phase
-	Scheme    string `json:"scheme"`            // none, naive, mirrored, pull; in a grid with both sides above 1 none, push, ring, pull
-	Delivery  string `json:"delivery"`          // none, push, pull
-	Reason    string `json:"reason"`            // why this scheme was chosen
+	// the program's name; on a cluster the job, of graph500 the kernel and its root
+	Job       string `json:"job"`
+	Superstep int    `json:"superstep"` // from 0
+	// of a plan, from 1 in the order in which phases ran; the planned program is the last
+	Phase   int    `json:"phase,omitempty"`
+	Program string `json:"program,omitempty"` // of that phase
+	// none, naive, mirrored, pull; in a grid with both sides above 1 none, push, ring, pull
+	Scheme   string `json:"scheme"`
+	Delivery string `json:"delivery"` // none, push, pull
+	Reason   string `json:"reason"`   // why this scheme was chosen
 	// Predicted is shared between copies: it does not change any more.
-	Predicted  map[string]float64 `json:"predicted,omitempty"` // seconds of delivery by scheme, as the model guesses them
-	Actual     float64            `json:"actual,omitempty"`    // seconds that delivery took: the superstep's without the program's own
-	Seconds    float64            `json:"seconds"`             // by the wall clock
-	Graph      *GraphSize         `json:"graph,omitempty"`     // after a superstep that changed it
-	Ended      time.Time          `json:"ended,omitzero"`      // when the superstep ended
-	Partitions []Partition        `json:"partitions"`          // in rising order
+	// seconds of delivery by scheme, as the model guesses them
+	Predicted map[string]float64 `json:"predicted,omitempty"`
+	// seconds that delivery took: the superstep's without the program's own
+	Actual     float64     `json:"actual,omitempty"`
+	Seconds    float64     `json:"seconds"`         // by the wall clock
+	Graph      *GraphSize  `json:"graph,omitempty"` // after a superstep that changed it
+	Ended      time.Time   `json:"ended,omitzero"`  // when the superstep ended
+	Partitions []Partition `json:"partitions"`      // in rising order
 }
 
 // GraphSize is how large a graph is that a program changes.
@@ -36,23 +42,29 @@ type GraphSize struct {
 
 // Partition is what one partition did in a superstep.
 type Partition struct {
-	Partition int    `json:"partition"`          // from 0
-	Worker    string `json:"worker,omitempty"`   // that has the partition, on a cluster
-	Computed  int    `json:"active"`             // vertices that ran
-	Delivered int    `json:"senders"`            // vertices whose messages to all neighbours this superstep delivered
-	Receivers int    `json:"receivers"`          // vertices that got a message
-	Walked    int    `json:"edges"`              // walked to deliver these messages
-	Messages  int    `json:"messages"`           // sent in this superstep for the next, before combining: sender x out-edge, and Send calls
-	Sent      int    `json:"messages_sent"`      // values that went to other partitions
-	Bytes     int    `json:"bytes"`              // of these, with their presence
-	Requests  int    `json:"requests,omitempty"` // for changes of the graph, which the next superstep makes
+	Partition int    `json:"partition"`        // from 0
+	Worker    string `json:"worker,omitempty"` // that has the partition, on a cluster
+	Computed  int    `json:"active"`           // vertices that ran
+	// vertices whose messages to all neighbours this superstep delivered
+	Delivered int `json:"senders"`
+	Receivers int `json:"receivers"` // vertices that got a message
+	Walked    int `json:"edges"`     // walked to deliver these messages
+	// sent in this superstep for the next, before combining: sender x out-edge, and Send calls
+	Messages int `json:"messages"`
+	Sent     int `json:"messages_sent"` // values that went to other partitions
+	Bytes    int `json:"bytes"`         // of these, with their presence
+	// for changes of the graph, which the next superstep makes
+	Requests int `json:"requests,omitempty"`
 
 	Times Seconds `json:"seconds"`         // by phase
 	Peers []Peer  `json:"peers,omitempty"` // what went to each other partition
-	Sums  []Sum   `json:"sums,omitempty"`  // what went to all others together, on a cluster with more than 64 partitions
+	// what went to all others together, on a cluster with more than 64 partitions
+	Sums []Sum `json:"sums,omitempty"`
 
-	Memory  int64   `json:"memory,omitempty"` // resident bytes of the process after the superstep, measured twice a second at most
-	GCPause float64 `json:"gc_pause"`         // seconds for which the garbage collector stopped the process
+	// resident bytes of the process after the superstep, measured twice a second at most
+	Memory int64 `json:"memory,omitempty"`
+	// seconds for which the garbage collector stopped the process
+	GCPause float64 `json:"gc_pause"`
 }
 
 // End notes that the superstep took so many seconds.
@@ -86,13 +98,16 @@ func (s *Superstep) Clone() *Superstep {
 // Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the
 // coordinator.
 type Seconds struct {
-	Expand   float64 `json:"expand"`   // senders' values to the partitions that walk their edges
-	Traverse float64 `json:"traverse"` // with compute, where the two are one loop, but for list programs
-	Fold     float64 `json:"fold"`     // combined messages to the partitions of their receivers
-	Compute  float64 `json:"compute"`  // the program
-	// Wait is for others: for their frames, for a processor while other partitions have it, and for the slowest.
+	Expand float64 `json:"expand"` // senders' values to the partitions that walk their edges
+	// with compute, where the two are one loop, but for list programs
+	Traverse float64 `json:"traverse"`
+	Fold     float64 `json:"fold"`    // combined messages to the partitions of their receivers
+	Compute  float64 `json:"compute"` // the program
+	// Wait is for others: for their frames, for a processor while other partitions have it, and for
+	// the slowest.
 	Wait float64 `json:"wait"`
-	// Total is the superstep's time, the same for all partitions once the superstep has ended; before, the partition's own.
+	// Total is the superstep's time, the same for all partitions once the superstep has ended;
+	// before, the partition's own.
 	Total float64 `json:"total"`
 }
 
@@ -107,8 +122,8 @@ func (s *Seconds) ByPhase() [len(Phases)]float64 {
 // Busy returns the time the partition worked.
 func (s *Seconds) Busy() float64 { return s.Expand + s.Traverse + s.Fold + s.Compute }
 
-// End notes that the superstep took so many seconds: a partition that was done earlier has waited for
-// the others.
+// End notes that the superstep took so many seconds: a partition that was done earlier has waited
+// for the others.
 func (s *Seconds) End(seconds float64) {
 	s.Wait += max(0, seconds-s.Total)
 	s.Total = seconds

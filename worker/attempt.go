@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// attempt is the worker's part in an attempt at a job. It has what its jobs have in common: they come
-// one after the other, as the phases of a plan or as the kernels of Graph500.
+// attempt is the worker's part in an attempt at a job. It has what its jobs have in common: they
+// come one after the other, as the phases of a plan or as the kernels of Graph500.
 //
 //	Run -> open, with the job that was prepared last -- drop, or the next attempt --> closed
 //
@@ -78,7 +78,8 @@ func (a *attempt) free() {
 	objects.Close(a.store)
 }
 
-// Close stops the run, if it is under way, and frees what the attempt holds as soon as nobody uses it.
+// Close stops the run, if it is under way, and frees what the attempt holds as soon as nobody uses
+// it.
 func (a *attempt) Close() {
 	a.run.stop(errDropped)
 	a.Refs.Close()
@@ -120,7 +121,8 @@ func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	if a.keeper == nil {
 		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
 		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
-			func(text string) { a.run.log("warning: " + text) }, func(e checkpoint.Event) { a.run.checkpointed(e) })
+			func(text string) { a.run.log("warning: " + text) },
+			func(e checkpoint.Event) { a.run.checkpointed(e) })
 	}
 	return a.keeper
 }
@@ -137,7 +139,8 @@ func (x *executor) find(t task) (*attempt, error) {
 }
 
 func (x *executor) unprepared(t task) error {
-	return fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.epoch, t.job)
+	return fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name,
+		t.epoch, t.job)
 }
 
 // job acquires an attempt, and returns what was prepared last for it.

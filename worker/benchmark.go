@@ -19,7 +19,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions of their own.
+// graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions
+// of their own.
 func (p *part) graph500(ctx context.Context) (*control.DriveReport, error) {
 	spec, was := p.spec.Graph500, p.asked.Searched
 	p.enter("generating")
@@ -35,11 +36,13 @@ func (p *part) graph500(ctx context.Context) (*control.DriveReport, error) {
 	a.threads = p.threads()
 	a.rank = graph500.NewRank(p.group, 0, graph500.Config{
 		Generator: generator, Roots: int(spec.Roots), SSSP: spec.SSSP, Validate: !spec.NoValidate,
-		Grid: graph.Grid{Rows: int(p.asked.Rows), Columns: int(p.asked.Columns)}, Owner: p.places.layout.Owner,
-		Team: a.threads, Progress: p.task.progress,
+		Grid:  graph.Grid{Rows: int(p.asked.Rows), Columns: int(p.asked.Columns)},
+		Owner: p.places.layout.Owner,
+		Team:  a.threads, Progress: p.task.progress,
 	})
 	p.report = &graph500.Report{
-		Restarts: was.GetRestarts(), BFS: resolve.Searched(was.GetBfs()), SSSP: resolve.Searched(was.GetSssp()),
+		Restarts: was.GetRestarts(), BFS: resolve.Searched(was.GetBfs()),
+		SSSP: resolve.Searched(was.GetSssp()),
 	}
 	err = p.report.Coordinate(ctx, ranks{p}, spec.SSSP, !spec.NoValidate, p.tell)
 	var broken *validate.Violation
@@ -55,7 +58,8 @@ func (p *part) graph500(ctx context.Context) (*control.DriveReport, error) {
 	return &control.DriveReport{End: &control.RunEnd{Seconds: time.Since(p.began).Seconds()}}, err
 }
 
-// tell tells those who watch the job what is being done, and what is known then to those who ask for it.
+// tell tells those who watch the job what is being done, and what is known then to those who ask
+// for it.
 func (p *part) tell(stage string, done, total int, note string) {
 	p.enter(stage)
 	if !p.leads() {
@@ -75,8 +79,10 @@ func (p *part) tell(stage string, done, total int, note string) {
 // found is what is known so far.
 func (p *part) found(broken *validate.Violation) *control.Graph500Result {
 	r := &control.Graph500Result{
-		Generation: p.report.Generation, Construction: p.report.Construction, Roots: slices.Clone(p.report.Roots),
-		Bfs: kernelResult(p.report.BFS), Sssp: kernelResult(p.report.SSSP), Restarts: p.report.Restarts,
+		Generation: p.report.Generation, Construction: p.report.Construction,
+		Roots: slices.Clone(p.report.Roots),
+		Bfs:   kernelResult(p.report.BFS), Sssp: kernelResult(p.report.SSSP),
+		Restarts: p.report.Restarts,
 	}
 	if broken != nil {
 		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
@@ -90,7 +96,8 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 		return nil
 	}
 	r := &control.KernelResult{
-		Time: slices.Clone(k.Time), Translate: slices.Clone(k.Translate), Validate: slices.Clone(k.Validate),
+		Time: slices.Clone(k.Time), Translate: slices.Clone(k.Translate),
+		Validate: slices.Clone(k.Validate),
 	}
 	for _, n := range k.Nedge {
 		r.Nedge = append(r.Nedge, uint64(n))
@@ -123,12 +130,14 @@ func (p ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) 
 	if g := p.attempt.rank.Graph(); p.leads() {
 		p.add(0, func(news *control.DriveReport) {
 			news.Loads = []*control.LoadReport{{
-				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Seconds: time.Since(p.began).Seconds(),
+				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs,
+				Seconds: time.Since(p.began).Seconds(),
 			}}
 		})
 	}
 	p.began = time.Now()
-	p.tell("constructing", 1, 1, fmt.Sprintf("generated in %.3g s, constructed in %.3g s", p.report.Generation, seconds))
+	p.tell("constructing", 1, 1, fmt.Sprintf("generated in %.3g s, constructed in %.3g s",
+		p.report.Generation, seconds))
 	return seconds, roots, nil
 }
 
@@ -181,7 +190,8 @@ func (p ranks) slowest(ctx context.Context, seconds ...*float64) error {
 	for i, x := range seconds {
 		bits[i] = math.Float64bits(*x)
 	}
-	bits, err := collective.Combine(ctx, p.group, collective.Call{Tag: tagFacts, Bytes: 8}, collective.MaxUint64, bits...)
+	bits, err := collective.Combine(ctx, p.group, collective.Call{Tag: tagFacts, Bytes: 8},
+		collective.MaxUint64, bits...)
 	for i, x := range seconds {
 		*x = math.Float64frombits(bits[i])
 	}

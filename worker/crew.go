@@ -16,9 +16,9 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// In the first of its workers a job is, to the driver of its runs, the partitions of all of them. It runs its own partitions, and has
-// the others run theirs by messages on the data plane: a superstep takes one message to each other worker and one back, besides the
-// columns.
+// In the first of its workers a job is, to the driver of its runs, the partitions of all of them.
+// It runs its own partitions, and has the others run theirs by messages on the data plane: a
+// superstep takes one message to each other worker and one back, besides the columns.
 //
 //	driver -> job.Superstep --Step--> job.follow -> partitions
 //	   ^          |  own partitions                     |
@@ -65,7 +65,8 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 			return nil, err
 		}
 		if int(sent.Superstep) != command.Superstep {
-			return nil, fmt.Errorf("worker %s reports superstep %d", j.layout.Workers[rank].Name, sent.Superstep)
+			return nil, fmt.Errorf("worker %s reports superstep %d", j.layout.Workers[rank].Name,
+				sent.Superstep)
 		}
 		if err := j.take(rank, sent); err != nil {
 			return nil, fmt.Errorf("worker %s: %w", j.layout.Workers[rank].Name, err)
@@ -104,7 +105,8 @@ func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
 func (j *job) dismiss(r *run) error {
 	took := j.driver.Last()
 	j.observe(r.task, took)
-	return j.order(r.ctx, &control.Step{Body: &control.Step_End_{End: &control.Step_End{Took: took}}})
+	return j.order(r.ctx,
+		&control.Step{Body: &control.Step_End_{End: &control.Step_End{Took: took}}})
 }
 
 // Failed has nothing to add: what fails is an error of Superstep.
@@ -126,7 +128,8 @@ func (j *job) label(id pregel.VertexID) (label uint64, ok bool) {
 	return found.Labels[0], true
 }
 
-// name returns what the input calls a vertex by its input id, if it has a name for it; when label may be called.
+// name returns what the input calls a vertex by its input id, if it has a name for it; when label
+// may be called.
 func (j *job) name(label uint64) (string, bool) {
 	names := j.graph.directory.Names
 	if label >= names.Len() {

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestReportsThatCannotBe: a report of a partition that its worker does not have, that does not exist or has come, or that cannot be read,
-// ends the run, and the error says whose it is.
+// TestReportsThatCannotBe: a report of a partition that its worker does not have, that does not
+// exist or has come, or that cannot be read, ends the run, and the error says whose it is.
 func TestReportsThatCannotBe(t *testing.T) {
 	grid := graph.Of(2)
 	facts := &bsp.Facts{Partitions: 2, Load: delivery.Load{Partitions: 2, Grid: grid, Vertices: 4}}
@@ -36,7 +36,8 @@ func TestReportsThatCannotBe(t *testing.T) {
 	of := func(partitions ...int) *control.SuperstepReport {
 		var reports []*bsp.Report
 		for _, p := range partitions {
-			reports = append(reports, &bsp.Report{Partition: record.Partition{Partition: p}, Account: &transport.Account{}})
+			reports = append(reports,
+				&bsp.Report{Partition: record.Partition{Partition: p}, Account: &transport.Account{}})
 		}
 		sent, err := reportOf(0, reports, bsp.Aggregates{})
 		if err != nil {
@@ -60,19 +61,22 @@ func TestReportsThatCannotBe(t *testing.T) {
 	} {
 		c := made()
 		err := c.take(1, sent)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
 	}
 }
 
-// TestDriveWithoutAgreement: facts that are of another graph, or none, end the run before its first superstep; it is the run's fault.
+// TestDriveWithoutAgreement: facts that are of another graph, or none, end the run before its first
+// superstep; it is the run's fault.
 func TestDriveWithoutAgreement(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()
 	job := h.task("job", 1)
 	h.must(h.load(t.Context(), "graph"))
-	if err := h.run(t.Context(), job, "none", 1); err == nil || !strings.Contains(err.Error(), "no graph none") {
+	if err := h.run(t.Context(), job, "none", 1); err == nil ||
+		!strings.Contains(err.Error(), "no graph none") {
 		t.Errorf("a graph that is not there: %v", err)
 	}
 	h.must(h.run(t.Context(), job, "graph", 1))
@@ -88,7 +92,8 @@ func TestDriveWithoutAgreement(t *testing.T) {
 		err := ran.drive(newRun(job), bsp.Outcome{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %s", err, want)
-		} else if f := (&queue{session: &session{Worker: &Worker{}}}).failure(err); !f.Run || f.Lost != "" {
+		} else if f := (&queue{session: &session{Worker: &Worker{}}}).failure(err); !f.Run ||
+			f.Lost != "" {
 			t.Errorf("%v: found %v, expected a failure of the run", err, f)
 		}
 	}
@@ -98,7 +103,8 @@ func TestDriveWithoutAgreement(t *testing.T) {
 	h.check(job, 1)
 }
 
-// TestNewsOfARun: the master hears of every superstep once, in order, and of what the run ended with last.
+// TestNewsOfARun: the master hears of every superstep once, in order, and of what the run ended
+// with last.
 func TestNewsOfARun(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()
@@ -111,7 +117,8 @@ func TestNewsOfARun(t *testing.T) {
 		for _, data := range r.GetDrive().GetRecords() {
 			record, err := control.DecodeRecord(data)
 			h.must(err)
-			if record.Superstep != seen || len(record.Partitions) != 1 || record.Partitions[0].Worker != "x" {
+			if record.Superstep != seen || len(record.Partitions) != 1 ||
+				record.Partitions[0].Worker != "x" {
 				t.Errorf("found %v", record)
 			}
 			seen++
@@ -119,21 +126,26 @@ func TestNewsOfARun(t *testing.T) {
 		return nil
 	})
 	h.must(err)
-	if o := last.Outcome; seen != 1 || observed != 1 || o.GetSupersteps() != 1 || o.GetEnded() != "limit" || last.End.Seconds <= 0 {
+	if o := last.Outcome; seen != 1 || observed != 1 || o.GetSupersteps() != 1 ||
+		o.GetEnded() != "limit" || last.End.Seconds <= 0 {
 		t.Errorf("found %d records, %d observed, %v", seen, observed, last)
 	}
 }
 
-// TestReportsTellEverything: the driver has of another worker's partition what that reported, and its aggregates.
+// TestReportsTellEverything: the driver has of another worker's partition what that reported, and
+// its aggregates.
 func TestReportsTellEverything(t *testing.T) {
 	reached := 3
 	want := &bsp.Report{
 		Partition: record.Partition{
-			Partition: 1, Worker: "b", Computed: 2, Delivered: 3, Times: record.Seconds{Compute: 1, Total: 2},
+			Partition: 1, Worker: "b", Computed: 2, Delivered: 3,
+			Times: record.Seconds{Compute: 1, Total: 2},
 			Peers: []record.Peer{{Partition: 0, Exchange: "fold", Encoding: "all", Messages: 4, Bytes: 5}}, GCPause: .5,
 		},
-		Senders: 6, SenderEdges: 7, Sends: 8, Active: 9, Unfinished: 10, UnfinishedEdges: 11, BackSenders: 12, BackEdges: 13,
-		PullEdges: 14, PushEdges: 15, Aside: .25, Created: 16, Summary: &trace.Summary{TopBy: "x", Reached: &reached},
+		Senders: 6, SenderEdges: 7, Sends: 8, Active: 9, Unfinished: 10, UnfinishedEdges: 11,
+		BackSenders: 12, BackEdges: 13,
+		PullEdges: 14, PushEdges: 15, Aside: .25, Created: 16,
+		Summary: &trace.Summary{TopBy: "x", Reached: &reached},
 		Account: &transport.Account{Partition: 1, Superstep: 4, Peers: []transport.PeerAccount{{Partition: 0, Sent: transport.Tally{Frames: 1, Values: 2, Bytes: 3}}}},
 		Changed: &bsp.Changed{IDs: 17, Load: delivery.Load{Grid: graph.Of(2), Classes: [33]int{1}}, Ways: []delivery.Load{{Arcs: 1}}},
 		Stored:  []checkpoint.Stored{{Superstep: 3, Partition: 1, Name: "part", Failed: "why"}},

@@ -73,7 +73,8 @@ func (j *job) newDriver() error {
 	n := len(j.graph.Parts)
 	for _, f := range j.facts {
 		if f.Partitions != n || f.Load.Partitions != n {
-			return fmt.Errorf("a worker has a graph of %d partitions, the job one of %d", f.Partitions, n)
+			return fmt.Errorf("a worker has a graph of %d partitions, the job one of %d",
+				f.Partitions, n)
 		}
 	}
 	o, a := j.options, j.attempt
@@ -105,12 +106,12 @@ func (j *job) newDriver() error {
 	return nil
 }
 
-// maxFinal bounds what is told of the values of a job's aggregators, in bytes, as a message with them has to hold, and as long as the
-// job is remembered.
+// maxFinal bounds what is told of the values of a job's aggregators, in bytes, as a message with
+// them has to hold, and as long as the job is remembered.
 const maxFinal = 1 << 20
 
-// aggregators are those of the program as the run has left them: as JSON for those who watch the job, and as they travel
-// for clients in Go.
+// aggregators are those of the program as the run has left them: as JSON for those who watch the
+// job, and as they travel for clients in Go.
 func (j *job) aggregators() (all []*control.Aggregator) {
 	aggregates, totals, texts := j.driver.Aggregates(), j.driver.Totals(), j.driver.Final()
 	size := 0
@@ -118,7 +119,8 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 		value, err := totals[a.Number].Encode(pack.Value)
 		if size += len(value); err == nil && size > maxFinal {
 			size -= len(value)
-			err = fmt.Errorf("it has %d bytes, and there is room for %d of all aggregators", len(value), maxFinal)
+			err = fmt.Errorf("it has %d bytes, and there is room for %d of all aggregators",
+				len(value), maxFinal)
 		}
 		if err != nil {
 			value = nil

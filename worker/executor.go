@@ -20,12 +20,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// executor executes the master's commands: it holds the worker's partitions of graphs and jobs. Commands of one job come one
-// after the other, those of several jobs at once; loads and drops of one graph of the catalog as well. A context that ends says
-// that the job was cancelled or the session is over: what is returned then goes nowhere.
+// executor executes the master's commands: it holds the worker's partitions of graphs and jobs.
+// Commands of one job come one after the other, those of several jobs at once; loads and drops of
+// one graph of the catalog as well. A context that ends says that the job was cancelled or the
+// session is over: what is returned then goes nowhere.
 //
-// Invariant: graphs and attempts are freed when they were removed from these maps and the last command that uses them has
-// returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
+// Invariant: graphs and attempts are freed when they were removed from these maps and the last
+// command that uses them has returned, whatever its context; a command that finds one holds it by
+// its mem.Refs until then. A job holds its graph.
 type executor struct {
 	options *Config
 	network network
@@ -50,16 +52,18 @@ type task struct {
 	epoch uint32
 	// log takes lines for those who watch the job; it does not wait.
 	log func(line string)
-	// progress takes how far the command is, for those who watch the job: done of total, which is 0 when it is not known. It
-	// does not wait, and may be called often and by several goroutines.
+	// progress takes how far the command is, for those who watch the job: done of total, which is 0
+	// when it is not known. It does not wait, and may be called often and by several goroutines.
 	progress func(stage string, done, total int64)
-	// superstep is the number of the superstep under way and 1; 0 is none. observe is told when one has ended here.
+	// superstep is the number of the superstep under way and 1; 0 is none. observe is told when one
+	// has ended here.
 	superstep *atomic.Int64
 	observe   func(seconds float64, reports []*bsp.Report)
 }
 
-// registered makes the mesh that connects workers, under the incarnation that they know this one by. If it is another than
-// before, no command is under way. The master may be another one than before.
+// registered makes the mesh that connects workers, under the incarnation that they know this one
+// by. If it is another than before, no command is under way. The master may be another one than
+// before.
 func (x *executor) registered(incarnation uint64, another bool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -74,9 +78,12 @@ func (x *executor) registered(incarnation uint64, another bool) error {
 	}
 	x.closeMesh()
 	m, err := mesh.New(mesh.Options{
-		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), TLS: x.options.TLS, Listener: newMeshListener(x.options.Listener),
-		Dial: x.options.Dial, Compress: mesh.Compression(x.options.Compress), Silence: x.options.Silence, Hello: x.options.Silence, Log: x.options.Log,
-		Window: int(x.options.Window), MostWindow: int(x.options.Window), Spare: mem.Available() / windowsShare,
+		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(),
+		TLS: x.options.TLS, Listener: newMeshListener(x.options.Listener),
+		Dial: x.options.Dial, Compress: mesh.Compression(x.options.Compress),
+		Silence: x.options.Silence, Hello: x.options.Silence, Log: x.options.Log,
+		Window: int(x.options.Window), MostWindow: int(x.options.Window),
+		Spare: mem.Available() / windowsShare,
 	})
 	if err != nil {
 		return err
@@ -121,8 +128,8 @@ var errClosed = errors.New("the worker is closed")
 // reset forgets all jobs and graphs.
 func (x *executor) reset() { x.retain(nil, nil)() }
 
-// retain forgets all jobs and graphs but these, and returns what frees their memory. What a command of an earlier session still
-// uses is freed when that returns.
+// retain forgets all jobs and graphs but these, and returns what frees their memory. What a command
+// of an earlier session still uses is freed when that returns.
 func (x *executor) retain(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -186,8 +193,8 @@ type closer interface {
 	Close()
 }
 
-// store stores what a command has made, in place of what was there, if any. When the command was told to stop meanwhile, who
-// wanted it is gone: then it is closed.
+// store stores what a command has made, in place of what was there, if any. When the command was
+// told to stop meanwhile, who wanted it is gone: then it is closed.
 func store[T closer](ctx context.Context, x *executor, to map[string]T, key string, made T) error {
 	x.mu.Lock()
 	old, err := made, context.Cause(ctx)
@@ -223,7 +230,8 @@ func (x *executor) abandon(cause error) {
 	}
 }
 
-// drop frees a graph of the catalog, or with no name what the job holds. What is not there is no error.
+// drop frees a graph of the catalog, or with no name what the job holds. What is not there is no
+// error.
 func (x *executor) drop(t task, graph string) {
 	if graph == "" {
 		remove(x, x.attempts, t.job)
@@ -286,7 +294,8 @@ func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
 	return a, nil
 }
 
-// values passes the result of a job to emit, in pieces of any size: lines of its vertices here, or the report of a netbench.
+// values passes the result of a job to emit, in pieces of any size: lines of its vertices here, or
+// the report of a netbench.
 func (x *executor) values(ctx context.Context, t task, v *control.Values, emit func([]byte) error) error {
 	if v.Report {
 		a, err := x.find(t)
@@ -304,7 +313,8 @@ func (x *executor) values(ctx context.Context, t task, v *control.Values, emit f
 	return j.values(ctx, v, t.progress, emit)
 }
 
-// meshListener is a listener that many meshes have, one after the other: closing it leaves the listener open.
+// meshListener is a listener that many meshes have, one after the other: closing it leaves the
+// listener open.
 type meshListener struct {
 	listener
 	mu     sync.Mutex

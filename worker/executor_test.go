@@ -28,8 +28,8 @@ func listen(t *testing.T) *net.TCPListener {
 	return l.(*net.TCPListener)
 }
 
-// TestExecutorUnderAnotherIncarnation registers a worker anew: others reach it at the same address, under the new
-// incarnation alone.
+// TestExecutorUnderAnotherIncarnation registers a worker anew: others reach it at the same address,
+// under the new incarnation alone.
 func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	l := listen(t)
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Token: clusterToken, Listener: l})
@@ -42,7 +42,8 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	reach := func(incarnation uint64) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		return other.Connect(ctx, []mesh.Peer{{Name: "x", Addr: l.Addr().String(), Incarnation: incarnation}})
+		return other.Connect(ctx,
+			[]mesh.Peer{{Name: "x", Addr: l.Addr().String(), Incarnation: incarnation}})
 	}
 	for incarnation := range uint64(4) {
 		if err := x.registered(incarnation, false); err != nil {

@@ -31,7 +31,8 @@ func (x *executor) fill(t task, f *control.Fill) error {
 	return j.fill(f)
 }
 
-// fill is called by one command at a time, before the first superstep. The master says of which column its error is.
+// fill is called by one command at a time, before the first superstep. The master says of which
+// column its error is.
 func (j *job) fill(f *control.Fill) error {
 	to := j.fills[f.Column]
 	if to == nil {

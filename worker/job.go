@@ -19,8 +19,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// job is the worker's partitions of a program that was prepared in an attempt, which has it until the
-// next is. A run of it is driven in the first of its workers, and its driver is there (crew.go).
+// job is the worker's partitions of a program that was prepared in an attempt, which has it until
+// the next is. A run of it is driven in the first of its workers, and its driver is there
+// (crew.go).
 type job struct {
 	attempt    *attempt
 	graph      *localGraph
@@ -155,7 +156,8 @@ func layoutOf(placements []*control.Placement) mesh.Layout {
 		if !ok {
 			i = len(l.Workers)
 			index[p.Worker] = i
-			l.Workers = append(l.Workers, mesh.Peer{Name: p.Worker, Addr: p.Address, Incarnation: p.Incarnation})
+			l.Workers = append(l.Workers,
+				mesh.Peer{Name: p.Worker, Addr: p.Address, Incarnation: p.Incarnation})
 		}
 		l.Owner[p.Partition] = i
 	}

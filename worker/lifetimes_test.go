@@ -20,7 +20,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// gated gives every vertex Value plus its input id. If it has a gate, each vertex waits there first.
+// gated gives every vertex Value plus its input id. If it has a gate, each vertex waits there
+// first.
 type gated struct {
 	Value uint64           `param:"value"`
 	gates map[uint64]*gate // by value
@@ -85,8 +86,9 @@ func (h *holding) register(incarnation uint64) {
 
 func (h *holding) task(job string, epoch uint32) task {
 	return task{
-		job: job, epoch: epoch, log: func(string) {}, progress: func(string, int64, int64) {}, superstep: new(atomic.Int64),
-		observe: func(float64, []*bsp.Report) {},
+		job: job, epoch: epoch, log: func(string) {}, progress: func(string, int64, int64) {},
+		superstep: new(atomic.Int64),
+		observe:   func(float64, []*bsp.Report) {},
 	}
 }
 
@@ -95,7 +97,8 @@ func (h *holding) load(ctx context.Context, graph string) error {
 		return err
 	}
 	_, err := h.executor.load(ctx, h.task("", 0), &control.Load{
-		Graph: graph, SourceJson: jobspec.Text(&jobspec.Source{Input: fmt.Sprint("path:vertices=", vertices)}), Rows: 1, Columns: 1, Placements: h.placements,
+		Graph: graph, SourceJson: jobspec.Text(&jobspec.Source{Input: fmt.Sprint("path:vertices=",
+			vertices)}), Rows: 1, Columns: 1, Placements: h.placements,
 	})
 	return err
 }
@@ -103,7 +106,8 @@ func (h *holding) load(ctx context.Context, graph string) error {
 // meet readies the worker to do something with the others.
 func (h *holding) meet(ctx context.Context, what string) error {
 	h.meetings++
-	return h.connectPeers(ctx, &control.Meet{Attempt: h.meetings, Graph: what, Placements: h.placements})
+	return h.connectPeers(ctx,
+		&control.Meet{Attempt: h.meetings, Graph: what, Placements: h.placements})
 }
 
 // run runs the one superstep that a job has.
@@ -119,10 +123,12 @@ func (h *holding) tells(
 	if err := h.meet(ctx, resolve.OwnGraph(t.job)); err != nil {
 		return nil, err
 	}
-	return h.does(ctx, t, &control.Run{Placements: h.placements, Rows: 1, Columns: 1, SpecJson: jobspec.Text(&jobspec.Spec{
-		Graph: graph, Program: "gated", Parameters: map[string]string{"value": fmt.Sprint(value)},
-		Options: jobspec.Options{MaxSupersteps: 1},
-	})}, tell)
+	return h.does(ctx, t,
+		&control.Run{Placements: h.placements, Rows: 1, Columns: 1, SpecJson: jobspec.Text(&jobspec.Spec{
+			Graph: graph, Program: "gated",
+			Parameters: map[string]string{"value": fmt.Sprint(value)},
+			Options:    jobspec.Options{MaxSupersteps: 1},
+		})}, tell)
 }
 
 func (h *holding) must(err error) {
@@ -150,23 +156,27 @@ func (h *holding) check(t task, value uint64) {
 	}
 }
 
-// TestALoadWhoseMeetingIsOver: a worker that attaches anew ends the connections that it had for a load. The load fails, and the master hears that
-// what the worker had is gone.
+// TestALoadWhoseMeetingIsOver: a worker that attaches anew ends the connections that it had for a
+// load. The load fails, and the master hears that what the worker had is gone.
 func TestALoadWhoseMeetingIsOver(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()
 	h.must(h.connectPeers(t.Context(), &control.Meet{Graph: "g", Placements: h.placements}))
 	h.retain(nil, nil)()
-	_, err := h.executor.load(t.Context(), h.task("", 0), &control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=9"}), Rows: 1, Columns: 1, Placements: h.placements})
-	if !errors.Is(err, errUnmet) || !(&queue{session: &session{Worker: &Worker{}}}).failure(err).Unmet {
-		t.Errorf("error %v, failure %v", err, (&queue{session: &session{Worker: &Worker{}}}).failure(err))
+	_, err := h.executor.load(t.Context(), h.task("", 0),
+		&control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=9"}), Rows: 1, Columns: 1, Placements: h.placements})
+	if !errors.Is(err, errUnmet) ||
+		!(&queue{session: &session{Worker: &Worker{}}}).failure(err).Unmet {
+		t.Errorf("error %v, failure %v", err,
+			(&queue{session: &session{Worker: &Worker{}}}).failure(err))
 	}
 	h.must(h.load(t.Context(), "g")) // after another meeting
 }
 
-// TestCommandsOutliveWhatTheyUse forgets a job and its graph in each way there is while a superstep of the job runs. The
-// next job gets memory and writes its values; then the superstep of the first goes on and writes its own. Built with -tags
-// invariants, a write into memory that was freed ends the process.
+// TestCommandsOutliveWhatTheyUse forgets a job and its graph in each way there is while a superstep
+// of the job runs. The next job gets memory and writes its values; then the superstep of the first
+// goes on and writes its own. Built with -tags invariants, a write into memory that was freed ends
+// the process.
 func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 	const first, next = 1 << 40, 2 << 40
 	for _, way := range []struct {
@@ -210,8 +220,10 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 			close(g.open)
 			select {
 			case err := <-ended:
-				if !errors.Is(err, over) && !errors.Is(err, errDropped) { // whichever stopped the run first
-					t.Errorf("the first superstep ended with %v, expected %v or %v", err, over, errDropped)
+				// whichever stopped the run first
+				if !errors.Is(err, over) && !errors.Is(err, errDropped) {
+					t.Errorf("the first superstep ended with %v, expected %v or %v", err, over,
+						errDropped)
 				}
 			case <-time.After(30 * time.Second):
 				t.Fatal("the first superstep did not end")

@@ -41,17 +41,20 @@ const (
 	forComparing = forBuilding + build.Tags
 )
 
-// loadPartitions loads this worker's partitions of a graph, together with the others of the group: each reads or makes its part
-// of the tuples, or opens its partitions of a snapshot that was saved so.
+// loadPartitions loads this worker's partitions of a graph, together with the others of the group:
+// each reads or makes its part of the tuples, or opens its partitions of a snapshot that was saved
+// so.
 func loadPartitions(
-	ctx context.Context, group *collective.Group, worker string, l *control.Load, threads *parallel.Team,
+	ctx context.Context, group *collective.Group, worker string, l *control.Load,
+	threads *parallel.Team,
 	progress func(stage string, done, total int64),
 ) (*localGraph, error) {
 	request, store, err := resolve.Source(l.Source())
 	if err != nil {
 		return nil, err
 	}
-	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)}, threads, threads
+	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)},
+		threads, threads
 	store.Partitions = len(l.Placements)
 	store.Progress, request.Progress = progress, progress
 	owner := layoutOf(l.Placements).Owner
@@ -73,7 +76,8 @@ func loadPartitions(
 	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
 		rank, ranks := group.Link().Rank(), group.Link().Size()
-		if stored, share, err = load.OpenShare(ctx, request, store, rank, ranks, owner); err == nil && stored == nil {
+		if stored, share, err = load.OpenShare(ctx, request, store, rank, ranks,
+			owner); err == nil && stored == nil {
 			in, err = load.OpenRank(ctx, request, rank, ranks)
 		}
 		return err
@@ -114,21 +118,23 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 	})}
 }
 
-// connectPeers opens a session with the workers that will load a graph, or do a job, together: after it
-// comes load, run or drop.
+// connectPeers opens a session with the workers that will load a graph, or do a job, together:
+// after it comes load, run or drop.
 func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
-	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, layoutOf(m.Placements), nil)
+	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0,
+		layoutOf(m.Placements), nil)
 	if err != nil {
 		return err
 	}
 	return store(ctx, x, x.peers, m.Graph, session)
 }
 
-// errUnmet is the failure of a load, or a run, whose meeting is over: the worker has attached anew since, which
-// ends the connections it had for the load.
+// errUnmet is the failure of a load, or a run, whose meeting is over: the worker has attached anew
+// since, which ends the connections it had for the load.
 var errUnmet = errors.New("is not connected to others")
 
-// load loads this worker's partitions of a graph, together with the other workers that have connected for it.
+// load loads this worker's partitions of a graph, together with the other workers that have
+// connected for it.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
 	x.mu.Lock()
 	session := x.peers[l.Graph]
@@ -155,7 +161,8 @@ func (x *executor) loadTogether(
 	defer threads.Close()
 	var g *localGraph
 	if err = x.calibrate(ctx, group, &at, forReading); err == nil {
-		g, err = loadPartitions(x.options.confine(ctx), group, x.options.Name, l, threads, t.progress)
+		g, err = loadPartitions(x.options.confine(ctx), group, x.options.Name, l, threads,
+			t.progress)
 	}
 	if err != nil {
 		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {
@@ -164,7 +171,8 @@ func (x *executor) loadTogether(
 		return nil, err
 	}
 	report := &control.LoadReport{
-		Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Bytes: uint64(g.Bytes() + g.directory.Bytes()), Directed: g.Directed,
+		Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs,
+		Bytes: uint64(g.Bytes() + g.directory.Bytes()), Directed: g.Directed,
 		Weighted: g.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
 		Named:   g.directory.Names != nil,
 		Skipped: g.skipped, Notes: g.notes,

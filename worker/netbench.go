@@ -17,7 +17,8 @@ import (
 func (p *part) netbench(ctx context.Context) (*control.DriveReport, error) {
 	began, link, names := time.Now(), p.group.Link(), p.places.names()
 	if len(names) < 2 {
-		return nil, &runError{errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")}
+		return nil,
+			&runError{errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")}
 	}
 	p.enter("netbench")
 	if p.leads() {
@@ -27,11 +28,12 @@ func (p *part) netbench(ctx context.Context) (*control.DriveReport, error) {
 	if host, _, err := net.SplitHostPort(p.places.layout.Workers[link.Size()-1].Addr); err == nil {
 		o.Raw = net.JoinHostPort(host, "0")
 	}
-	report, err := netbench.Measure(ctx, link, sitesOf(p.places.labels), o, func(name string, done, all int) {
-		if p.leads() { // the others are as far
-			p.task.progress(name, int64(done), int64(all))
-		}
-	})
+	report, err := netbench.Measure(ctx, link, sitesOf(p.places.labels), o,
+		func(name string, done, all int) {
+			if p.leads() { // the others are as far
+				p.task.progress(name, int64(done), int64(all))
+			}
+		})
 	if raw := (*netbench.RawError)(nil); errors.As(err, &raw) {
 		err = &lostError{names[raw.Rank], err}
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// network is what this worker knows of the network. Workers measure when they load a graph together for the first time, and again when
-// that was long ago: between them their collectives and the delivery of messages are chosen by it.
+// network is what this worker knows of the network. Workers measure when they load a graph together
+// for the first time, and again when that was long ago: between them their collectives and the
+// delivery of messages are chosen by it.
 type network struct {
 	mu     sync.Mutex
 	models map[string]*measured // by the workers, in order
@@ -31,17 +32,21 @@ type measured struct {
 }
 
 const (
-	// measuredFor is how long a measurement holds. Later loads measure again: links and what else is on them change.
+	// measuredFor is how long a measurement holds. Later loads measure again: links and what else
+	// is on them change.
 	measuredFor = 10 * time.Minute
-	// measureTimeout bounds the measurement. It takes a few milliseconds for each other worker on a local network.
+	// measureTimeout bounds the measurement. It takes a few milliseconds for each other worker on a
+	// local network.
 	measureTimeout = time.Minute
 	// mostModels bounds how many sets of workers are remembered.
 	mostModels = 16
-	// windowsShare is the part of the memory that is available at the start, a sixteenth, by which the windows of all connections may be widened.
+	// windowsShare is the part of the memory that is available at the start, a sixteenth, by which
+	// the windows of all connections may be widened.
 	windowsShare = 16
 )
 
-// calibration is what the workers send each other: some hundred messages a pair, and less than a megabyte.
+// calibration is what the workers send each other: some hundred messages a pair, and less than a
+// megabyte.
 var calibration = collective.Calibration{Sizes: []int{0, 8 << 10, 128 << 10}, Repeat: 4}
 
 // places are the workers of a group, by rank.
@@ -88,8 +93,9 @@ func (p *places) group(link collective.Link) (*collective.Group, error) {
 	return collective.NewGroup(link, m, nil)
 }
 
-// calibrate has a group choose by what messages between its workers take. All workers of the group call it; they measure if one of them has not, or
-// long ago, or if they know different measurements: of two that were made at once each worker keeps that which ended last there.
+// calibrate has a group choose by what messages between its workers take. All workers of the group
+// call it; they measure if one of them has not, or long ago, or if they know different
+// measurements: of two that were made at once each worker keeps that which ended last there.
 func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places, tag uint32) error {
 	if g.Link().Size() == 1 {
 		return nil
@@ -111,7 +117,9 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 		}
 		n.keep(key, p, g.Link().Rank(), model, x.seen)
 		cost := n.cost(x.options.Name, p.layout.Workers, x.seen)
-		x.options.Log.Info("measured the network", "workers", g.Link().Size(), "latency", seconds(cost.Beta), "gap", seconds(cost.Gap), "bytes_per_second", int64(1/max(cost.Alpha, 1e-12)))
+		x.options.Log.Info("measured the network", "workers", g.Link().Size(), "latency",
+			seconds(cost.Beta), "gap", seconds(cost.Gap), "bytes_per_second",
+			int64(1/max(cost.Alpha, 1e-12)))
 	}
 	x.expect(p, g.Link().Rank(), model)
 	return g.Adopt(model)
@@ -130,14 +138,16 @@ func fingerprint(m *collective.Model) uint64 {
 // allSame reports, to all workers of a group, whether all have the same number.
 func allSame(ctx context.Context, g *collective.Group, tag uint32, x uint64) (bool, error) {
 	both := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, x), ^x)
-	if err := g.Allreduce(ctx, collective.Call{Tag: tag, Algorithm: collective.Doubling}, both, collective.MaxUint64); err != nil {
+	if err := g.Allreduce(ctx, collective.Call{Tag: tag, Algorithm: collective.Doubling}, both,
+		collective.MaxUint64); err != nil {
 		return false, err
 	}
 	largest, smallest := binary.LittleEndian.Uint64(both), ^binary.LittleEndian.Uint64(both[8:])
 	return largest == smallest, nil
 }
 
-// expect lets the mesh know how long the ways from other workers are, to which it sizes their windows.
+// expect lets the mesh know how long the ways from other workers are, to which it sizes their
+// windows.
 func (x *executor) expect(p *places, self int, model *collective.Model) {
 	m, err := x.registeredMesh()
 	if err != nil {
@@ -198,8 +208,9 @@ func (x *executor) seen(name string) mesh.Seen {
 	return m.Seen(name)
 }
 
-// cost is what a frame takes that this worker sends to one of the others as good as any: the mean a byte and until the next one can be sent,
-// and until the one that takes longest is there. Others that were not measured are taken for some on a fast local network.
+// cost is what a frame takes that this worker sends to one of the others as good as any: the mean a
+// byte and until the next one can be sent, and until the one that takes longest is there. Others
+// that were not measured are taken for some on a fast local network.
 func (n *network) cost(self string, workers []mesh.Peer, seen func(name string) mesh.Seen) (c collective.Pair) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -230,7 +241,8 @@ func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeR
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, cmp.Or(x.options.Silence, probeTimeout)))
+	ctx, cancel := context.WithTimeout(ctx,
+		min(probeTimeout, cmp.Or(x.options.Silence, probeTimeout)))
 	defer cancel()
 	var group sync.WaitGroup
 	unreachable := make([]bool, len(p.Peers))
@@ -239,7 +251,8 @@ func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeR
 			continue
 		}
 		group.Go(func() {
-			err := m.Probe(ctx, mesh.Peer{Name: peer.Worker, Addr: peer.Address, Incarnation: peer.Incarnation})
+			err := m.Probe(ctx,
+				mesh.Peer{Name: peer.Worker, Addr: peer.Address, Incarnation: peer.Incarnation})
 			unreachable[i] = errors.As(err, new(*mesh.UnreachableError))
 		})
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// TestWorkersMeasureWhenOneHasNot: workers of two sites measure what messages between them take at their first load, not at the next one, but
-// again when one has forgotten or it was long ago; what they choose by and what jobs are told is what was measured.
+// TestWorkersMeasureWhenOneHasNot: workers of two sites measure what messages between them take at
+// their first load, not at the next one, but again when one has forgotten or it was long ago; what
+// they choose by and what jobs are told is what was measured.
 func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 	near := memlink.Cost{Alpha: 1e-9, Beta: 40e-6, Gap: 10e-6}
 	far := memlink.Cost{Alpha: 1e-8, Beta: 10e-3, Gap: 20e-6}
@@ -33,8 +34,10 @@ func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 		var executors []*executor
 		for i, site := range sites {
 			name := fmt.Sprintf("w%d", i)
-			placements = append(placements, &control.Placement{Partition: uint32(i), Worker: name, Incarnation: 7, Site: site})
-			executors = append(executors, newExecutor(&Config{Options: Options{Name: name, Log: slog.New(slog.DiscardHandler)}}))
+			placements = append(placements,
+				&control.Placement{Partition: uint32(i), Worker: name, Incarnation: 7, Site: site})
+			executors = append(executors,
+				newExecutor(&Config{Options: Options{Name: name, Log: slog.New(slog.DiscardHandler)}}))
 		}
 		load := func() (took time.Duration) {
 			start := time.Now()
@@ -99,13 +102,16 @@ func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 		at := placesOf(placements)
 		// To one near and two far.
 		got := executors[0].network.cost("w0", at.layout.Workers, unseen)
-		if math.Abs(got.Beta/far.Beta-1) > .05 || math.Abs(got.Alpha/((near.Alpha+2*far.Alpha)/3)-1) > .1 {
+		if math.Abs(got.Beta/far.Beta-1) > .05 ||
+			math.Abs(got.Alpha/((near.Alpha+2*far.Alpha)/3)-1) > .1 {
 			t.Errorf("cost %+v", got)
 		}
-		if got := newExecutor(nil).network.cost("w0", at.layout.Workers, unseen); got != collective.Unmeasured {
+		if got := newExecutor(nil).network.cost("w0", at.layout.Workers,
+			unseen); got != collective.Unmeasured {
 			t.Errorf("cost %+v of what was not measured", got)
 		}
-		if got := newExecutor(nil).network.cost("w0", at.layout.Workers[:1], unseen); got != (collective.Pair{}) {
+		if got := newExecutor(nil).network.cost("w0", at.layout.Workers[:1],
+			unseen); got != (collective.Pair{}) {
 			t.Errorf("cost %+v of a worker alone", got)
 		}
 	})

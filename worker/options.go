@@ -25,42 +25,49 @@ import (
 
 // Options say who a worker is and whom it works for.
 type Options struct {
-	// Master is where the master is, HOST:PORT, or where several are, parted by commas, of which one leads.
+	// Master is where the master is, HOST:PORT, or where several are, parted by commas, of which
+	// one leads.
 	Master string
 	// TokenFile has the token of the cluster. By default, without TLS, it is that of the user's own
 	// master at Master, an address of this machine.
 	TokenFile string
-	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA that others' are from; all or none. They
-	// are read again when they change. superstep ca makes such files.
+	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA
+	// that others' are from; all or none. They are read again when they change. superstep ca makes
+	// such files.
 	TLSCert, TLSKey, TLSCA string
-	// InsecureToken lets the token, and all data, travel in the clear where others can reach what listens.
+	// InsecureToken lets the token, and all data, travel in the clear where others can reach what
+	// listens.
 	InsecureToken bool
-	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them. The master has the same, of
-	// the same build.
+	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them.
+	// The master has the same, of the same build.
 	Programs []pregel.Registered
 	// DataRoots are the directories, and s3://BUCKET or s3://BUCKET/PREFIX, below which jobs name
 	// files and save graphs; relative names are below the first. None: jobs name no files.
 	DataRoots []string
-	// Name is what the cluster calls the worker; by default the host's name and the process's number. Site is a label for where it
-	// is, such as a rack.
+	// Name is what the cluster calls the worker; by default the host's name and the process's
+	// number. Site is a label for where it is, such as a rack.
 	Name, Site string
-	// Listen is where other workers reach this one, HOST:PORT; by default a free port of the address that reaches the master.
+	// Listen is where other workers reach this one, HOST:PORT; by default a free port of the
+	// address that reaches the master.
 	Listen string
-	// Ready, if not nil, is called with that address when the worker has its first session with the master.
+	// Ready, if not nil, is called with that address when the worker has its first session with the
+	// master.
 	Ready func(address string)
 	// Threads is how many a job or a load gets, by default one for each processor.
 	Threads int
-	// Compress says whether messages to other workers are compressed: auto, where that is faster than the link, on or off; default
-	// auto.
+	// Compress says whether messages to other workers are compressed: auto, where that is faster
+	// than the link, on or off; default auto.
 	Compress string
-	// Window is how many bytes may be under way from each other worker, 64 KiB to 1 GiB; by default 16 MiB, and more where
-	// bandwidth times delay, as measured, is more.
+	// Window is how many bytes may be under way from each other worker, 64 KiB to 1 GiB; by default
+	// 16 MiB, and more where bandwidth times delay, as measured, is more.
 	Window int64
-	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default 1 minute.
+	// Hold is how long to look for a master that does not answer, and to keep graphs for it;
+	// default 1 minute.
 	Hold time.Duration
 	// Grace is how long to wait for the master's leave to go, default 27 s.
 	Grace time.Duration
-	// StopTimeout is how long a command may take to return when it was told to stop, default 10 s: then Run returns an error.
+	// StopTimeout is how long a command may take to return when it was told to stop, default 10 s:
+	// then Run returns an error.
 	StopTimeout time.Duration
 	// Log gets what happens, or is nil.
 	Log *slog.Logger
@@ -72,25 +79,28 @@ const (
 	mostWindow  = 1 << 30
 )
 
-// Config is the way in of the command line and the tests of superstep: Options, and what only they need. No other program uses
-// it, and it may change in any version.
+// Config is the way in of the command line and the tests of superstep: Options, and what only they
+// need. No other program uses it, and it may change in any version.
 type Config struct {
 	Options
 	// Token is that of the file, if it was read, and TLS has the certificates of those.
 	Token control.Token
 	TLS   *certs.Files
-	// Secrets are files, beside those of the options, that no job may read. The worker does not begin
-	// if one of them lies below a data root.
+	// Secrets are files, beside those of the options, that no job may read. The worker does not
+	// begin if one of them lies below a data root.
 	Secrets []string
 	roots   *files.Roots // DataRoots, checked
 	// Registry is the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
-	// Build is what the binary was built from: all processes of a cluster agree in it. Version is shown to users.
+	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
+	// shown to users.
 	Build, Version string
-	// Listener is where other workers reach this one, by Address if that is not the listener's own. Run closes it.
+	// Listener is where other workers reach this one, by Address if that is not the listener's own.
+	// Run closes it.
 	Listener listener
 	Address  string
-	// Silence is how long another worker may give no sign of life, and connecting to it may take; default 5 s.
+	// Silence is how long another worker may give no sign of life, and connecting to it may take;
+	// default 5 s.
 	Silence time.Duration
 	// HTTPAddress is where metrics and health are, or empty.
 	HTTPAddress string
@@ -150,7 +160,8 @@ func (o *Config) complete() (err error) {
 			return fmt.Errorf("TokenFile: %w", err)
 		}
 	}
-	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Log); err != nil {
+	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA},
+		o.Log); err != nil {
 		return err
 	}
 	who := o.who()

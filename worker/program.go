@@ -16,12 +16,11 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	objects "github.com/superstep-go/superstep/internal/store"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// program runs a vertex program: load, find the vertices that are named, fill, the phases of its plan, and
-// then its supersteps. Its values stay here until the job is dropped.
+// program runs a vertex program: load, find the vertices that are named, fill, the phases of its
+// plan, and then its supersteps. Its values stay here until the job is dropped.
 func (p *part) program(ctx context.Context) (*control.DriveReport, error) {
 	known, err := p.options.Registry.Find(p.spec.Program)
 	if err != nil {
@@ -63,7 +62,8 @@ func (p *part) program(ctx context.Context) (*control.DriveReport, error) {
 	return p.perform(ctx)
 }
 
-// loadOwn loads the graph that the job brings. Where the job leaves open which weights it has, the program says so.
+// loadOwn loads the graph that the job brings. Where the job leaves open which weights it has, the
+// program says so.
 func (p *part) loadOwn(ctx context.Context, known engine.Registered) error {
 	p.enter("load " + p.spec.Source.Input)
 	source, err := resolve.Weighted(p.spec.Source, known, p.spec.Parameters)
@@ -97,17 +97,19 @@ func (p *part) loadOwn(ctx context.Context, known engine.Registered) error {
 	return nil
 }
 
-// vertices returns the program's parameters, with input ids in place of the names of vertices, and the
-// vertices that have these: each is known by one worker.
+// vertices returns the program's parameters, with input ids in place of the names of vertices, and
+// the vertices that have these: each is known by one worker.
 func (p *part) vertices(ctx context.Context, known engine.Registered) (map[string]string, engine.Find, error) {
 	parameters := p.spec.Parameters
 	l := &control.Locate{}
 	byName := p.graph.directory.Names != nil && p.spec.Values == "" // a client in Go has input ids
 	if byName {
-		_, _ = resolve.VertexParameters(known.Parameters, parameters, func(name string) (uint64, bool) { // which finds all
-			l.Names = append(l.Names, name)
-			return 0, true
-		})
+		// which finds all
+		_, _ = resolve.VertexParameters(known.Parameters, parameters,
+			func(name string) (uint64, bool) {
+				l.Names = append(l.Names, name)
+				return 0, true
+			})
 	}
 	if len(l.Names) > 0 {
 		found, err := p.everywhere(ctx, l)
@@ -118,10 +120,11 @@ func (p *part) vertices(ctx context.Context, known engine.Registered) (map[strin
 		for _, n := range found.Names {
 			labels[n.Name] = n.Label
 		}
-		parameters, err = resolve.VertexParameters(known.Parameters, parameters, func(name string) (uint64, bool) {
-			label, ok := labels[name]
-			return label, ok
-		})
+		parameters, err = resolve.VertexParameters(known.Parameters, parameters,
+			func(name string) (uint64, bool) {
+				label, ok := labels[name]
+				return label, ok
+			})
 		if err != nil {
 			return nil, nil, &runError{fmt.Errorf("%s: %w", p.spec.Origin(), err)}
 		}
@@ -210,7 +213,8 @@ func (p *part) goOn(ctx context.Context, s objects.Store, name string) error {
 	}
 	planned, name := p.of.Plan() != nil, p.of.Name()
 	if planned != (m.Plan != nil) || planned && m.Plan.Program != name {
-		return &runError{fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", m.Superstep, name)}
+		return &runError{fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s",
+			m.Superstep, name)}
 	}
 	p.from = &checkpoint.Reader{Store: s, Manifest: m}
 	return nil
@@ -233,8 +237,8 @@ func (j *job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	return nil
 }
 
-// perform runs the phases of the program's plan, if it has one, and then the program itself, as the first
-// worker says, which walks the plan.
+// perform runs the phases of the program's plan, if it has one, and then the program itself, as the
+// first worker says, which walks the plan.
 func (p *part) perform(ctx context.Context) (*control.DriveReport, error) {
 	if len(p.phases) > 0 && p.fills() { // the program's columns, which its phases take over
 		if err := p.prepare(ctx, p.of, &control.Step_Phase{}); err != nil {
@@ -267,101 +271,8 @@ func (p *part) perform(ctx context.Context) (*control.DriveReport, error) {
 	}
 }
 
-// walk runs the phases of the program's plan, and returns whether the program itself goes on from the checkpoint.
-func (p *part) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err error) {
-	plan, name := p.of.Plan(), p.of.Name()
-	if plan == nil {
-		return bsp.Outcome{Ended: trace.Converged}, p.from != nil, nil
-	}
-	var kept []checkpoint.Ran
-	if p.from != nil {
-		kept = p.from.Plan.Ran
-	}
-	ended := 0 // phases, in this attempt or before the checkpoint
-	// The plan's conditions.
-	err = bsp.Contain(name, &bsp.NoSuperstep, func() (err error) {
-		before, err = plan.Walk(ctx, name, func(i int, before bsp.Outcome) (*engine.Ran, error) {
-			k := ended
-			if ended++; k < len(kept) {
-				return engine.Replay(p.phases[i], &kept[k], p.spec.Options.Deterministic)
-			}
-			goOn := p.from != nil && k == len(kept)
-			return p.phase(ctx, before, &control.Step_Phase{Phase: uint32(i) + 1, GoOn: goOn})
-		})
-		return err
-	})
-	if err == nil && before.Ended.Complete() && ended < len(kept) {
-		err = &runError{fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, "+
-			"and here the plan has %d: it has taken another way",
-			name, p.from.Superstep, len(kept), ended)}
-	}
-	goOn = p.from != nil && before.Ended.Complete() && ended == len(kept) // all phases had ended
-	return before, goOn, err
-}
-
-// phase runs a phase of the plan.
-func (p *part) phase(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) (*engine.Ran, error) {
-	if s.Phase > uint32(len(p.phases)) {
-		return nil, fmt.Errorf("phase %d of a plan of %d: a worker has another version of %s",
-			s.Phase, len(p.phases), p.spec.Program)
-	}
-	if err := p.announce(ctx, before, s); err != nil {
-		return nil, err
-	}
-	if err := p.prepare(ctx, p.phases[s.Phase-1], s); err != nil {
-		return nil, err
-	}
-	if err := p.drive(before); err != nil || !p.leads() {
-		return nil, err
-	}
-	return &engine.Ran{Outcome: p.job.driver.Own(), Totals: p.job.driver.Totals()}, nil
-}
-
-// last runs the program itself.
-func (p *part) last(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) (*control.DriveReport, error) {
-	if err := p.announce(ctx, before, s); err != nil {
-		return nil, err
-	}
-	if err := p.prepare(ctx, p.of, s); err != nil {
-		return nil, err
-	}
-	if s.Idle { // at the limit of supersteps: the values are those at the beginning
-		return &control.DriveReport{Outcome: resolve.Outcome(before), End: &control.RunEnd{Seconds: p.ran}}, nil
-	}
-	// Else its columns are in the checkpoint, or the phases have had them.
-	if len(p.phases) == 0 && p.fills() {
-		if err := p.fill(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.drive(before); err != nil || !p.leads() {
-		return &control.DriveReport{}, err
-	}
-	end := &control.RunEnd{Seconds: p.ran, Aggregators: p.job.aggregators()}
-	return &control.DriveReport{Outcome: resolve.Outcome(p.job.driver.Outcome()), End: end}, nil
-}
-
-// announce has the other workers do what the first one does.
-func (p *part) announce(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) error {
-	if !p.leads() {
-		return nil
-	}
-	s.Before = resolve.Outcome(before)
-	data, err := proto.Marshal(&control.Step{Body: &control.Step_Phase_{Phase: s}})
-	for rank := 1; rank < p.group.Link().Size() && err == nil; rank++ {
-		err = p.group.Link().Send(ctx, rank, tagStep, data)
-	}
-	return err
-}
-
-// prepare makes a program, or a phase of its plan, ready to run, in place of what there was.
-func (p *part) prepare(ctx context.Context, of engine.Program, s *control.Step_Phase) error {
-	p.enter("prepare")
-	p.attempt.nextPhase()
-	return p.ready(ctx, &job{graph: p.graph, of: of, phase: s.Phase > 0}, s.GoOn)
-}
-
-// fills reports whether columns of the program begin with what the job names, and not with what is in a checkpoint.
+// fills reports whether columns of the program begin with what the job names, and not with what is
+// in a checkpoint.
 func (p *part) fills() bool { return p.from == nil && len(p.spec.Inputs)+len(p.spec.ColumnData) > 0 }
 
 // fill waits until the master has filled the columns of what was prepared.
@@ -385,7 +296,8 @@ func (p *part) fill(ctx context.Context) error {
 	return p.barrier(ctx)
 }
 
-// drive runs what was prepared, before which so much has run, to its end. Its supersteps have limits of their own.
+// drive runs what was prepared, before which so much has run, to its end. Its supersteps have
+// limits of their own.
 func (p *part) drive(before bsp.Outcome) error {
 	p.enter("")
 	err := p.job.drive(p.run, before)

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// queue runs the commands of a session: those of a job, or for a graph of the catalog, one after the other, and those of
-// different jobs at the same time.
+// queue runs the commands of a session: those of a job, or for a graph of the catalog, one after
+// the other, and those of different jobs at the same time.
 type queue struct {
 	*session
 	mu    sync.Mutex
@@ -82,7 +82,8 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 	}
 	switch {
 	case c.Epoch < s.epoch:
-		err := fmt.Errorf("job %s: a command of attempt %d came after attempt %d had begun", c.Job, c.Epoch, s.epoch)
+		err := fmt.Errorf("job %s: a command of attempt %d came after attempt %d had begun", c.Job,
+			c.Epoch, s.epoch)
 		q.commands.Go(func() { q.answer(ctx, c, nil, err) })
 		return
 	case c.Epoch > s.epoch:
@@ -166,8 +167,9 @@ func contained[T any](do func() (*T, error)) (done *T, err error) {
 	return done, err
 }
 
-// watch ends the worker when a command has not returned StopTimeout after it was told to stop: what it holds, and its threads,
-// are lost until the process ends. It tells the master why. Call the function it returns when the command has returned.
+// watch ends the worker when a command has not returned StopTimeout after it was told to stop: what
+// it holds, and its threads, are lost until the process ends. It tells the master why. Call the
+// function it returns when the command has returned.
 func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 	done := make(chan struct{})
 	exit := &control.ReportExitRequest{Name: q.Name, Incarnation: q.incarnation}
@@ -183,7 +185,8 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 			what = fmt.Sprintf("%s: superstep %d", key(c), s-1)
 		}
 		q.late.Add(1)
-		q.Observe.Stuck(fmt.Sprintf("%s does not stop, as it was told to (%v)", what, context.Cause(ctx)))
+		q.Observe.Stuck(fmt.Sprintf("%s does not stop, as it was told to (%v)", what,
+			context.Cause(ctx)))
 		select {
 		case <-done:
 			if q.late.Add(-1) == 0 {
@@ -217,7 +220,8 @@ func (q *queue) end(error) {
 
 func (q *queue) task(c *control.Command) task {
 	t := task{
-		job: c.Job, epoch: c.Epoch, log: func(line string) { q.latest.Load().log(c.Job, line) }, superstep: new(atomic.Int64), observe: q.Observe.Superstep,
+		job: c.Job, epoch: c.Epoch, log: func(line string) { q.latest.Load().log(c.Job, line) },
+		superstep: new(atomic.Int64), observe: q.Observe.Superstep,
 	}
 	limit, graph := &progressLimit{now: q.Now}, ""
 	if c.Job == "" {
@@ -307,8 +311,10 @@ func (q *queue) failure(err error) *control.Failure {
 		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
 	f := &control.Failure{
-		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Unread: errors.As(err, &unread),
-		Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered), Unmet: errors.Is(err, errUnmet),
+		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run),
+		Unread: errors.As(err, &unread),
+		Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered),
+		Unmet:  errors.Is(err, errUnmet),
 	}
 	if errors.As(err, &step) {
 		f.Step = step.step

@@ -33,7 +33,8 @@ func commanded(t *testing.T, o Config) *masterEnd {
 		t.Fatal(err)
 	}
 	near, far := net.Pipe()
-	m := &masterEnd{t: t, w: w, session: newSession(w, control.NewLane(near), nil), lane: control.NewLane(far)}
+	m := &masterEnd{t: t, w: w, session: newSession(w, control.NewLane(near),
+		nil), lane: control.NewLane(far)}
 	t.Cleanup(func() {
 		m.session.lane.Close()
 		m.lane.Close()
@@ -68,15 +69,16 @@ func connecting(to, address string) *control.Command {
 	}}}}
 }
 
-// TestCancelStopsWhatWaits cancels a job with a command under way and others waiting: neither goes on, what frees is done,
-// each is answered, and nothing is kept.
+// TestCancelStopsWhatWaits cancels a job with a command under way and others waiting: neither goes
+// on, what frees is done, each is answered, and nothing is kept.
 func TestCancelStopsWhatWaits(t *testing.T) {
 	began := make(chan struct{})
-	m := commanded(t, Config{Silence: time.Hour, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		close(began)
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}})
+	m := commanded(t,
+		Config{Silence: time.Hour, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			close(began)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
 	m.add(connecting("y", "127.0.0.1:1"))
 	select {
 	case <-began:
@@ -91,7 +93,8 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 		r := m.report()
 		answers[r.Id] = r.GetFailure().GetMessage()
 	}
-	if answers[1] == "" || answers[2] != "enough" || answers[3] != "" || answers[4] != "" || len(answers) != 4 {
+	if answers[1] == "" || answers[2] != "enough" || answers[3] != "" || answers[4] != "" ||
+		len(answers) != 4 {
 		t.Errorf("found %v", answers)
 	}
 	m.add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "again"}}})
@@ -103,7 +106,8 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsAnswered: a command in which there is a bug, or whose answer cannot be encoded, is answered all the same.
+// TestEveryCommandIsAnswered: a command in which there is a bug, or whose answer cannot be encoded,
+// is answered all the same.
 func TestEveryCommandIsAnswered(t *testing.T) {
 	m := commanded(t, Config{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
 	for want, c := range map[string]*control.Command{
@@ -112,14 +116,15 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 		"that this version does not know":      {},
 	} {
 		m.add(c)
-		if r := m.report(); r.GetId() != c.Id || r.GetJob() != "j" || !strings.Contains(r.GetFailure().GetMessage(), want) {
+		if r := m.report(); r.GetId() != c.Id || r.GetJob() != "j" ||
+			!strings.Contains(r.GetFailure().GetMessage(), want) {
 			t.Errorf("found %v, expected %s", r, want)
 		}
 	}
 }
 
-// TestCommandThatDoesNotStop tells a command to stop that does not: the worker gives up, and says why. One that stops in time is
-// no reason to.
+// TestCommandThatDoesNotStop tells a command to stop that does not: the worker gives up, and says
+// why. One that stops in time is no reason to.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
 		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Token: clusterToken}
@@ -152,8 +157,9 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 	}
 }
 
-// TestASessionKeepsItsRegistration lets a worker register again while a command of the session before still answers: it answers
-// under what that session was registered with. Under the race detector it shows that nothing is shared.
+// TestASessionKeepsItsRegistration lets a worker register again while a command of the session
+// before still answers: it answers under what that session was registered with. Under the race
+// detector it shows that nothing is shared.
 func TestASessionKeepsItsRegistration(t *testing.T) {
 	m := commanded(t, Config{})
 	m.session.incarnation = 1

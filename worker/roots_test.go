@@ -34,16 +34,18 @@ func TestNamesWithCommas(t *testing.T) {
 	}
 	ctx := files.Confine(context.Background(), roots)
 	for name, want := range map[string]string{
-		"s3://b/x,y.el":                         "s3://b/x,y.el",
-		"s3://b/z.el,s3://b/x,y.el":             "s3://b/z.el s3://b/x,y.el",
-		"s3://b/a,b,c.el,s3://b/z.el":           "s3://b/a,b,c.el s3://b/z.el",
-		"s3://b/d,e.el,s3://b/x,y.el":           "s3://b/d " + filepath.Join(dir, "e.el") + " s3://b/x,y.el",
+		"s3://b/x,y.el":               "s3://b/x,y.el",
+		"s3://b/z.el,s3://b/x,y.el":   "s3://b/z.el s3://b/x,y.el",
+		"s3://b/a,b,c.el,s3://b/z.el": "s3://b/a,b,c.el s3://b/z.el",
+		"s3://b/d,e.el,s3://b/x,y.el": "s3://b/d " + filepath.Join(dir, "e.el") +
+			" s3://b/x,y.el",
 		"s3://b/none,e.el":                      "s3://b/none " + filepath.Join(dir, "e.el"),
 		"s3://c/x,y.el,s3://b/z.el":             "",
 		"s3://b/x,y.el,/etc/passwd,s3://b/z.el": "",
 	} {
 		full, err := allowed(ctx, name)
-		if got := strings.Join(graphio.Split(ctx, full), " "); err == nil && got != want || (err != nil) != (want == "") {
+		if got := strings.Join(graphio.Split(ctx, full), " "); err == nil && got != want ||
+			(err != nil) != (want == "") {
 			t.Errorf("%s: found %q, %v, expected %q", name, got, err, want)
 		}
 	}

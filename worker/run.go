@@ -13,13 +13,14 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// run is a run that the workers of a job do by themselves. It outlives the session over which it was
-// ordered, so that a master that was started anew, or has lost the worker's session, follows it on:
+// run is a run that the workers of a job do by themselves. It outlives the session over which it
+// was ordered, so that a master that was started anew, or has lost the worker's session, follows it
+// on:
 //
 //	Run ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
 //
-// It ends when it is done, when its job is closed, or when the master stops it. What the master hears
-// of it is gathered as news, which Flush leaves for who follows.
+// It ends when it is done, when its job is closed, or when the master stops it. What the master
+// hears of it is gathered as news, which Flush leaves for who follows.
 type run struct {
 	task task
 	ctx  context.Context
@@ -45,7 +46,8 @@ type run struct {
 const (
 	// mostNews is how many bytes of news go into a message to the master, about.
 	mostNews = 1 << 20
-	// mostTold bounds the reports that wait. While nobody follows, the oldest is forgotten; else the run waits.
+	// mostTold bounds the reports that wait. While nobody follows, the oldest is forgotten; else
+	// the run waits.
 	mostTold = 4
 )
 
@@ -132,7 +134,8 @@ func (r *run) progress(o bsp.Outcome) {
 	r.outcome = o
 }
 
-// late tells the master that a superstep takes too long: a Compute that does not return holds the command.
+// late tells the master that a superstep takes too long: a Compute that does not return holds the
+// command.
 func (r *run) late(err error) {
 	if late := new(bsp.TimeoutError); errors.As(err, &late) {
 		err = late
@@ -193,7 +196,8 @@ func (r *run) leave(report *control.Report) {
 			next.Loads = append(oldest.GetLoads(), next.Loads...)
 			next.Graph500 = cmp.Or(next.Graph500, oldest.GetGraph500())
 			if next.Checkpoint == 0 {
-				next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(), oldest.GetCheckpointSeconds()
+				next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(),
+					oldest.GetCheckpointSeconds()
 			}
 		}
 		r.lost += len(oldest.GetRecords())
@@ -214,8 +218,8 @@ func (r *run) take() (told []*control.Report, lost int, changed chan struct{}) {
 	return told, lost, r.changed
 }
 
-// follow sends what the run leaves, until it has ended, and returns its answer. It returns before when the session ends; when ctx ends alone, the
-// run is stopped for that reason, and waited for.
+// follow sends what the run leaves, until it has ended, and returns its answer. It returns before
+// when the session ends; when ctx ends alone, the run is stopped for that reason, and waited for.
 func (r *run) follow(ctx, session context.Context, send func(*control.Report) error) (*control.DriveReport, error) {
 	follows := func(n int) {
 		r.mu.Lock()
@@ -272,7 +276,8 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 		r.do(func() (*control.DriveReport, error) {
 			began := q.Now()
 			answer, err := q.executor.run(r, a, c.GetRun())
-			q.observed(r.ctx, c, q.Now().Sub(began), &control.Report{Body: &control.Report_Drive{Drive: answer}}, err)
+			q.observed(r.ctx, c, q.Now().Sub(began),
+				&control.Report{Body: &control.Report_Drive{Drive: answer}}, err)
 			return answer, err
 		})
 	})

@@ -54,7 +54,8 @@ func TestRunWithoutAMaster(t *testing.T) {
 			}
 			newest = max(newest, d.Checkpoint)
 		}
-		if newest != 114 || heard[0].Checkpoint != 110 || records != mostTold || len(heard[0].Log) != 1 {
+		if newest != 114 || heard[0].Checkpoint != 110 || records != mostTold ||
+			len(heard[0].Log) != 1 {
 			t.Errorf("found the checkpoints %d of what was missed and %d, expected 110 and 114; %d records, the log %q",
 				heard[0].Checkpoint, newest, records, heard[0].Log)
 		}

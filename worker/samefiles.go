@@ -31,7 +31,8 @@ func sameFiles(
 	return group.Together(ctx, forComparing, func(ctx context.Context) error {
 		key := fnv.New64a()
 		fmt.Fprintln(key, l.Graph, l.Master, l.Number)
-		data, err := json.Marshal(seenFiles{worker, r.Digests(ctx, key.Sum64(), l.Source().CheckFiles)})
+		data, err := json.Marshal(seenFiles{worker, r.Digests(ctx, key.Sum64(),
+			l.Source().CheckFiles)})
 		if err != nil {
 			return err
 		}

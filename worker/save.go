@@ -9,8 +9,8 @@ import (
 	files "github.com/superstep-go/superstep/internal/store"
 )
 
-// save stores this worker's partitions of a graph, and its part of the directory, as files of a snapshot; or commits what all workers have stored, or
-// removes what this one has.
+// save stores this worker's partitions of a graph, and its part of the directory, as files of a
+// snapshot; or commits what all workers have stored, or removes what this one has.
 func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.SaveReport, error) {
 	ctx = x.options.confine(ctx)
 	place, err := files.RootsOf(ctx).Make(s.Place)

@@ -16,7 +16,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// session is a connection to the master: one goroutine reads, one sends heartbeats, and each job that has commands has one.
+// session is a connection to the master: one goroutine reads, one sends heartbeats, and each job
+// that has commands has one.
 type session struct {
 	*Worker
 	registration
@@ -26,7 +27,8 @@ type session struct {
 	heard   atomic.Int64        // when the master was, in nanoseconds since began
 	began   time.Time
 	queue   *queue
-	// connect makes another connection to the master, for long answers; register registers again, which changes nothing.
+	// connect makes another connection to the master, for long answers; register registers again,
+	// which changes nothing.
 	connect  func(context.Context) (*control.Lane, error)
 	register func(context.Context) error
 
@@ -36,7 +38,9 @@ type session struct {
 	stalls   stalls
 }
 
-func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
+func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
+	error),
+) *session {
 	s := &session{Worker: w, registration: w.known, lane: lane, began: w.Now(), connect: connect}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	w.latest.Store(s)
@@ -92,14 +96,15 @@ func (s *session) offer(m *control.FromWorker) {
 	_ = s.lane.Offer(m)
 }
 
-// attach makes the message that begins a session: it offers the graphs that the worker holds. What does not fit into a message is
-// not offered, and freed.
+// attach makes the message that begins a session: it offers the graphs that the worker holds. What
+// does not fit into a message is not offered, and freed.
 func (s *session) attach() *control.Attach {
 	a := &control.Attach{Name: s.Name, Master: s.master}
 	size := 0
 	for _, o := range s.executor.offers() {
 		if size += proto.Size(o) + 8; size > control.MaxMessage-control.MaxSpec {
-			s.Log.Warn("a graph that cannot be kept: what is held is too much for a message", "graph", o.Load.Graph)
+			s.Log.Warn("a graph that cannot be kept: what is held is too much for a message",
+				"graph", o.Load.Graph)
 			continue
 		}
 		a.Offers = append(a.Offers, o)
@@ -188,7 +193,8 @@ func (s *session) report(ctx context.Context, r *control.Report) error {
 
 // log sends a line to those who watch a job, unless too many wait.
 func (s *session) log(job, line string) {
-	m := &control.LogLine{Time: timestamppb.New(s.Now()), Job: job, Text: control.Text(line, maxLine)}
+	m := &control.LogLine{Time: timestamppb.New(s.Now()), Job: job, Text: control.Text(line,
+		maxLine)}
 	s.offer(&control.FromWorker{Body: &control.FromWorker_Log{Log: m}})
 }
 
@@ -200,7 +206,8 @@ func (s *session) progress(p *control.Progress) {
 	s.offer(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}})
 }
 
-// progressLimit bounds how often progress is reported: a new stage at once, else every progressEvery.
+// progressLimit bounds how often progress is reported: a new stage at once, else every
+// progressEvery.
 type progressLimit struct {
 	now   func() time.Time
 	mu    sync.Mutex
@@ -237,9 +244,10 @@ type asked struct {
 	answered atomic.Int64 // when, as session.heard; 0 if not
 }
 
-// overdue says whether the session is to be given up because the master is silent. One that is silent everywhere may be
-// paused, or the way to it cut: what is held for it is kept, and the session stays, for the worker's hold time. One
-// that answers a call and says nothing on the session has lost that. Where there are several masters another one may lead by then.
+// overdue says whether the session is to be given up because the master is silent. One that is
+// silent everywhere may be paused, or the way to it cut: what is held for it is kept, and the
+// session stays, for the worker's hold time. One that answers a call and says nothing on the
+// session has lost that. Where there are several masters another one may lead by then.
 func (s *session) overdue(ctx context.Context, leaving bool) error {
 	if n := s.lane.Received(); n != s.received {
 		s.received = n
@@ -252,14 +260,16 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 	}
 	answered, now := s.asked.answered.Load(), int64(s.Now().Sub(s.began))
 	switch {
-	case leaving, s.several(), silence > s.Hold, answered != 0 && now-answered > int64(2*s.heartbeat):
+	case leaving, s.several(), silence > s.Hold, answered != 0 &&
+		now-answered > int64(2*s.heartbeat):
 		return errSilent
 	case answered == 0 && s.asked.asking.CompareAndSwap(false, true):
 		s.commands.Go(func() {
 			defer s.asked.asking.Store(false)
 			bounded, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
-			if err := s.register(bounded); err == nil || control.RefusalOf(err) != control.Refusal_KIND_UNSPECIFIED {
+			if err := s.register(bounded); err == nil ||
+				control.RefusalOf(err) != control.Refusal_KIND_UNSPECIFIED {
 				s.asked.answered.Store(int64(s.Now().Sub(s.began)))
 			}
 		})
@@ -267,8 +277,9 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 	return nil
 }
 
-// deliver sends the master the answer to a command, which produce passes to emit in pieces of any size, on a connection of its
-// own: the answer may be long and its way slow, and heartbeats do not wait for it. It returns when the master has taken it.
+// deliver sends the master the answer to a command, which produce passes to emit in pieces of any
+// size, on a connection of its own: the answer may be long and its way slow, and heartbeats do not
+// wait for it. It returns when the master has taken it.
 func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(emit func([]byte) error) error) error {
 	lane, err := q.connect(ctx)
 	if err != nil {

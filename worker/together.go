@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// part is the worker's part in a job that workers do together: all do the same steps. The first of them drives what
-// one must lead, and tells the master.
+// part is the worker's part in a job that workers do together: all do the same steps. The first of
+// them drives what one must lead, and tells the master.
 type part struct {
 	*run
 	*executor
@@ -112,8 +112,10 @@ func (p *part) ready(ctx context.Context, j *job, goOn bool) error {
 		return err
 	}
 	p.sequence++
-	j.attempt, j.options, j.trace, j.placements = p.attempt, o, p.spec.Options.Trace, p.asked.Placements
-	if err := p.executor.begin(ctx, p.task, j, fmt.Sprintf("%s phase %d", p.task.job, p.sequence)); err != nil {
+	j.attempt, j.options, j.trace, j.placements = p.attempt, o, p.spec.Options.Trace,
+		p.asked.Placements
+	if err := p.executor.begin(ctx, p.task, j,
+		fmt.Sprintf("%s phase %d", p.task.job, p.sequence)); err != nil {
 		return err
 	}
 	if goOn {

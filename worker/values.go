@@ -20,7 +20,8 @@ import (
 // piece is about how many bytes of lines are emitted at once.
 const piece = 64 << 10
 
-// batch is of how many vertices the values are translated at a time, if they are vertices of other workers.
+// batch is of how many vertices the values are translated at a time, if they are vertices of other
+// workers.
 const batch = 1 << 14
 
 // Tags of the group of a job's workers.
@@ -32,9 +33,12 @@ const (
 // gathering is the stage of a job whose result the master collects.
 const gathering = "gathering the result"
 
-// values emits a line "id value" for every vertex here, and reports its progress, or "id<TAB>name<TAB>value" where the input has names for vertices.
-// Values that are vertices are emitted as input ids or names, which other workers know: then all workers do it together.
-func (j *job) values(ctx context.Context, v *control.Values, progress func(stage string, done, total int64), emit func([]byte) error) (err error) {
+// values emits a line "id value" for every vertex here, and reports its progress, or
+// "id<TAB>name<TAB>value" where the input has names for vertices. Values that are vertices are
+// emitted as input ids or names, which other workers know: then all workers do it together.
+func (j *job) values(ctx context.Context, v *control.Values, progress func(stage string, done,
+	total int64), emit func([]byte) error,
+) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -76,7 +80,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	}
 	// What others sent for that answer may still come, and would be taken for this one's.
 	if j.answering.Swap(true) {
-		return fmt.Errorf("%w: another answer, for a master before this one, was not finished", errUndelivered)
+		return fmt.Errorf("%w: another answer, for a master before this one, was not finished",
+			errUndelivered)
 	}
 	err = group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
 	if err == nil {
@@ -101,7 +106,8 @@ func (j *job) sort(ctx context.Context, ids []pregel.VertexID) error {
 	return context.Cause(ctx)
 }
 
-// emitTogether emits the lines batch by batch: first it finds which vertices the values are, then their input ids, then all names.
+// emitTogether emits the lines batch by batch: first it finds which vertices the values are, then
+// their input ids, then all names.
 func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out) error {
 	call := collective.Call{Tag: forLabels, Bytes: batch}
 	batch := j.batch()
@@ -138,7 +144,8 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 // mostNames is about how many bytes the names of a batch may have.
 const mostNames = 64 << 20
 
-// batch is how many vertices' lines are made at a time: so many that the names of all and of as many others fit.
+// batch is how many vertices' lines are made at a time: so many that the names of all and of as
+// many others fit.
 func (j *job) batch() int {
 	names := j.graph.directory.Names
 	if names == nil {
@@ -186,8 +193,8 @@ func (j *job) namesOf(
 	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted, func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
 }
 
-// lines makes the lines of vertices that are here. Where the input has names for vertices a line has the name after the input id, by
-// which the master puts the lines of all workers in order.
+// lines makes the lines of vertices that are here. Where the input has names for vertices a line
+// has the name after the input id, by which the master puts the lines of all workers in order.
 type lines struct {
 	program engine.Bound
 	label   func(pregel.VertexID) uint64 // the input id of a value that is a vertex
@@ -243,7 +250,8 @@ func (l *labelled) of(id pregel.VertexID) uint64 {
 	return label
 }
 
-// emitRaw emits the values of the vertices here in blocks, little-endian. Vertex i of partition p of P has the number p + iP.
+// emitRaw emits the values of the vertices here in blocks, little-endian. Vertex i of partition p
+// of P has the number p + iP.
 //
 //	| partition (4) | count (4) | first (8) | bytes (8) | values, as in memory, or in msgpack |
 func (j *job) emitRaw(o *out) error {

@@ -19,11 +19,12 @@ type way struct {
 	roundTrip time.Duration
 }
 
-// strayed bounds what traffic makes of a measurement: a receiver that is held up reads what lies in memory, and links that others use are slow.
+// strayed bounds what traffic makes of a measurement: a receiver that is held up reads what lies in
+// memory, and links that others use are slow.
 const strayed = 4
 
-// now is what a message takes after what traffic has shown since: a byte as long as real ones took, and the way longer or shorter by what TCP's
-// acknowledgements take longer or shorter.
+// now is what a message takes after what traffic has shown since: a byte as long as real ones took,
+// and the way longer or shorter by what TCP's acknowledgements take longer or shorter.
 func (w way) now(seen mesh.Seen) (p collective.Pair, refreshed bool) {
 	p = w.Pair
 	if seen.PerByte > 0 {
@@ -58,15 +59,16 @@ func (n *network) table(seen func(name string) mesh.Seen) (all []*control.Way) {
 		p, refreshed := w.now(seen(name))
 		if len(all) < mostWays {
 			all = append(all, &control.Way{
-				Worker: name, BytesPerSecond: 1 / max(p.Alpha, 1e-12), DelaySeconds: p.Beta, AgeSeconds: time.Since(w.at).Seconds(), Traffic: refreshed,
+				Worker: name, BytesPerSecond: 1 / max(p.Alpha, 1e-12), DelaySeconds: p.Beta,
+				AgeSeconds: time.Since(w.at).Seconds(), Traffic: refreshed,
 			})
 		}
 	}
 	return all
 }
 
-// stalls is by how much heartbeats have come late: because the process waits for pages of memory, or
-// was stopped.
+// stalls is by how much heartbeats have come late: because the process waits for pages of memory,
+// or was stopped.
 type stalls struct {
 	last, at time.Time // of the last one, and of the latest in the last minute
 	latest   time.Duration
@@ -89,7 +91,8 @@ func (s *stalls) beat(now time.Time, every time.Duration) time.Duration {
 func (s *session) pulse() *control.Heartbeat {
 	now := s.Now()
 	h := &control.Heartbeat{
-		MemoryUsed: memoryUsed(), Budget: budgetOf(mem.Process()), StalledMilliseconds: uint32(s.stalls.beat(now, s.heartbeat).Milliseconds()),
+		MemoryUsed: memoryUsed(), Budget: budgetOf(mem.Process()),
+		StalledMilliseconds: uint32(s.stalls.beat(now, s.heartbeat).Milliseconds()),
 	}
 	if now.Sub(s.told) >= often {
 		s.told = now
@@ -105,10 +108,13 @@ func budgetOf(b *mem.Budget) *control.Budget {
 	}
 	use := b.Use()
 	all := &control.Budget{
-		Limit: uint64(use.Limit), Arrays: uint64(use.Memory), Heap: uint64(use.Heap), Spilled: uint64(use.Spilled), Free: uint64(b.Free()), Room: uint64(b.Room()), Files: uint64(b.Files()),
+		Limit: uint64(use.Limit), Arrays: uint64(use.Memory), Heap: uint64(use.Heap),
+		Spilled: uint64(use.Spilled), Free: uint64(b.Free()), Room: uint64(b.Room()),
+		Files: uint64(b.Files()),
 	}
 	for _, k := range use.Kinds {
-		all.Kinds = append(all.Kinds, &control.BudgetKind{Kind: k.Kind, Memory: uint64(k.Memory), Spilled: uint64(k.Spilled)})
+		all.Kinds = append(all.Kinds,
+			&control.BudgetKind{Kind: k.Kind, Memory: uint64(k.Memory), Spilled: uint64(k.Spilled)})
 	}
 	return all
 }

@@ -27,7 +27,8 @@ func TestTrafficRefreshesWhatWasMeasured(t *testing.T) {
 		{"held up", mesh.Seen{PerByte: 1}, 4e-8, 1e-3, true},
 	} {
 		got, refreshed := w.now(x.seen)
-		if d := got.Beta - x.beta; got.Alpha != x.alpha || d > 1e-9 || d < -1e-9 || got.Gap != measured.Gap || refreshed != x.refreshed {
+		if d := got.Beta - x.beta; got.Alpha != x.alpha || d > 1e-9 || d < -1e-9 ||
+			got.Gap != measured.Gap || refreshed != x.refreshed {
 			t.Errorf("%s: found %+v, %t", x.name, got, refreshed)
 		}
 	}
@@ -42,7 +43,8 @@ func TestTableHasTheNewestOfAWorker(t *testing.T) {
 		"b 1": {Pair: collective.Pair{Alpha: 0}, name: "b", at: now},
 	}}
 	table := n.table(unseen)
-	if len(table) != 2 || table[0].Worker != "a" || table[0].BytesPerSecond != 1e8 || table[0].DelaySeconds != 3e-3 || table[1].Worker != "b" || table[1].BytesPerSecond != 1e12 {
+	if len(table) != 2 || table[0].Worker != "a" || table[0].BytesPerSecond != 1e8 ||
+		table[0].DelaySeconds != 3e-3 || table[1].Worker != "b" || table[1].BytesPerSecond != 1e12 {
 		t.Errorf("found %v", table)
 	}
 }

@@ -20,13 +20,15 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 		return nil, err
 	}
 	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
-		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
+		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme),
+		Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
 		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0, Flush: c.Flush, Took: c.Took,
 	}}}, nil
 }
 
-// commandOf returns the engine's form of such a command, where so many supersteps of the run came before superstep 0; the totals are decoded into cells.
+// commandOf returns the engine's form of such a command, where so many supersteps of the run came
+// before superstep 0; the totals are decoded into cells.
 func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.RingPull) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
@@ -36,7 +38,8 @@ func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, total
 		save = first + int(s.Superstep)
 	}
 	return &bsp.Command{
-		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
+		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme),
+		Sends: s.Sends, Finished: s.Finished,
 		Change:      s.Change,
 		Ended:       s.Summarize,
 		Cut:         s.Cut,
@@ -70,7 +73,8 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 		return fmt.Errorf("its reports: %w", err)
 	}
 	if len(reports) != len(sent.Aggregates) {
-		return fmt.Errorf("it reports %d partitions, and the aggregators of %d", len(reports), len(sent.Aggregates))
+		return fmt.Errorf("it reports %d partitions, and the aggregators of %d", len(reports),
+			len(sent.Aggregates))
 	}
 	for n, r := range reports {
 		if r == nil {
@@ -96,7 +100,8 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 func fits(r *control.Report) error {
 	const rest = 1 << 10 // what is around it, and not known yet
 	if n := proto.Size(r); n > control.MaxMessage-rest {
-		return fmt.Errorf("the worker's report has %d bytes, expected at most %d", n, control.MaxMessage-rest)
+		return fmt.Errorf("the worker's report has %d bytes, expected at most %d", n,
+			control.MaxMessage-rest)
 	}
 	return nil
 }

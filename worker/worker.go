@@ -81,8 +81,11 @@ func New(o Config) (*Worker, error) {
 	return w, nil
 }
 
-// places opens places of checkpoints: those on the master's disk by calls to it, and others by open.
-func (w *Worker) places(open func(place string) (files.Store, error)) func(place string) (files.Store, error) {
+// places opens places of checkpoints: those on the master's disk by calls to it, and others by
+// open.
+func (w *Worker) places(open func(place string) (files.Store,
+	error),
+) func(place string) (files.Store, error) {
 	return func(place string) (files.Store, error) {
 		if !objects.Is(place) {
 			return open(place)
@@ -102,9 +105,10 @@ func (w *Worker) Stats() mesh.Stats { return w.executor.stats() }
 // Holds returns of how many jobs and graphs the worker holds partitions.
 func (w *Worker) Holds() (jobs, graphs int) { return w.executor.holds() }
 
-// Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an error when the master
-// refuses or fences the worker, or is not to be found; then everything it started has ended. It also returns an error when a
-// command does not stop that was told to: then that still runs, and the process should end.
+// Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an
+// error when the master refuses or fences the worker, or is not to be found; then everything it
+// started has ended. It also returns an error when a command does not stop that was told to: then
+// that still runs, and the process should end.
 func (w *Worker) Run(ctx context.Context) error {
 	defer w.executor.close()
 	done := make(chan error, 1)
@@ -135,15 +139,20 @@ func (w *Worker) run(ctx context.Context) error {
 			return nil
 		case ctx.Err() != nil && !registered:
 			return nil // it was nobody's
-		case control.Final(err) && (slices.Contains(given, address) || connect.CodeOf(err) != connect.CodeUnauthenticated): // who knows no token says nothing for good
-			return fmt.Errorf("the master at %s refuses this worker: %w", address, control.Explain(address, err))
+		case control.Final(err) && (slices.Contains(given, address) ||
+			connect.CodeOf(err) != connect.CodeUnauthenticated):
+			// who knows no token says nothing for good
+			return fmt.Errorf("the master at %s refuses this worker: %w", address,
+				control.Explain(address, err))
 		}
-		if errors.Is(err, errSilent) || !registered && control.RefusalOf(err) == control.Refusal_KIND_UNSPECIFIED {
+		if errors.Is(err, errSilent) || !registered &&
+			control.RefusalOf(err) == control.Refusal_KIND_UNSPECIFIED {
 			tries++
 		}
 		held := min(control.WaitOf(err), w.Hold) // whatever a master says
 		if held > 0 {
-			w.Log.Info("waiting for the name", "master", address, "reason", control.Explain(address, err))
+			w.Log.Info("waiting for the name", "master", address, "reason",
+				control.Explain(address, err))
 		} else {
 			w.Log.Warn("no session", "master", address, "error", control.Explain(address, err))
 		}
@@ -193,7 +202,8 @@ func (w *Worker) begin() error {
 // several reports whether there are several masters, of which one leads.
 func (w *Worker) several() bool { return strings.Contains(w.Master, ",") }
 
-// address is where to look for the master: where it was said to be, at one place after the other, or, when it is not there, where gossip has one.
+// address is where to look for the master: where it was said to be, at one place after the other,
+// or, when it is not there, where gossip has one.
 func (w *Worker) address(given []string, tries int, elsewhere bool) string {
 	if w.Master == "" || elsewhere {
 		if found := membership.FindMaster(w.Group); found != "" {
@@ -236,7 +246,8 @@ func (w *Worker) unmet(ctx context.Context, c *control.Connection, err error) er
 	return control.Closed(c.Address(), err)
 }
 
-// try registers and keeps a session until it ends; nil is goodbye. It reports whether it got as far as a session.
+// try registers and keeps a session until it ends; nil is goodbye. It reports whether it got as far
+// as a session.
 func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
 		return false, errors.New("no master is known yet")
@@ -247,9 +258,11 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	}
 	defer c.Close()
 	request := &control.RegisterRequest{
-		Name: w.Name, Instance: w.instance, Incarnation: w.known.incarnation, Protocol: control.Protocol, Version: w.Version, Site: w.Site,
-		Cores: uint32(w.Threads), Memory: w.memory, DataAddress: w.Address, HttpAddress: w.HTTPAddress,
-		Programs: resolve.Programs(w.Build, w.Registry), Budget: budgetOf(mem.Process()),
+		Name: w.Name, Instance: w.instance, Incarnation: w.known.incarnation,
+		Protocol: control.Protocol, Version: w.Version, Site: w.Site,
+		Cores: uint32(w.Threads), Memory: w.memory, DataAddress: w.Address,
+		HttpAddress: w.HTTPAddress,
+		Programs:    resolve.Programs(w.Build, w.Registry), Budget: budgetOf(mem.Process()),
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -261,7 +274,8 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	another := w.known.master != r.Master
 	w.known = registration{
 		incarnation: r.Incarnation, master: r.Master,
-		lease: time.Duration(r.LeaseMilliseconds) * time.Millisecond, heartbeat: time.Duration(r.HeartbeatMilliseconds) * time.Millisecond,
+		lease:     time.Duration(r.LeaseMilliseconds) * time.Millisecond,
+		heartbeat: time.Duration(r.HeartbeatMilliseconds) * time.Millisecond,
 	}
 	if w.known.lease <= 0 || w.known.heartbeat <= 0 {
 		return false, errors.New("the master gave a lease of no time")

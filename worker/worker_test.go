@@ -52,14 +52,16 @@ func TestHeldName(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	var log bytes.Buffer
-	err := runWorker(t, Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Token: clusterToken, Listener: listen(t)})
+	err := runWorker(t,
+		Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Token: clusterToken, Listener: listen(t)})
 	if err == nil || !strings.HasSuffix(err.Error(), "refuses this worker: enough") {
 		t.Errorf("found %v", err)
 	}
 	if len(h.calls) != 2 || h.calls[1].Sub(h.calls[0]) < heldFor {
 		t.Errorf("it asked at %v, expected twice, %v apart at least", h.calls, heldFor)
 	}
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `level=INFO msg="waiting for the name"`) {
+	if text := log.String(); strings.Count(text, "\n") != 1 ||
+		!strings.Contains(text, `level=INFO msg="waiting for the name"`) {
 		t.Errorf("it said %q", text)
 	}
 }
@@ -74,7 +76,8 @@ func runWorker(t *testing.T, o Config) error {
 	return w.Run(t.Context())
 }
 
-// TestNoTokenForWhatGossipFinds: a process that poses as the master by gossip gets no token from a worker, and cannot end it.
+// TestNoTokenForWhatGossipFinds: a process that poses as the master by gossip gets no token from a
+// worker, and cannot end it.
 func TestNoTokenForWhatGossipFinds(t *testing.T) {
 	const secret = "the-token-of-a-cluster"
 	token, err := control.NewToken(secret, "test")
@@ -86,7 +89,9 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 		var seen strings.Builder
 		calls := 0
 		server := httptest.NewUnstartedServer(nil)
-		server.Config = control.NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server.Config = control.NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request,
+		) {
 			mu.Lock()
 			defer mu.Unlock()
 			calls++
@@ -104,11 +109,13 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = runWorker(t, Config{Options: Options{Name: "w", Hold: 200 * time.Millisecond}, Token: token, Group: group, Listener: listen(t)})
+		err = runWorker(t,
+			Config{Options: Options{Name: "w", Hold: 200 * time.Millisecond}, Token: token, Group: group, Listener: listen(t)})
 		if err == nil || !strings.Contains(err.Error(), "no master for 200ms") {
 			t.Errorf("status %d: ended with %v", status, err)
 		}
-		if text := seen.String(); calls < 2 || strings.Contains(text, secret) || strings.Contains(text, "Bearer") || strings.Contains(text, "Register") {
+		if text := seen.String(); calls < 2 || strings.Contains(text, secret) ||
+			strings.Contains(text, "Bearer") || strings.Contains(text, "Register") {
 			t.Errorf("status %d: was sent in %d calls\n%s", status, calls, text)
 		}
 		_ = group.Close()

@@ -1,5 +1,5 @@
-// Package reference has the slow and obvious twins of the algorithms: one thread, plain arrays, no code shared with the
-// engine. What the engine computes is compared with them.
+// Package reference has the slow and obvious twins of the algorithms: one thread, plain arrays, no
+// code shared with the engine. What the engine computes is compared with them.
 package reference
 
 // Graph is a graph as a list of arcs between the vertices 0 to N-1.
@@ -8,8 +8,9 @@ type Graph struct {
 	Arcs [][2]int
 	// Weights are those of the arcs; nil means 1 each.
 	Weights []float64
-	// Directed says whether arcs go one way only. In an undirected graph each is an edge that counts both ways, but for
-	// a loop, which is one arc from its vertex to itself. Duplicates count as often as they are there.
+	// Directed says whether arcs go one way only. In an undirected graph each is an edge that
+	// counts both ways, but for a loop, which is one arc from its vertex to itself. Duplicates
+	// count as often as they are there.
 	Directed bool
 }
 

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// MSF returns the places in g.Arcs of the edges of the minimum spanning forest of an undirected graph, by Kruskal's algorithm (1956): the lightest
-// first, of equal weights those of the lower ends, each that joins two trees.
+// MSF returns the places in g.Arcs of the edges of the minimum spanning forest of an undirected
+// graph, by Kruskal's algorithm (1956): the lightest first, of equal weights those of the lower
+// ends, each that joins two trees.
 func MSF(g Graph) (forest []int) {
 	weight := func(i int) float64 {
 		if g.Weights == nil {
@@ -20,7 +21,8 @@ func MSF(g Graph) (forest []int) {
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := g.Arcs[i], g.Arcs[j]
-		return cmp.Or(cmp.Compare(weight(i), weight(j)), cmp.Compare(min(a[0], a[1]), min(b[0], b[1])), cmp.Compare(max(a[0], a[1]), max(b[0], b[1])))
+		return cmp.Or(cmp.Compare(weight(i), weight(j)), cmp.Compare(min(a[0], a[1]),
+			min(b[0], b[1])), cmp.Compare(max(a[0], a[1]), max(b[0], b[1])))
 	})
 	tree := make([]int, g.N)
 	for v := range tree {

@@ -128,13 +128,15 @@ func TestLoopsAndDuplicates(t *testing.T) {
 func TestUnweightedSSSPCountsArcs(t *testing.T) {
 	g := random(rand.New(rand.NewPCG(1, 1)))
 	for v, level := range BFSLevels(g, 0) {
-		if d := SSSP(g, 0)[v]; d != float64(level) && !(math.IsInf(d, 1) && level == math.MaxInt64) {
+		if d := SSSP(g, 0)[v]; d != float64(level) &&
+			!(math.IsInf(d, 1) && level == math.MaxInt64) {
 			t.Errorf("vertex %d: level %d, distance %g", v, level, d)
 		}
 	}
 }
 
-// TestShortestPathsAgainstBellmanFord compares with a twin of the twin that has nothing to get wrong.
+// TestShortestPathsAgainstBellmanFord compares with a twin of the twin that has nothing to get
+// wrong.
 func TestShortestPathsAgainstBellmanFord(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))

@@ -5,9 +5,10 @@ import (
 	"math"
 )
 
-// SSSP returns the length of a shortest path from source to each vertex, +Inf where there is none (Dijkstra, 1959).
-// Weights must not be negative. Rounding is monotone, so the lengths are the least over all paths summed from the
-// source on, whatever the order of computation, and may be compared exactly.
+// SSSP returns the length of a shortest path from source to each vertex, +Inf where there is none
+// (Dijkstra, 1959). Weights must not be negative. Rounding is monotone, so the lengths are the
+// least over all paths summed from the source on, whatever the order of computation, and may be
+// compared exactly.
 func SSSP(g Graph, source int) []float64 { return dijkstra[float64](g, source) }
 
 // SSSP32 is SSSP with every weight and every sum rounded to single precision.

@@ -10,12 +10,14 @@ import (
 type direction uint8
 
 const (
-	outward  direction = iota // those that leave it
-	inward                    // those that enter it
-	bothWays                  // both, one after the other as pregel.Both has them: in a directed graph a loop is there twice
+	outward direction = iota // those that leave it
+	inward                   // those that enter it
+	// both, one after the other as pregel.Both has them: in a directed graph a loop is there twice
+	bothWays
 )
 
-// adjacency is the arcs of a graph by vertex, for oracles that go over neighbours and not over the list of tuples.
+// adjacency is the arcs of a graph by vertex, for oracles that go over neighbours and not over the
+// list of tuples.
 type adjacency struct {
 	start  []int    // arcs of v are start[v] to start[v+1]
 	to     []uint32 // rising in each vertex's part
@@ -43,8 +45,8 @@ func (a adjacency) has(u int, v uint32) bool {
 	return found
 }
 
-// adjacency compresses the arcs in a direction, which an undirected graph does not mind. It looks at every tuple twice,
-// which a caller who looks at them himself counts in passes.
+// adjacency compresses the arcs in a direction, which an undirected graph does not mind. It looks
+// at every tuple twice, which a caller who looks at them himself counts in passes.
 func (g Graph) adjacency(d direction, what arcsOf) (adjacency, error) {
 	if g.looked == nil {
 		g = g.passes(2)

@@ -139,14 +139,16 @@ func toLength1(x []float64) {
 func (g Graph) sameScores(rule string, score, want []float64) error {
 	for v, x := range score {
 		if !(math.Abs(x-want[v]) <= closeEnough*math.Abs(want[v])+leastScore) {
-			return violation(rule, "vertex %d has the %s %g, and by another count %g", g.name(v), rule, x, want[v])
+			return violation(rule, "vertex %d has the %s %g, and by another count %g", g.name(v),
+				rule, x, want[v])
 		}
 	}
 	return nil
 }
 
-// HyperBall checks estimates of HyperLogLog counters of 64 registers, whose elements are hashes of the vertices' labels. It makes them
-// again, one distance after the other, from lists of neighbours:
+// HyperBall checks estimates of HyperLogLog counters of 64 registers, whose elements are hashes of
+// the vertices' labels. It makes them again, one distance after the other, from lists of
+// neighbours:
 //
 //   - reached, harmonic: each vertex has the estimates that this gives, but for rounding.
 func HyperBall(g Graph, reached, harmonic []float64) error {

@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Solution checks that x solves Ax = b, where A has the weights of the edges as entries, those of loops on the diagonal, and parallel ones
-// add up. No b is one of all ones. It returns the residual, |b-Ax|/|b|, or |b-Ax| if b is 0. Squares are of numbers divided by the greatest
-// entry of b, lest they underflow or overflow:
+// Solution checks that x solves Ax = b, where A has the weights of the edges as entries, those of
+// loops on the diagonal, and parallel ones add up. No b is one of all ones. It returns the
+// residual, |b-Ax|/|b|, or |b-Ax| if b is 0. Squares are of numbers divided by the greatest entry
+// of b, lest they underflow or overflow:
 //
 //   - residual: it is not above the tolerance, but for rounding, which grows with the entries of x.
 func Solution(g Graph, b, x []float64, tolerance float64) (float64, error) {
@@ -21,7 +22,8 @@ func Solution(g Graph, b, x []float64, tolerance float64) (float64, error) {
 	if err := g.fits(len(b), "entries of b"); err != nil {
 		return 0, err
 	}
-	sums, sizes := make([]atomic.Uint64, len(x)), make([]atomic.Uint64, len(x)) // floats, as their bits: of Ax, and of |A||x|
+	// floats, as their bits: of Ax, and of |A||x|
+	sums, sizes := make([]atomic.Uint64, len(x)), make([]atomic.Uint64, len(x))
 	if err := g.passes(1).scan(func(a arcs) *Violation {
 		for i, u := range a.from {
 			if v := a.to[i]; !a.back || u != v {
@@ -45,7 +47,8 @@ func Solution(g Graph, b, x []float64, tolerance float64) (float64, error) {
 	for v := range x {
 		r := b[v] - math.Float64frombits(sums[v].Load())
 		if math.IsNaN(r) || math.IsInf(r, 0) {
-			return 0, violation("residual", "the entry of vertex %d, %g, makes no residual", g.name(v), x[v])
+			return 0, violation("residual", "the entry of vertex %d, %g, makes no residual",
+				g.name(v), x[v])
 		}
 		if math.Abs(r) > least {
 			worst, least = v, math.Abs(r)
@@ -58,8 +61,11 @@ func Solution(g Graph, b, x []float64, tolerance float64) (float64, error) {
 		length = 1
 	}
 	relative := math.Sqrt(far) / length
-	if !(relative <= math.MaxFloat64 && relative <= tolerance+closeEnough*1e-4*math.Sqrt(size)/length) {
-		return relative, violation("residual", "|b-Ax|/|b| is %g, more than %g; the row of vertex %d is missed by %g", relative, tolerance, g.name(worst), least)
+	if !(relative <= math.MaxFloat64 && relative <= tolerance+
+		closeEnough*1e-4*math.Sqrt(size)/length) {
+		return relative, violation("residual",
+			"|b-Ax|/|b| is %g, more than %g; the row of vertex %d is missed by %g", relative,
+			tolerance, g.name(worst), least)
 	}
 	return relative, nil
 }

@@ -1,6 +1,7 @@
 package verify
 
-// Degrees checks the numbers of arcs that leave each vertex, that enter it, and of all, which in an undirected graph are its degree:
+// Degrees checks the numbers of arcs that leave each vertex, that enter it, and of all, which in an
+// undirected graph are its degree:
 //
 //   - degree: they are those counted in the list of arcs.
 func Degrees(g Graph, degrees [][3]int64) error {
@@ -22,7 +23,8 @@ func Degrees(g Graph, degrees [][3]int64) error {
 			want[2] += want[1]
 		}
 		if d != want {
-			return violation("degree", "vertex %d has %d arcs out, %d in, %d in all, and by another count %d, %d, %d",
+			return violation("degree",
+				"vertex %d has %d arcs out, %d in, %d in all, and by another count %d, %d, %d",
 				g.name(v), d[0], d[1], d[2], want[0], want[1], want[2])
 		}
 	}

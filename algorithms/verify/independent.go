@@ -18,7 +18,8 @@ func MIS(g Graph, member []bool) error {
 			switch v := a.to[i]; {
 			case u == v:
 			case member[u] && member[v]:
-				return violation("independent", "an edge joins the members %d and %d", g.name(int(u)), g.name(int(v)))
+				return violation("independent", "an edge joins the members %d and %d",
+					g.name(int(u)), g.name(int(v)))
 			case member[u]:
 				near.add(v)
 			case member[v]:
@@ -32,7 +33,8 @@ func MIS(g Graph, member []bool) error {
 	}
 	for v, in := range member {
 		if !in && !near.has(uint64(v)) {
-			return violation("maximal", "vertex %d is no member, and no neighbour of it is", g.name(v))
+			return violation("maximal", "vertex %d is no member, and no neighbour of it is",
+				g.name(v))
 		}
 	}
 	return nil
@@ -60,12 +62,14 @@ func Coloring(g Graph, color []int64) error {
 	for v, c := range color {
 		list := near.of(v)
 		if c > int64(len(list)) {
-			return violation("least", "vertex %d has color %d and %d neighbours", g.name(v), c, len(list))
+			return violation("least", "vertex %d has color %d and %d neighbours", g.name(v), c,
+				len(list))
 		}
 		seen = append(seen[:0], make([]uint64, c/64+1)...)
 		for _, u := range list {
 			if d := color[u]; d == c {
-				return violation("proper", "an edge joins vertices %d and %d, both of color %d", g.name(v), g.name(int(u)), c)
+				return violation("proper", "an edge joins vertices %d and %d, both of color %d",
+					g.name(v), g.name(int(u)), c)
 			} else if d < c {
 				seen[d/64] |= 1 << (d % 64)
 			}
@@ -75,13 +79,16 @@ func Coloring(g Graph, color []int64) error {
 			below += int64(bits.OnesCount64(word))
 		}
 		if below != c {
-			return violation("least", "vertex %d has color %d and neighbours of only %d colors below", g.name(v), c, below)
+			return violation("least",
+				"vertex %d has color %d and neighbours of only %d colors below", g.name(v), c,
+				below)
 		}
 	}
 	return nil
 }
 
-// Matching checks a maximal matching, by arcs of either direction. The partner of a vertex in no pair is -1:
+// Matching checks a maximal matching, by arcs of either direction. The partner of a vertex in no
+// pair is -1:
 //
 //   - partner: partners are vertices, the partner of a vertex's partner is the vertex, and not its own;
 //   - edge: an arc joins a vertex and its partner;
@@ -95,7 +102,8 @@ func Matching(g Graph, partner []int64) error {
 			return violation("partner", "the partner of vertex %d is %d", g.name(v), p)
 		}
 		if p >= 0 && partner[p] != int64(v) {
-			return violation("partner", "the partner of vertex %d is %d, which has another", g.name(v), g.name(int(p)))
+			return violation("partner", "the partner of vertex %d is %d, which has another",
+				g.name(v), g.name(int(p)))
 		}
 	}
 	g = g.passes(1)
@@ -109,7 +117,9 @@ func Matching(g Graph, partner []int64) error {
 				joined.add(u)
 				joined.add(v)
 			case partner[u] < 0 && partner[v] < 0:
-				return violation("maximal", "an edge joins vertices %d and %d, and neither has a partner", g.name(int(u)), g.name(int(v)))
+				return violation("maximal",
+					"an edge joins vertices %d and %d, and neither has a partner", g.name(int(u)),
+					g.name(int(v)))
 			}
 		}
 		return nil
@@ -119,7 +129,8 @@ func Matching(g Graph, partner []int64) error {
 	}
 	for v, p := range partner {
 		if p >= 0 && !joined.has(uint64(v)) {
-			return violation("edge", "no edge joins vertex %d and its partner %d", g.name(v), g.name(int(p)))
+			return violation("edge", "no edge joins vertex %d and its partner %d", g.name(v),
+				g.name(int(p)))
 		}
 	}
 	return nil

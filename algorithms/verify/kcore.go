@@ -1,7 +1,8 @@
 package verify
 
-// KCore checks core numbers, by arcs of either direction, parallel ones each. It peels the graph one vertex at a time, the one with the
-// fewest arcs left first, from buckets by these numbers (Batagelj and Zaversnik 2003):
+// KCore checks core numbers, by arcs of either direction, parallel ones each. It peels the graph
+// one vertex at a time, the one with the fewest arcs left first, from buckets by these numbers
+// (Batagelj and Zaversnik 2003):
 //
 //   - core: each vertex has the core number that this gives.
 func KCore(g Graph, core []int64) error {
@@ -14,7 +15,8 @@ func KCore(g Graph, core []int64) error {
 	}
 	for v, k := range core {
 		if k != int64(want[v]) {
-			return violation("core", "vertex %d has core number %d, and by another count %d", g.name(v), k, want[v])
+			return violation("core", "vertex %d has core number %d, and by another count %d",
+				g.name(v), k, want[v])
 		}
 	}
 	return nil
@@ -34,7 +36,9 @@ func InCore(g Graph, k int64, neighbours []int64) error {
 	}
 	for v, n := range neighbours {
 		if (n != 0) != (int64(core[v]) >= k) {
-			return violation("core", "vertex %d has %d neighbours in the %d-core, and its core number is %d", g.name(v), n, k, core[v])
+			return violation("core",
+				"vertex %d has %d neighbours in the %d-core, and its core number is %d", g.name(v),
+				n, k, core[v])
 		}
 		want := int64(0)
 		for _, u := range near.of(v) {
@@ -43,7 +47,9 @@ func InCore(g Graph, k int64, neighbours []int64) error {
 			}
 		}
 		if n != want {
-			return violation("neighbours", "vertex %d has %d neighbours in the %d-core, and by another count %d", g.name(v), n, k, want)
+			return violation("neighbours",
+				"vertex %d has %d neighbours in the %d-core, and by another count %d", g.name(v), n,
+				k, want)
 		}
 	}
 	return nil
@@ -55,7 +61,8 @@ func (g Graph) cores() ([]int, adjacency, error) {
 	if err != nil {
 		return nil, near, err
 	}
-	core, most := make([]int, g.Vertices), 0 // of vertices that are left, the number of arcs to others that are
+	// of vertices that are left, the number of arcs to others that are
+	core, most := make([]int, g.Vertices), 0
 	for v := range core {
 		core[v] = len(near.of(v))
 		most = max(most, core[v])
@@ -81,7 +88,8 @@ func (g Graph) cores() ([]int, adjacency, error) {
 		}
 		v := order[i]
 		for _, u := range near.of(v) {
-			if core[u] > core[v] { // u moves to the bucket below, in the place of that one's successor
+			// u moves to the bucket below, in the place of that one's successor
+			if core[u] > core[v] {
 				d := core[u]
 				first := order[start[d]]
 				order[start[d]], order[place[u]] = int(u), first

@@ -57,7 +57,8 @@ func joins(r reference.Graph) [][]bool {
 	return all
 }
 
-// TestIndependentSetsAtRandom compares the certificates with the definitions, on right and on random values.
+// TestIndependentSetsAtRandom compares the certificates with the definitions, on right and on
+// random values.
 func TestIndependentSetsAtRandom(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -75,7 +76,8 @@ func TestIndependentSetsAtRandom(t *testing.T) {
 				t.Fatalf("seed %d, %s: right is %t, got %v of %+v", seed, what, right, err, r)
 			}
 		}
-		member, color, partner := make([]bool, r.N), make([]int64, r.N), slices.Repeat([]int64{-1}, r.N)
+		member, color, partner := make([]bool, r.N), make([]int64, r.N),
+			slices.Repeat([]int64{-1}, r.N)
 		for v := range r.N {
 			for u := range v {
 				member[v] = member[v] || near[v][u] && member[u]

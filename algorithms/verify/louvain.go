@@ -24,7 +24,9 @@ func Louvain(g Graph, tolerance, modularity float64, community []uint64) error {
 	}
 	for v, c := range community {
 		if c >= uint64(len(community)) || community[c] != c {
-			return violation("member", "vertex %d has a community that is named by vertex %d, which is not in it", g.name(v), g.name(int(c)))
+			return violation("member",
+				"vertex %d has a community that is named by vertex %d, which is not in it",
+				g.name(v), g.name(int(c)))
 		}
 	}
 	if err := g.representatives("member", community); err != nil {
@@ -60,7 +62,9 @@ func Louvain(g Graph, tolerance, modularity float64, community []uint64) error {
 	}
 	for v, c := range community {
 		if parts.find(v) != parts.find(int(c)) {
-			return violation("connected", "vertices %d and %d are in one community, and no path in it joins them", g.name(v), g.name(int(c)))
+			return violation("connected",
+				"vertices %d and %d are in one community, and no path in it joins them", g.name(v),
+				g.name(int(c)))
 		}
 	}
 	gain := func(joined, a, b float64) float64 { return 2 * (joined/total - a/total*(b/total)) }
@@ -77,17 +81,21 @@ func Louvain(g Graph, tolerance, modularity float64, community []uint64) error {
 		}
 		stay := gain(near[c], degree[v], sums[c]-degree[v])
 		if total > 0 && size[c] > 1 && -stay > tolerance+gainless {
-			return violation("move", "vertex %d gains %g by leaving the community of %d", g.name(v), -stay, g.name(int(c)))
+			return violation("move", "vertex %d gains %g by leaving the community of %d", g.name(v),
+				-stay, g.name(int(c)))
 		}
 		for d, w := range near {
 			if more := gain(w, degree[v], sums[d]) - stay; d != c && more > tolerance+gainless {
-				return violation("move", "vertex %d gains %g by moving from the community of %d to that of %d", g.name(v), more, g.name(int(c)), g.name(int(d)))
+				return violation("move",
+					"vertex %d gains %g by moving from the community of %d to that of %d",
+					g.name(v), more, g.name(int(c)), g.name(int(d)))
 			}
 		}
 	}
 	for pair, w := range between {
 		if more := gain(w, sums[pair[0]], sums[pair[1]]); more > tolerance+gainless {
-			return violation("merge", "the communities of %d and %d gain %g by becoming one", g.name(int(pair[0])), g.name(int(pair[1])), more)
+			return violation("merge", "the communities of %d and %d gain %g by becoming one",
+				g.name(int(pair[0])), g.name(int(pair[1])), more)
 		}
 	}
 	for _, sum := range sums {
@@ -99,7 +107,8 @@ func Louvain(g Graph, tolerance, modularity float64, community []uint64) error {
 		found /= total
 	}
 	if !(math.Abs(modularity-found) <= unlike) {
-		return violation("modularity", "the modularity is reported as %g, and is %g", modularity, found)
+		return violation("modularity", "the modularity is reported as %g, and is %g", modularity,
+			found)
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestLouvainAtRandom compares the certificate with its rules, by definition, on random communities.
+// TestLouvainAtRandom compares the certificate with its rules, by definition, on random
+// communities.
 func TestLouvainAtRandom(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -117,7 +118,8 @@ func TestLouvainAtRandom(t *testing.T) {
 	}
 }
 
-// TestLouvainOfGreatWeights: a modularity that is no number is not one of at least that of every vertex by itself.
+// TestLouvainOfGreatWeights: a modularity that is no number is not one of at least that of every
+// vertex by itself.
 func TestLouvainOfGreatWeights(t *testing.T) {
 	for w, want := range map[float64]string{1e200: "", 1e308: "move"} {
 		g := graph(t, 4, false, [][2]uint64{{0, 1}, {2, 3}}, []float64{w, w})

@@ -39,24 +39,31 @@ func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 		for _, e := range list {
 			v := int(e.To)
 			if e.To < 0 || e.To >= int64(g.Vertices) {
-				return violation("edge", "vertex %d has an edge to %d, which is no vertex", g.name(u), e.To)
+				return violation("edge", "vertex %d has an edge to %d, which is no vertex",
+					g.name(u), e.To)
 			}
-			if _, found := slices.BinarySearchFunc(all, edge{e.Weight, min(u, v), max(u, v)}, edge.compare); !found {
-				return violation("edge", "the graph has no edge of vertices %d and %d with the weight %g", g.name(u), g.name(v), e.Weight)
+			if _, found := slices.BinarySearchFunc(all, edge{e.Weight, min(u, v), max(u, v)},
+				edge.compare); !found {
+				return violation("edge",
+					"the graph has no edge of vertices %d and %d with the weight %g", g.name(u),
+					g.name(v), e.Weight)
 			}
 			if !slices.Contains(branches[v], Branch{int64(u), e.Weight}) {
-				return violation("edge", "vertex %d has an edge to %d that this one has not", g.name(u), g.name(v))
+				return violation("edge", "vertex %d has an edge to %d that this one has not",
+					g.name(u), g.name(v))
 			}
 			if u < v {
 				if !forest.join(u, v) {
-					return violation("cycle", "the edge of vertices %d and %d closes a cycle", g.name(u), g.name(v))
+					return violation("cycle", "the edge of vertices %d and %d closes a cycle",
+						g.name(u), g.name(v))
 				}
 				weights = append(weights, e.Weight)
 			}
 		}
 	}
 	if ends != 2*len(weights) {
-		return violation("edge", "%d edges are listed %d times, expected twice each", len(weights), ends)
+		return violation("edge", "%d edges are listed %d times, expected twice each", len(weights),
+			ends)
 	}
 	slices.Sort(weights)
 	spanning, want := newUnion(g.Vertices), []float64{}
@@ -66,19 +73,24 @@ func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 		}
 	}
 	if len(weights) != len(want) {
-		return violation("span", "there are %d edges, and a spanning forest has %d", len(weights), len(want))
+		return violation("span", "there are %d edges, and a spanning forest has %d", len(weights),
+			len(want))
 	}
 	for i, w := range weights {
 		if w != want[i] {
-			return violation("weight", "by weight, edge %d of %d has %g, and in the lightest forest %g", i+1, len(weights), w, want[i])
+			return violation("weight",
+				"by weight, edge %d of %d has %g, and in the lightest forest %g", i+1, len(weights),
+				w, want[i])
 		}
 	}
 	for v, t := range tree {
 		if t >= uint64(g.Vertices) || forest.find(int(t)) != forest.find(v) {
-			return violation("tree", "vertex %d is in a tree named after another, of vertex %d", g.name(v), g.Labels.Of(t))
+			return violation("tree", "vertex %d is in a tree named after another, of vertex %d",
+				g.name(v), g.Labels.Of(t))
 		}
 		if first := tree[forest.find(v)]; first != t {
-			return violation("tree", "vertex %d has the tree %d, and others of it %d", g.name(v), g.Labels.Of(t), g.Labels.Of(first))
+			return violation("tree", "vertex %d has the tree %d, and others of it %d", g.name(v),
+				g.Labels.Of(t), g.Labels.Of(first))
 		}
 	}
 	return g.representatives("tree", tree)
@@ -91,7 +103,8 @@ type edge struct {
 }
 
 func (e edge) compare(f edge) int {
-	return cmp.Or(cmp.Compare(e.weight, f.weight), cmp.Compare(e.low, f.low), cmp.Compare(e.high, f.high))
+	return cmp.Or(cmp.Compare(e.weight, f.weight), cmp.Compare(e.low, f.low),
+		cmp.Compare(e.high, f.high))
 }
 
 // tuples returns all edges, the lightest first.

@@ -29,7 +29,8 @@ func TestMSFAgainstReference(t *testing.T) {
 			tree, branches := representativesOf(r, reference.WCC(r)), make([][]Branch, r.N)
 			for _, i := range chosen {
 				u, v := r.Arcs[i][0], r.Arcs[i][1]
-				branches[u], branches[v] = append(branches[u], Branch{int64(v), weight(i)}), append(branches[v], Branch{int64(u), weight(i)})
+				branches[u], branches[v] = append(branches[u], Branch{int64(v), weight(i)}),
+					append(branches[v], Branch{int64(u), weight(i)})
 			}
 			return tree, branches
 		}
@@ -56,7 +57,8 @@ func TestMSFAgainstReference(t *testing.T) {
 			tree, branches = made(append(slices.Clone(forest), i))
 			wantRule(t, MSF(g, tree, branches), "cycle")
 			for k, j := range forest {
-				if other := slices.Replace(slices.Clone(forest), k, k+1, i); weight(i) > weight(j) && spans(r, other) {
+				if other := slices.Replace(slices.Clone(forest), k, k+1,
+					i); weight(i) > weight(j) && spans(r, other) {
 					seen["weight"]++
 					tree, branches = made(other)
 					wantRule(t, MSF(g, tree, branches), "weight")
@@ -81,7 +83,11 @@ func TestMSFOfLoops(t *testing.T) {
 		more []Branch
 		rule string
 	}{
-		{0, nil, ""}, {0, []Branch{{0, 1}}, "edge"}, {0, []Branch{{0, 1}, {0, 1}}, "edge"}, {0, []Branch{{1, 1}}, "cycle"}, {1, []Branch{{0, 1}}, "edge"},
+		{0, nil, ""},
+		{0, []Branch{{0, 1}}, "edge"},
+		{0, []Branch{{0, 1}, {0, 1}}, "edge"},
+		{0, []Branch{{1, 1}}, "cycle"},
+		{1, []Branch{{0, 1}}, "edge"},
 	} {
 		branches := [][]Branch{{{1, 1}}, {{0, 1}, {2, 2}}, {{1, 2}}}
 		branches[c.of] = append(branches[c.of], c.more...)

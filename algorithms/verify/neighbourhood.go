@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// CDLP checks the labels of some iterations of label propagation as Graphalytics has it, where the label of a vertex is its input id at
-// first. It computes them again from lists of neighbours, each vertex by sorting the labels around it:
+// CDLP checks the labels of some iterations of label propagation as Graphalytics has it, where the
+// label of a vertex is its input id at first. It computes them again from lists of neighbours, each
+// vertex by sorting the labels around it:
 //
 //   - label: each vertex has the label that this has.
 func CDLP(g Graph, iterations int, label []uint64) error {
@@ -55,14 +56,15 @@ func CDLP(g Graph, iterations int, label []uint64) error {
 	}
 	for v, l := range label {
 		if l != now[v] {
-			return violation("label", "vertex %d has label %d, and by another count %d", g.name(v), l, now[v])
+			return violation("label", "vertex %d has label %d, and by another count %d", g.name(v),
+				l, now[v])
 		}
 	}
 	return nil
 }
 
-// LCC checks local clustering coefficients as Graphalytics has them. It marks the neighbours of each vertex, and counts the arcs from marked
-// vertices to marked ones:
+// LCC checks local clustering coefficients as Graphalytics has them. It marks the neighbours of
+// each vertex, and counts the arcs from marked vertices to marked ones:
 //
 //   - coefficient: that of each vertex is the number of these arcs by the number of pairs, but for rounding.
 func LCC(g Graph, lcc []float64) error {
@@ -84,13 +86,15 @@ func LCC(g Graph, lcc []float64) error {
 			want = float64(joined) / (d * (d - 1))
 		}
 		if !(math.Abs(lcc[v]-want) <= rounding*want) {
-			return violation("coefficient", "vertex %d has coefficient %g, and its %g neighbours are joined by %d arcs, which makes %g", g.name(v), lcc[v], d, joined, want)
+			return violation("coefficient",
+				"vertex %d has coefficient %g, and its %g neighbours are joined by %d arcs, which makes %g", g.name(v), lcc[v], d, joined, want)
 		}
 		return nil
 	})
 }
 
-// Triangles checks the numbers of triangles that vertices are in, loops and parallel arcs left out and directions ignored:
+// Triangles checks the numbers of triangles that vertices are in, loops and parallel arcs left out
+// and directions ignored:
 //
 //   - triangles: that of each vertex is half the number of arcs between its neighbours, both ways.
 func Triangles(g Graph, triangles []int64) error {
@@ -103,15 +107,20 @@ func Triangles(g Graph, triangles []int64) error {
 	}
 	return g.eachNeighbourhood(near, near, func(v int, joined int64) *Violation {
 		if triangles[v] != joined/2 {
-			return violation("triangles", "vertex %d is in %d triangles, and %d edges join its neighbours", g.name(v), triangles[v], joined/2)
+			return violation("triangles",
+				"vertex %d is in %d triangles, and %d edges join its neighbours", g.name(v),
+				triangles[v], joined/2)
 		}
 		return nil
 	})
 }
 
-// eachNeighbourhood calls check for every vertex with the number of arcs of out that lead from a neighbour of it to another. It looks
-// at the shorter side of each pair: the arcs of the neighbour, if marked, or the vertex's neighbours, if among the arcs.
-func (g Graph) eachNeighbourhood(near, out adjacency, check func(v int, joined int64) *Violation) error {
+// eachNeighbourhood calls check for every vertex with the number of arcs of out that lead from a
+// neighbour of it to another. It looks at the shorter side of each pair: the arcs of the neighbour,
+// if marked, or the vertex's neighbours, if among the arcs.
+func (g Graph) eachNeighbourhood(near, out adjacency, check func(v int,
+	joined int64) *Violation,
+) error {
 	var least first
 	marks := make([][]bool, g.Team.Size())
 	g.Team.For(g.Vertices, 64, func(worker, lo, hi int) {

@@ -9,16 +9,18 @@ import (
 // rounding is the residual that ranks may have because floats are added up in another order.
 const rounding = 1e-11
 
-// PageRank checks ranks by one more iteration of Graphalytics' definition, in which the rank of vertices without
-// out-arcs goes to all vertices; or, with sources, of personalised PageRank, in which it goes to these, as all that does not go along arcs.
-// It returns the residual, the L1 norm of the change:
+// PageRank checks ranks by one more iteration of Graphalytics' definition, in which the rank of
+// vertices without out-arcs goes to all vertices; or, with sources, of personalised PageRank, in
+// which it goes to these, as all that does not go along arcs. It returns the residual, the L1 norm
+// of the change:
 //
 //   - range: no rank is negative, or no number;
 //   - sum: ranks add up to 1, but for rounding;
 //   - residual: the residual is not above the tolerance, but for rounding.
 //
-// An iteration shrinks the L1 distance of any two rank vectors by the factor damping at least. So the ranks of k
-// iterations pass with the tolerance 2*damping^k, those of a run that ended with a change below t with damping*t.
+// An iteration shrinks the L1 distance of any two rank vectors by the factor damping at least. So
+// the ranks of k iterations pass with the tolerance 2*damping^k, those of a run that ended with a
+// change below t with damping*t.
 func PageRank(g Graph, damping float64, rank []float64, tolerance float64, sources ...int) (float64, error) {
 	if err := g.fits(len(rank), "ranks"); err != nil || len(rank) == 0 {
 		return 0, err
@@ -31,7 +33,8 @@ func PageRank(g Graph, damping float64, rank []float64, tolerance float64, sourc
 		sum += r
 	}
 	if math.Abs(sum-1) > 1e-9+1e-15*n {
-		return 0, violation("sum", "the ranks of the %d vertices add up to %.17g, not 1", len(rank), sum)
+		return 0, violation("sum", "the ranks of the %d vertices add up to %.17g, not 1", len(rank),
+			sum)
 	}
 	targets, err := g.jumps(sources)
 	if err != nil {
@@ -49,7 +52,8 @@ func PageRank(g Graph, damping float64, rank []float64, tolerance float64, sourc
 		}
 	}
 	if !(residual <= tolerance+rounding) {
-		return residual, violation("residual", "one more iteration changes the ranks by %g, more than %g; that of vertex %d from %g to %g",
+		return residual, violation("residual",
+			"one more iteration changes the ranks by %g, more than %g; that of vertex %d from %g to %g",
 			residual, tolerance, g.name(worst), rank[worst], next[worst])
 	}
 	return residual, nil
@@ -122,7 +126,8 @@ func Ranks(g Graph, damping float64, iterations int, tolerance float64, rank []f
 	for _, u := range in.to {
 		degree[u]++
 	}
-	want, share, sums := slices.Clone(targets), make([]float64, len(rank)), make([]float64, len(rank))
+	want, share, sums := slices.Clone(targets), make([]float64, len(rank)),
+		make([]float64, len(rank))
 	return g.atEnd(iterations, tolerance, func() float64 {
 		dangling, change := 0.0, 0.0
 		for u, d := range degree {
@@ -142,7 +147,8 @@ func Ranks(g Graph, damping float64, iterations int, tolerance float64, rank []f
 	}, func() error {
 		for v, r := range rank {
 			if !(math.Abs(r-want[v]) <= rounding*want[v]) {
-				return violation("rank", "vertex %d has the rank %g, and by another count %g", g.name(v), r, want[v])
+				return violation("rank", "vertex %d has the rank %g, and by another count %g",
+					g.name(v), r, want[v])
 			}
 		}
 		return nil

@@ -23,8 +23,9 @@ func splitMix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Betweenness checks betweenness centrality by shortest paths from some sources, each given once, scaled by their share of all vertices and by
-// the number of pairs of others. It finds it again by one search after the other, from lists of neighbours:
+// Betweenness checks betweenness centrality by shortest paths from some sources, each given once,
+// scaled by their share of all vertices and by the number of pairs of others. It finds it again by
+// one search after the other, from lists of neighbours:
 //
 //   - score: each vertex has the centrality that this gives, but for rounding.
 func Betweenness(g Graph, sources []int, score []float64) error {
@@ -71,8 +72,8 @@ func Betweenness(g Graph, sources []int, score []float64) error {
 	return g.sameScores("score", score, want)
 }
 
-// Closeness checks closeness and harmonic centrality by the distances from some sources, each given once. It finds them again by one
-// search after the other, from lists of neighbours:
+// Closeness checks closeness and harmonic centrality by the distances from some sources, each given
+// once. It finds them again by one search after the other, from lists of neighbours:
 //
 //   - closeness, harmonic: each vertex has the centralities that this gives, but for rounding.
 func Closeness(g Graph, sources []int, closeness, harmonic []float64) error {
@@ -113,7 +114,8 @@ func Closeness(g Graph, sources []int, closeness, harmonic []float64) error {
 	return g.sameScores("harmonic", harmonic, near1)
 }
 
-// search returns the levels of a breadth-first search, -1 for none, and the vertices that it reaches in order.
+// search returns the levels of a breadth-first search, -1 for none, and the vertices that it
+// reaches in order.
 func (g Graph) search(out adjacency, source int) (level []int32, queue []uint32, err error) {
 	if err := g.stopped(); err != nil {
 		return nil, nil, err

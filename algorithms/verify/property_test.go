@@ -43,7 +43,8 @@ func inCore(g Graph, k int64, cores []int64) []int64 {
 	return neighbours
 }
 
-// TestAgainstReference: results of the reference pass, and results with a change pass only if it makes no difference.
+// TestAgainstReference: results of the reference pass, and results with a change pass only if it
+// makes no difference.
 func TestAgainstReference(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -54,7 +55,8 @@ func TestAgainstReference(t *testing.T) {
 		expect := func(what string, right bool, err error) {
 			t.Helper()
 			if (err == nil) != right {
-				t.Fatalf("seed %d, %s: right is %t, got %v; source %d of %+v", seed, what, right, err, source, r)
+				t.Fatalf("seed %d, %s: right is %t, got %v; source %d of %+v", seed, what, right,
+					err, source, r)
 			}
 		}
 

@@ -29,7 +29,9 @@ func (g Graph) representatives(rule string, name []uint64) error {
 	}
 	for v, c := range name {
 		if u := best[c]; uint64(u) != c {
-			return violation(rule, "the representative of vertex %d is %d, and should be %d, which has most edges", g.name(v), g.Labels.Of(c), g.name(u))
+			return violation(rule,
+				"the representative of vertex %d is %d, and should be %d, which has most edges",
+				g.name(v), g.Labels.Of(c), g.name(u))
 		}
 	}
 	return nil

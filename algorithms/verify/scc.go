@@ -20,18 +20,22 @@ func SCC(g Graph, label []uint64) error {
 	roots, taken := out.strong(), map[uint64]int{}
 	for v, root := range roots {
 		if label[v] != label[root] {
-			return violation("component", "vertices %d and %d are in one component, and have labels %d and %d",
+			return violation("component",
+				"vertices %d and %d are in one component, and have labels %d and %d",
 				g.name(root), g.name(v), label[root], label[v])
 		}
 		if other, ok := taken[label[v]]; ok && other != root {
-			return violation("distinct", "vertices %d and %d have label %d and are not in one component", g.name(other), g.name(root), label[v])
+			return violation("distinct",
+				"vertices %d and %d have label %d and are not in one component", g.name(other),
+				g.name(root), label[v])
 		}
 		taken[label[v]] = root
 	}
 	return g.representatives("representative", label)
 }
 
-// strong returns a root of the strongly connected component of each vertex: the one that Tarjan's search meets first.
+// strong returns a root of the strongly connected component of each vertex: the one that Tarjan's
+// search meets first.
 func (a adjacency) strong() []int {
 	n := len(a.start) - 1
 	root, order, low, next := make([]int, n), make([]int, n), make([]int, n), make([]int, n)

@@ -45,24 +45,30 @@ func SSSP(g Graph, source int, dist []float64) error {
 		return err
 	}
 	if v, left := loose(dist, anchored); left {
-		return violation("tight", "no arcs from the source to vertex %d make up its distance %g", g.name(v), dist[v])
+		return violation("tight", "no arcs from the source to vertex %d make up its distance %g",
+			g.name(v), dist[v])
 	}
 	return nil
 }
 
-// checkDistances checks the rules that one arc can break, and anchors vertices that have a tight arc from nearer by.
+// checkDistances checks the rules that one arc can break, and anchors vertices that have a tight
+// arc from nearer by.
 func (g Graph) checkDistances(a arcs, dist []float64, anchored marks) *Violation {
 	for i, u := range a.from {
 		v, w := a.to[i], a.weight[i]
 		if !(w >= 0) {
-			return violation("weight", "the arc from %d to %d weighs %g", g.name(int(u)), g.name(int(v)), w)
+			return violation("weight", "the arc from %d to %d weighs %g", g.name(int(u)),
+				g.name(int(v)), w)
 		}
 		from, to, sum := dist[u], dist[v], dist[u]+w
 		if to > sum || math.IsInf(sum, 1) && !math.IsInf(from, 1) {
 			if math.IsInf(to, 1) {
-				return violation("reach", "an arc leads from %d, at distance %g, to %d, which is not reached", g.name(int(u)), from, g.name(int(v)))
+				return violation("reach",
+					"an arc leads from %d, at distance %g, to %d, which is not reached",
+					g.name(int(u)), from, g.name(int(v)))
 			}
-			return violation("shorter", "an arc of weight %g leads from %d, at distance %g, to %d, at distance %g",
+			return violation("shorter",
+				"an arc of weight %g leads from %d, at distance %g, to %d, at distance %g",
 				w, g.name(int(u)), from, g.name(int(v)), to)
 		}
 		if from < to && tight(sum, to) && !anchored.has(v) {

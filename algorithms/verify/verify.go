@@ -1,6 +1,7 @@
-// Package verify checks results by certificates: properties that hold of a right result alone and that one pass or two
-// over the list of tuples can see. It shares no code with what computes the results. Where no such property is known
-// it computes them again by another method, from lists of neighbours.
+// Package verify checks results by certificates: properties that hold of a right result alone and
+// that one pass or two over the list of tuples can see. It shares no code with what computes the
+// results. Where no such property is known it computes them again by another method, from lists of
+// neighbours.
 package verify
 
 import (
@@ -17,10 +18,11 @@ import (
 // blockGrain is the number of blocks that a worker takes at a time.
 const blockGrain = 16
 
-// Graph is what results are checked against: the tuples as the algorithm was meant to see them, so without those that
-// --duplicates or --self-loops took away where that matters.
+// Graph is what results are checked against: the tuples as the algorithm was meant to see them, so
+// without those that --duplicates or --self-loops took away where that matters.
 type Graph struct {
-	// Edges are the arcs, or the edges of an undirected graph, where each is an arc both ways and a loop one arc.
+	// Edges are the arcs, or the edges of an undirected graph, where each is an arc both ways and a
+	// loop one arc.
 	Edges edges.List
 	// Vertices is the number of vertices, isolated ones included. Results have a value for each.
 	Vertices int
@@ -33,7 +35,8 @@ type Graph struct {
 	Team *parallel.Team
 	// Stop, if not nil, is asked now and then; an error of it ends the check with that error.
 	Stop func() error
-	// Progress, if not nil, is called now and then, by several goroutines, with the number of tuples checked, and of all.
+	// Progress, if not nil, is called now and then, by several goroutines, with the number of
+	// tuples checked, and of all.
 	Progress func(done, all int64)
 
 	looked *atomic.Int64 // tuples, of all passes
@@ -54,7 +57,8 @@ func (g Graph) count(block, tuples int) {
 	}
 }
 
-// Violation is the error of a result that is wrong. Any other error is about the arguments or the reading of tuples.
+// Violation is the error of a result that is wrong. Any other error is about the arguments or the
+// reading of tuples.
 type Violation struct {
 	// Rule is the broken rule, by the name that the function's comment gives it.
 	Rule string
@@ -78,7 +82,8 @@ func (g Graph) fits(values int, what string) error {
 		return fmt.Errorf("%d %s for %d vertices", values, what, g.Vertices)
 	}
 	if uint64(g.Vertices) > math.MaxUint32 {
-		return fmt.Errorf("%d vertices: at most %d can be verified", g.Vertices, uint32(math.MaxUint32))
+		return fmt.Errorf("%d vertices: at most %d can be verified", g.Vertices,
+			uint32(math.MaxUint32))
 	}
 	return nil
 }
@@ -90,15 +95,16 @@ func (g Graph) fitsSource(source int) error {
 	return nil
 }
 
-// arcs is a run of arcs from[i] -> to[i]. Those of an undirected list come twice: as they are, and back.
+// arcs is a run of arcs from[i] -> to[i]. Those of an undirected list come twice: as they are, and
+// back.
 type arcs struct {
 	from, to []uint64
 	weight   []float64
 	back     bool
 }
 
-// scan calls check with every arc, by several goroutines at once, and returns the violation in the first block that has
-// one. Endpoints are vertices.
+// scan calls check with every arc, by several goroutines at once, and returns the violation in the
+// first block that has one. Endpoints are vertices.
 func (g Graph) scan(check func(a arcs) *Violation) error {
 	var least first
 	buffers := make([]edges.Block, g.Team.Size())
@@ -142,7 +148,8 @@ func (g Graph) read(i int, b *edges.Block) error {
 	g.count(i, b.N)
 	for j, u := range b.U[:b.N] {
 		if v := b.V[j]; u >= uint64(g.Vertices) || v >= uint64(g.Vertices) {
-			return fmt.Errorf("tuple %d joins %d and %d: the graph has %d vertices", i*edges.BlockSize+j, u, v, g.Vertices)
+			return fmt.Errorf("tuple %d joins %d and %d: the graph has %d vertices",
+				i*edges.BlockSize+j, u, v, g.Vertices)
 		}
 	}
 	if g.UnitWeights || !g.Edges.Weighted() {

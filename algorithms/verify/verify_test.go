@@ -27,7 +27,8 @@ func graph(t *testing.T, n int, directed bool, tuples [][2]uint64, weights []flo
 	return Graph{Edges: list, Vertices: n, Directed: directed, Team: team}
 }
 
-// diamond is 0 -> 1 -> 3 -> 4, 0 -> 2 -> 3, 5 -> 4 and a loop at 3, with the arc 0 -> 1 there twice.
+// diamond is 0 -> 1 -> 3 -> 4, 0 -> 2 -> 3, 5 -> 4 and a loop at 3, with the arc 0 -> 1 there
+// twice.
 func diamond(t *testing.T, directed bool) Graph {
 	return graph(t, 6, directed,
 		[][2]uint64{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {5, 4}, {3, 3}, {0, 1}},
@@ -115,12 +116,14 @@ func TestSSSPRules(t *testing.T) {
 		{true, "shorter", []float64{0, 1, 2.5, 2.75, 2.75, inf}, []string{"from 1, at distance 1, to 3, at distance 2.75"}},
 		{true, "tight", []float64{0, 1, 2.5, 1.5, 1.5, inf}, []string{"vertex 3"}},
 		{true, "tight", []float64{0, 1, 2.5, 2, 2, 7}, []string{"vertex 5"}},
-		{false, "tight", []float64{0, 1, 1.75, 1.5, 1.5, 2.5}, []string{"vertex 3"}}, // 3 and 4 support each other
+		// 3 and 4 support each other
+		{false, "tight", []float64{0, 1, 1.75, 1.5, 1.5, 2.5}, []string{"vertex 3"}},
 	} {
 		wantRule(t, SSSP(diamond(t, test.directed), 0, test.dist), test.rule, test.words...)
 	}
 	for _, w := range []float64{-1, math.NaN()} {
-		wantRule(t, SSSP(graph(t, 2, true, [][2]uint64{{0, 1}}, []float64{w}), 0, []float64{0, 0}), "weight", "from 0 to 1")
+		wantRule(t, SSSP(graph(t, 2, true, [][2]uint64{{0, 1}}, []float64{w}), 0, []float64{0, 0}),
+			"weight", "from 0 to 1")
 	}
 }
 
@@ -179,7 +182,8 @@ func TestPageRankRules(t *testing.T) {
 		_, err := PageRank(g, 0.85, test.rank, 1e-9)
 		wantRule(t, err, test.rule)
 	}
-	if residual, err := PageRank(g, 0.85, []float64{.5, .5}, 2); err != nil || math.Abs(residual-2*(.5-.075-.2125)) > 1e-12 {
+	if residual, err := PageRank(g, 0.85, []float64{.5, .5}, 2); err != nil ||
+		math.Abs(residual-2*(.5-.075-.2125)) > 1e-12 {
 		t.Errorf("residual of the start %g, %v", residual, err)
 	}
 	if _, err := PageRank(graph(t, 0, true, nil, nil), 0.85, nil, 1e-9); err != nil {
@@ -192,7 +196,8 @@ func TestWCCRules(t *testing.T) {
 	wantRule(t, WCC(g, []uint64{0, 0, 2, 3, 3}), "")
 	wantRule(t, WCC(g, []uint64{1, 1, 2, 3, 3}), "representative", "should be 0")
 	wantRule(t, WCC(g, []uint64{0, 0, 1 << 40, 3, 3}), "representative")
-	wantRule(t, WCC(g, []uint64{7, 8, 2, 0, 0}), "edge", "vertex 1 with label 8", "vertex 0 with label 7")
+	wantRule(t, WCC(g, []uint64{7, 8, 2, 0, 0}), "edge", "vertex 1 with label 8",
+		"vertex 0 with label 7")
 	wantRule(t, WCC(g, []uint64{7, 7, 2, 7, 7}), "distinct", "0 and 3")
 	wantRule(t, WCC(g, []uint64{7, 7, 7, 0, 0}), "distinct", "0 and 2")
 }
@@ -200,7 +205,8 @@ func TestWCCRules(t *testing.T) {
 func TestErrorsNameLabels(t *testing.T) {
 	g := diamond(t, true)
 	g.Labels = edges.NewLabels([]uint64{10, 11, 12, 13, 14, 15})
-	wantRule(t, Levels(g, 0, []int64{0, 1, 1, 2, 4, far}), "level", "from 13, at level 2, to 14, at level 4")
+	wantRule(t, Levels(g, 0, []int64{0, 1, 1, 2, 4, far}), "level",
+		"from 13, at level 2, to 14, at level 4")
 }
 
 type failing struct{ edges.List }
@@ -227,7 +233,8 @@ func TestArgumentsAndReading(t *testing.T) {
 	}
 }
 
-// TestSSSPOfLongPaths: a length that overflows is not one of an unreached vertex, and an edge of 1 counts after 2e9, too.
+// TestSSSPOfLongPaths: a length that overflows is not one of an unreached vertex, and an edge of 1
+// counts after 2e9, too.
 func TestSSSPOfLongPaths(t *testing.T) {
 	g := graph(t, 4, true, [][2]uint64{{0, 1}, {1, 2}, {2, 3}}, []float64{1e308, 1e308, 1e308})
 	wantRule(t, SSSP(g, 0, []float64{0, 1e308, inf, inf}), "reach", "from 1", "to 2")

@@ -30,7 +30,8 @@ func Walks(g Graph, number, length int, p, q float64, walks [][][]uint64) error 
 		return err
 	}
 	if ratio, of := out.ratio(steps, number, length, p, q); !(ratio <= math.Log(mostRatio)) {
-		return violation("chance", "the steps %s are as they should be in one case of 10^%.0f at most",
+		return violation("chance",
+			"the steps %s are as they should be in one case of 10^%.0f at most",
 			of, ratio/math.Ln10)
 	}
 	return nil
@@ -44,7 +45,8 @@ func (a adjacency) steps(
 	steps := map[state][]uint32{}
 	for v, all := range walks {
 		if len(all) != number {
-			return nil, violation("number", "%d walks start at vertex %d, expected %d", len(all), g.name(v), number)
+			return nil, violation("number", "%d walks start at vertex %d, expected %d", len(all),
+				g.name(v), number)
 		}
 		for _, walk := range all {
 			if len(walk) == 0 || walk[0] != uint64(v) {
@@ -53,7 +55,9 @@ func (a adjacency) steps(
 			for i, to := range walk[1:] {
 				from := int(walk[i])
 				if to >= uint64(g.Vertices) || !a.has(from, uint32(to)) {
-					return nil, violation("step", "a walk of vertex %d goes from %d to %d, where there is no edge", g.name(v), g.name(from), g.Labels.Of(to))
+					return nil, violation("step",
+						"a walk of vertex %d goes from %d to %d, where there is no edge", g.name(v),
+						g.name(from), g.Labels.Of(to))
 				}
 				s := state{from, -1}
 				if i > 0 && before {
@@ -63,7 +67,8 @@ func (a adjacency) steps(
 			}
 			last := int(walk[len(walk)-1])
 			if steps := len(walk) - 1; steps > length || steps < length && len(a.of(last)) > 0 {
-				return nil, violation("length", "a walk of vertex %d has %d steps, expected %d", g.name(v), steps, length)
+				return nil, violation("length", "a walk of vertex %d has %d steps, expected %d",
+					g.name(v), steps, length)
 			}
 		}
 	}
@@ -147,12 +152,14 @@ func (a adjacency) ratio(
 				}
 			}
 			for j, x := range tilts {
-				ofKinds[k*len(tilts)+j] += got*x - float64(len(steps[s]))*math.Log1p(expected*math.Expm1(x))
+				ofKinds[k*len(tilts)+
+					j] += got*x - float64(len(steps[s]))*math.Log1p(expected*math.Expm1(x))
 			}
 		}
 	}
 	ratios := []float64{
-		logMean(everywhere, len(everywhere)), logMean(alone, states), logMean(ofKinds, len(ofKinds)),
+		logMean(everywhere, len(everywhere)), logMean(alone, states),
+		logMean(ofKinds, len(ofKinds)),
 	}
 	ratio = logMean(ratios, len(ratios))
 	switch slices.Max(ratios) {

@@ -22,7 +22,8 @@ func WCC(g Graph, label []uint64) error {
 	err := g.scan(func(a arcs) *Violation {
 		for i, u := range a.from {
 			if v := a.to[i]; label[u] != label[v] {
-				return violation("edge", "an edge joins vertex %d with label %d and vertex %d with label %d",
+				return violation("edge",
+					"an edge joins vertex %d with label %d and vertex %d with label %d",
 					g.name(int(u)), label[u], g.name(int(v)), label[v])
 			}
 		}
@@ -38,7 +39,8 @@ func WCC(g Graph, label []uint64) error {
 	slices.SortFunc(roots, func(u, v uint32) int { return cmp.Or(cmp.Compare(label[u], label[v]), cmp.Compare(u, v)) })
 	for i := 1; i < len(roots); i++ {
 		if u, v := roots[i-1], roots[i]; label[u] == label[v] {
-			return violation("distinct", "vertices %d and %d have label %d and no path joins them", g.name(int(u)), g.name(int(v)), label[u])
+			return violation("distinct", "vertices %d and %d have label %d and no path joins them",
+				g.name(int(u)), g.name(int(v)), label[u])
 		}
 	}
 	g.Directed = directed

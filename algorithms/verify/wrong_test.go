@@ -104,7 +104,8 @@ func rejects[T number](t *testing.T, all map[string]*verdict, what string, rng *
 	d.accepted++
 	for _, m := range list {
 		y := slices.Clone(x)
-		if m.make(rng, r, y); reflect.DeepEqual(x, y) || what != "sssp" && roundedAlike(x, y) || right != nil && right(y) {
+		if m.make(rng, r, y); reflect.DeepEqual(x, y) || what != "sssp" && roundedAlike(x, y) ||
+			right != nil && right(y) {
 			continue
 		}
 		if err := check(y); !errors.As(err, new(*Violation)) {
@@ -231,7 +232,8 @@ func TestWrongResults(t *testing.T) {
 					}
 				}
 			}
-			return append(floats(), mistake[float64]{"the start", was(0)}, mistake[float64]{"an iteration too few", was(k - 1)},
+			return append(floats(), mistake[float64]{"the start", was(0)},
+				mistake[float64]{"an iteration too few", was(k - 1)},
 				mistake[float64]{"an iteration too many", was(k + 1)})
 		}
 		rank := func(k int) []float64 { return reference.PageRank(r, 0.85, k) }
@@ -258,7 +260,8 @@ func TestWrongResults(t *testing.T) {
 		rejects(t, all, "betweenness", rng, r, reference.Betweenness(r, sources), func(x []float64) error { return Betweenness(g, sources, x) }, exact, nil)
 
 		joined := joins(r)
-		member, color, partner := make([]int64, r.N), make([]int64, r.N), slices.Repeat([]int64{-1}, r.N)
+		member, color, partner := make([]int64, r.N), make([]int64, r.N),
+			slices.Repeat([]int64{-1}, r.N)
 		for v := range r.N {
 			member[v] = 1
 			used := map[int64]bool{}
@@ -314,7 +317,8 @@ func TestWrongResults(t *testing.T) {
 		}
 		b := apply(x)
 		rejects(t, all, "cg", rng, r, x, func(x []float64) error { _, err := Solution(g, b, x, 1e-9); return err }, exact, func(x []float64) bool {
-			return apart(apply(x), b) <= 1e-8*apart(b, make([]float64, r.N)) // as far as rounding goes
+			// as far as rounding goes
+			return apart(apply(x), b) <= 1e-8*apart(b, make([]float64, r.N))
 		})
 		list.Close()
 	}
@@ -325,9 +329,11 @@ func TestWrongResults(t *testing.T) {
 				tried++
 			}
 		}
-		t.Logf("%s: %d right results accepted, %d kinds of wrong ones rejected: %v", what, d.accepted, tried, d.rejected)
+		t.Logf("%s: %d right results accepted, %d kinds of wrong ones rejected: %v", what,
+			d.accepted, tried, d.rejected)
 		if tried < 10 || d.accepted < graphs {
-			t.Errorf("%s: only %d kinds of mistakes were made often enough, and %d right results", what, tried, d.accepted)
+			t.Errorf("%s: only %d kinds of mistakes were made often enough, and %d right results",
+				what, tried, d.accepted)
 		}
 	}
 }
@@ -347,7 +353,8 @@ func TestWrongForests(t *testing.T) {
 			tree, branches := representativesOf(r, reference.WCC(r)), make([][]Branch, r.N)
 			for _, i := range forest {
 				u, v := r.Arcs[i][0], r.Arcs[i][1]
-				branches[u], branches[v] = append(branches[u], Branch{int64(v), r.Weights[i]}), append(branches[v], Branch{int64(u), r.Weights[i]})
+				branches[u], branches[v] = append(branches[u], Branch{int64(v), r.Weights[i]}),
+					append(branches[v], Branch{int64(u), r.Weights[i]})
 			}
 			return tree, branches
 		}
@@ -355,19 +362,22 @@ func TestWrongForests(t *testing.T) {
 		wantRule(t, MSF(g, tree, branches), "")
 		if len(forest) > 0 {
 			i := forest[rng.IntN(len(forest))]
-			low, high, w := min(r.Arcs[i][0], r.Arcs[i][1]), max(r.Arcs[i][0], r.Arcs[i][1]), r.Weights[i]
+			low, high, w := min(r.Arcs[i][0], r.Arcs[i][1]), max(r.Arcs[i][0], r.Arcs[i][1]),
+				r.Weights[i]
 			for name, change := range map[string]func(tree []uint64, branches [][]Branch){
 				"twice at its higher end": func(_ []uint64, b [][]Branch) { b[high] = append(b[high], Branch{int64(low), w}) },
 				"twice at its lower end":  func(_ []uint64, b [][]Branch) { b[low] = append(b[low], Branch{int64(high), w}) },
 				"twice at both": func(_ []uint64, b [][]Branch) {
-					b[low], b[high] = append(b[low], Branch{int64(high), w}), append(b[high], Branch{int64(low), w})
+					b[low], b[high] = append(b[low], Branch{int64(high), w}),
+						append(b[high], Branch{int64(low), w})
 				},
 				"lost at one end": func(_ []uint64, b [][]Branch) { b[high] = b[high][1:] },
 				"lost": func(_ []uint64, b [][]Branch) {
 					is := func(to int) func(Branch) bool {
 						return func(e Branch) bool { return e.To == int64(to) && e.Weight == w }
 					}
-					b[low], b[high] = slices.DeleteFunc(b[low], is(high)), slices.DeleteFunc(b[high], is(low))
+					b[low], b[high] = slices.DeleteFunc(b[low], is(high)),
+						slices.DeleteFunc(b[high], is(low))
 				},
 				"of another weight":   func(_ []uint64, b [][]Branch) { b[high][0].Weight += 0.5 },
 				"no vertex":           func(_ []uint64, b [][]Branch) { b[high][0].To = int64(r.N) },

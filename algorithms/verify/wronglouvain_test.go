@@ -101,7 +101,8 @@ func (p *partition) improve(merges bool) bool {
 		own := p.community[v]
 		stay := p.in(own, v)
 		for u := range p.r.N {
-			if c := p.community[u]; c != own && p.gain([]int{v}, p.in(c, v))-p.gain([]int{v}, stay) > 1e-12 {
+			if c := p.community[u]; c != own && p.gain([]int{v}, p.in(c, v))-p.gain([]int{v},
+				stay) > 1e-12 {
 				p.enter([]int{v}, c)
 				return true
 			}
@@ -117,7 +118,8 @@ func (p *partition) improve(merges bool) bool {
 	}
 	for u := range p.r.N {
 		for v := range u {
-			if a, b := p.community[u], p.community[v]; merges && a != b && p.gain(p.in(a, -1), p.in(b, -1)) > 1e-12 {
+			if a, b := p.community[u], p.community[v]; merges && a != b &&
+				p.gain(p.in(a, -1), p.in(b, -1)) > 1e-12 {
 				p.enter(p.in(a, -1), b)
 				return true
 			}
@@ -152,25 +154,28 @@ func (p *partition) of(names []uint64) *partition {
 // right reports whether names are those of communities that nothing improves.
 func (p *partition) right(names []uint64) bool {
 	other := p.of(names)
-	return slices.Equal(other.names(), names) && (p.total > 0 && !other.improve(true) || p.total == 0 && slices.Equal(names, alone(p.r).names()))
+	return slices.Equal(other.names(), names) && (p.total > 0 && !other.improve(true) ||
+		p.total == 0 && slices.Equal(names, alone(p.r).names()))
 }
 
 // wrongCommunities are mistakes of Louvain in the communities that it finds. They are named by
 // their representatives as they should be.
 func wrongCommunities(p *partition) (all []mistake[uint64]) {
 	mistaken := func(name string, change func(rng *rand.Rand, p *partition)) {
-		all = append(all, mistake[uint64]{name, func(rng *rand.Rand, _ reference.Graph, x []uint64) {
-			other := p.of(x)
-			change(rng, other)
-			copy(x, other.names())
-		}})
+		all = append(all,
+			mistake[uint64]{name, func(rng *rand.Rand, _ reference.Graph, x []uint64) {
+				other := p.of(x)
+				change(rng, other)
+				copy(x, other.names())
+			}})
 	}
 	mistaken("nobody moved", func(_ *rand.Rand, p *partition) { *p = *alone(p.r) })
 	mistaken("all in one", func(_ *rand.Rand, p *partition) { clear(p.community) })
 	mistaken("no communities merged", func(_ *rand.Rand, p *partition) { *p = *alone(p.r).settle(false) })
 	mistaken("the last step is missing", func(_ *rand.Rand, p *partition) {
 		before := alone(p.r)
-		for last := slices.Clone(before.community); p.total > 0 && before.improve(true); last = slices.Clone(before.community) {
+		for last := slices.Clone(before.community); p.total > 0 &&
+			before.improve(true); last = slices.Clone(before.community) {
 			p.community = last
 		}
 	})
@@ -202,6 +207,7 @@ func wrongModularities(p *partition) []mistake[float64] {
 	of := func(p *partition) func(float64) float64 { return func(float64) float64 { return p.modularity() } }
 	together := alone(p.r)
 	clear(together.community)
-	return append(floats(), one("of nobody moved", of(alone(p.r))), one("of all in one", of(together)),
+	return append(floats(), one("of nobody moved", of(alone(p.r))),
+		one("of all in one", of(together)),
 		one("from one end of each edge", func(q float64) float64 { return q/2 - 0.5 }))
 }

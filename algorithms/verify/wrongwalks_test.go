@@ -28,7 +28,9 @@ func town(t *testing.T, rng *rand.Rand, n, arcs int) (Graph, adjacency) {
 
 // walk takes walks by weights of the vertex before, which is -1 at first, the one at hand, and the
 // arc.
-func (a adjacency) walk(rng *rand.Rand, number, length int, weight func(before, at, i int) float64) [][][]uint64 {
+func (a adjacency) walk(rng *rand.Rand, number, length int, weight func(before, at,
+	i int) float64,
+) [][][]uint64 {
 	all := make([][][]uint64, len(a.start)-1)
 	for v := range all {
 		for range number {

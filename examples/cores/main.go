@@ -1,6 +1,6 @@
-// Command cores finds the k-core of a graph: what is left when vertices with fewer than k neighbours among those left go,
-// again and again. It is a module of its own, as a program of yours is, and the same binary is the master and the
-// workers of a cluster:
+// Command cores finds the k-core of a graph: what is left when vertices with fewer than k
+// neighbours among those left go, again and again. It is a module of its own, as a program of yours
+// is, and the same binary is the master and the workers of a cluster:
 //
 //	cores run cores --graph FILE -p k=5
 //	cores master & cores worker & cores worker &
@@ -24,7 +24,8 @@ var left = pregel.SumOf[int64]("left").Persistent()
 // Cores is the program. A vertex's value is the number of its neighbours in the k-core, or gone.
 type Cores struct {
 	K int64 `param:"k" default:"3" help:"the fewest neighbours in the core"`
-	// Stop ends the search when so many vertices have left: the graph is then known to have no larger core.
+	// Stop ends the search when so many vertices have left: the graph is then known to have no
+	// larger core.
 	Stop int64 `param:"stop" default:"0" help:"end when so many vertices have left; 0 for never"`
 }
 
@@ -69,7 +70,8 @@ func (p Cores) judge(v *pregel.Vertex[int64, int64]) {
 	v.Finish()
 }
 
-// Coordinate runs once between supersteps, on a cluster in its first worker, and reads the totals of the last one.
+// Coordinate runs once between supersteps, on a cluster in its first worker, and reads the totals
+// of the last one.
 func (p Cores) Coordinate(c *pregel.Coordinator) {
 	if p.Stop > 0 && left.Value(c) >= p.Stop {
 		c.Halt()

@@ -54,11 +54,13 @@ func TestCores(t *testing.T) {
 		}
 		k := random.Int64N(8)
 		for _, partitions := range []int{1, 3} {
-			g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Partitions: partitions})
+			g, err := superstep.FromEdges(t.Context(), edges,
+				superstep.LoadOptions{Partitions: partitions})
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := superstep.Run(t.Context(), g, Cores{K: k}, superstep.Options{Zero: []string{"k"}})
+			res, err := superstep.Run(t.Context(), g, Cores{K: k},
+				superstep.Options{Zero: []string{"k"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,12 +103,14 @@ func TestOnACluster(t *testing.T) {
 	programs := []pregel.Registered{pregel.Register("cores", Cores{})}
 	dir := t.TempDir()
 	start(func() error {
-		return master.Run(ctx, master.Options{Listen: "127.0.0.1:0", Data: dir, Programs: programs, Ready: isReady})
+		return master.Run(ctx,
+			master.Options{Listen: "127.0.0.1:0", Data: dir, Programs: programs, Ready: isReady})
 	})
 	address := await()
 	for _, name := range []string{"a", "b"} {
 		start(func() error {
-			return worker.Run(ctx, worker.Options{Name: name, Master: address, Threads: 1, Programs: programs, Ready: isReady})
+			return worker.Run(ctx,
+				worker.Options{Name: name, Master: address, Threads: 1, Programs: programs, Ready: isReady})
 		})
 	}
 	await()

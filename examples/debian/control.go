@@ -23,15 +23,17 @@ const (
 )
 
 var (
-	nameOnly  = regexp.MustCompile(`^` + packageName + `$`)
-	fieldName = regexp.MustCompile(`^[!-,.-9;-~][!-9;-~]*$`) // neither space nor colon, and no minus first
-	// A relation is a name, and perhaps an architecture, a version and a list of architectures, none of which matter:
-	// the lists are of one release, whose packages were made for each other.
-	relation = regexp.MustCompile(`^(` + packageName + `)(?::[a-z0-9-]+)?\s*(?:\((?:<<|<=|=|>=|>>|<|>)\s*[^\s()]+\s*\))?\s*(?:\[[^][]*\])?$`)
+	nameOnly = regexp.MustCompile(`^` + packageName + `$`)
+	// neither space nor colon, and no minus first
+	fieldName = regexp.MustCompile(`^[!-,.-9;-~][!-9;-~]*$`)
+	// A relation is a name, and perhaps an architecture, a version and a list of architectures,
+	// none of which matter: the lists are of one release, whose packages were made for each other.
+	relation = regexp.MustCompile(`^(` + packageName +
+		`)(?::[a-z0-9-]+)?\s*(?:\((?:<<|<=|=|>=|>>|<|>)\s*[^\s()]+\s*\))?\s*(?:\[[^][]*\])?$`)
 )
 
-// parser reads stanzas of fields, "Name: value", that empty lines part. A line that begins with a space continues the
-// field above it; one that begins with # is a comment.
+// parser reads stanzas of fields, "Name: value", that empty lines part. A line that begins with a
+// space continues the field above it; one that begins with # is a comment.
 type parser struct {
 	name     string
 	line     int
@@ -148,7 +150,8 @@ func (p *parser) relations(text string, each func(group []string)) error {
 			line += strings.Count(one, "\n")
 			m := relation.FindStringSubmatch(name)
 			if m == nil {
-				return p.errorf(line, "found %s, expected a package, such as \"libc6 (>= 2.34)\"", quoted(name))
+				return p.errorf(line, "found %s, expected a package, such as \"libc6 (>= 2.34)\"",
+					quoted(name))
 			}
 			group = append(group, m[1])
 		}

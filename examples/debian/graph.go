@@ -7,7 +7,8 @@ import (
 	"github.com/superstep-go/superstep"
 )
 
-// dependencies is the graph: vertices are packages, by their place in names, edges go from who needs to who is needed.
+// dependencies is the graph: vertices are packages, by their place in names, edges go from who
+// needs to who is needed.
 type dependencies struct {
 	names      []string
 	edges      []superstep.Edge
@@ -15,9 +16,10 @@ type dependencies struct {
 	unmet      int   // groups of alternatives of which nothing exists
 }
 
-// resolve makes a graph of packages. Of alternatives the first that can be had is taken, as apt does: a package of that
-// name, or else, of those that provide it, the first by name. Of two stanzas of one package the first counts. Every
-// package has a loop, which the graph drops: it names packages that neither need others nor are needed.
+// resolve makes a graph of packages. Of alternatives the first that can be had is taken, as apt
+// does: a package of that name, or else, of those that provide it, the first by name. Of two
+// stanzas of one package the first counts. Every package has a loop, which the graph drops: it
+// names packages that neither need others nor are needed.
 func resolve(packages []Package) dependencies {
 	packages = slices.Clone(packages)
 	slices.SortStableFunc(packages, func(a, b Package) int { return strings.Compare(a.Name, b.Name) })

@@ -1,9 +1,11 @@
-// Command debian ranks Debian's packages by PageRank over who depends on whom: the packages that the rest rests on.
+// Command debian ranks Debian's packages by PageRank over who depends on whom: the packages that
+// the rest rests on.
 //
 //	debian [-top N] [-communities] [FILE]
 //
-// With -communities it prints the largest groups of packages that depend on each other more than on others.
-// FILE has the stanzas that `apt-cache dumpavail` prints; - is standard input; without FILE apt-cache is run.
+// With -communities it prints the largest groups of packages that depend on each other more than on
+// others. FILE has the stanzas that `apt-cache dumpavail` prints; - is standard input; without FILE
+// apt-cache is run.
 package main
 
 import (
@@ -28,7 +30,8 @@ func main() {
 	top := flag.Int("top", 20, "how many packages to print")
 	groups := flag.Bool("communities", false, "print the largest communities in place of the ranks")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: debian [-top N] [-communities] [FILE]\n\nFILE is what `apt-cache dumpavail` prints, - standard input; without it apt-cache is run.")
+		fmt.Fprintln(flag.CommandLine.Output(),
+			"usage: debian [-top N] [-communities] [FILE]\n\nFILE is what `apt-cache dumpavail` prints, - standard input; without it apt-cache is run.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -47,7 +50,9 @@ func main() {
 }
 
 // run reads the packages of a file, and prints what is to be said of the first few.
-func run(ctx context.Context, file string, top int, out io.Writer, print func(context.Context, dependencies, int, io.Writer) error) error {
+func run(ctx context.Context, file string, top int, out io.Writer, print func(context.Context,
+	dependencies, int, io.Writer) error,
+) error {
 	packages, err := read(ctx, file)
 	if err != nil {
 		return err
@@ -61,7 +66,8 @@ func run(ctx context.Context, file string, top int, out io.Writer, print func(co
 
 // rank prints the packages of the highest ranks.
 func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
-	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{SelfLoops: superstep.DropSelfLoops})
+	g, err := superstep.FromEdges(ctx, d.edges,
+		superstep.LoadOptions{SelfLoops: superstep.DropSelfLoops})
 	if err != nil {
 		return err
 	}
@@ -70,7 +76,8 @@ func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d packages, %d dependencies, %d that nothing meets; PageRank took %d supersteps\n",
+	fmt.Fprintf(out,
+		"%d packages, %d dependencies, %d that nothing meets; PageRank took %d supersteps\n",
 		g.NumVertices(), g.NumEdges(), d.unmet, res.Supersteps)
 	type ranked struct {
 		label uint64
@@ -85,14 +92,17 @@ func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
 	})
 	fmt.Fprintf(out, "%12s  %-30s %s\n", "rank", "package", "dependents")
 	for i, p := range list[:min(top, len(list))] {
-		fmt.Fprintf(out, "%3d  %.5f  %-30s %10d\n", i+1, p.rank, d.names[p.label], d.dependents[p.label])
+		fmt.Fprintf(out, "%3d  %.5f  %-30s %10d\n", i+1, p.rank, d.names[p.label],
+			d.dependents[p.label])
 	}
 	return nil
 }
 
-// communities prints the largest, by Louvain's method: each with the packages that most others depend on.
+// communities prints the largest, by Louvain's method: each with the packages that most others
+// depend on.
 func communities(ctx context.Context, d dependencies, top int, out io.Writer) error {
-	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops, Duplicates: superstep.FirstDuplicates})
+	g, err := superstep.FromEdges(ctx, d.edges,
+		superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops, Duplicates: superstep.FirstDuplicates})
 	if err != nil {
 		return err
 	}
@@ -130,7 +140,8 @@ func read(ctx context.Context, file string) ([]Package, error) {
 		apt.Stderr = os.Stderr
 		out, err := apt.Output()
 		if err != nil {
-			return nil, fmt.Errorf("apt-cache dumpavail, which is run when no FILE is given: %w", err)
+			return nil, fmt.Errorf("apt-cache dumpavail, which is run when no FILE is given: %w",
+				err)
 		}
 		return parse("apt-cache dumpavail", bytes.NewReader(out))
 	}

@@ -37,7 +37,8 @@ func TestGolden(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	got, err := parse("list", strings.NewReader("Package: aa\nDEPENDS: bb:any (>> 1~2+b) | cc,\n dd [!i386]\nProvides: ee (= 1)\n\n \nPackage:bb\nDepends:\nPre-Depends: cc"))
+	got, err := parse("list",
+		strings.NewReader("Package: aa\nDEPENDS: bb:any (>> 1~2+b) | cc,\n dd [!i386]\nProvides: ee (= 1)\n\n \nPackage:bb\nDepends:\nPre-Depends: cc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,8 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"empty relation", "Package: aa\nDepends: bb,, cc\n", `list:2: found "", expected a package, such as "libc6 (>= 2.34)"`},
 		{"third line", "Package: aa\nDepends: bb,\n cc |\n d?d\n", `list:4: found "d?d", expected a package, such as "libc6 (>= 2.34)"`},
 		{"bytes", "Package: aa\nProvides: \x00\xff\n", `list:2: found "\x00\xff", expected a package, such as "libc6 (>= 2.34)"`},
-		{"long line", "Package: aa\nX: " + strings.Repeat("x", longestLine) + "\n", "list:2: bufio.Scanner: token too long"},
+		{"long line", "Package: aa\nX: " + strings.Repeat("x",
+			longestLine) + "\n", "list:2: bufio.Scanner: token too long"},
 	} {
 		if _, err := parse("list", strings.NewReader(c.text)); err == nil || err.Error() != c.want {
 			t.Errorf("%s: found %v, expected %s", c.name, err, c.want)
@@ -84,7 +86,8 @@ func TestResolve(t *testing.T) {
 		arcs[d.names[e.From]+">"+d.names[e.To]] = true
 	}
 	want := map[string]bool{
-		"user>user": true, "real>real": true, "first>first": true, "second>second": true, // loops, which name them
+		// loops, which name them
+		"user>user": true, "real>real": true, "first>first": true, "second>second": true,
 		"user>first": true, "user>real": true,
 	}
 	if !reflect.DeepEqual(arcs, want) || len(d.edges) != len(want) || d.unmet != 1 {

@@ -1,6 +1,7 @@
-// Command leaves removes from a graph all vertices with one edge or none, and again those that are left so, until there are none: the trees
-// that hang from it fall off, and its cycles and what joins them stay. The program changes the graph that it runs on; the one that was loaded
-// stays as it is.
+// Command leaves removes from a graph all vertices with one edge or none, and again those that are
+// left so, until there are none: the trees that hang from it fall off, and its cycles and what
+// joins them stay. The program changes the graph that it runs on; the one that was loaded stays as
+// it is.
 package main
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Leaves is the program. A message says that a neighbour is removed; a vertex's value is how many edges it has.
+// Leaves is the program. A message says that a neighbour is removed; a vertex's value is how many
+// edges it has.
 type Leaves struct{}
 
 // Combiner: how many neighbours have been removed does not matter.
@@ -51,8 +53,10 @@ func main() {
 	}
 	left := res.Graph()
 	defer left.Close()
-	fmt.Printf("loaded: %d vertices, %d edges\n", g.NumVertices(), g.NumEdges()/2) // an undirected edge is stored both ways
-	fmt.Printf("left after %d supersteps: %d vertices, %d edges\n", res.Supersteps, left.NumVertices(), left.NumEdges()/2)
+	// an undirected edge is stored both ways
+	fmt.Printf("loaded: %d vertices, %d edges\n", g.NumVertices(), g.NumEdges()/2)
+	fmt.Printf("left after %d supersteps: %d vertices, %d edges\n", res.Supersteps,
+		left.NumVertices(), left.NumEdges()/2)
 
 	// Other programs run on what is left.
 	components, err := superstep.Run(ctx, left, algorithms.WCC{})

@@ -1,5 +1,6 @@
-// Command reach estimates how much of a graph each vertex reaches, and how near it is: HyperBall keeps 64 bytes for the set of all that a
-// vertex reaches, whatever its size, and is wrong by 13% in the mean. A breadth-first search says what is right.
+// Command reach estimates how much of a graph each vertex reaches, and how near it is: HyperBall
+// keeps 64 bytes for the set of all that a vertex reaches, whatever its size, and is wrong by 13%
+// in the mean. A breadth-first search says what is right.
 package main
 
 import (
@@ -20,7 +21,8 @@ func main() {
 		log.Fatal(err)
 	}
 	defer g.Close()
-	balls, err := superstep.Run(ctx, g, algorithms.HyperBall{}, superstep.Options{Deterministic: true})
+	balls, err := superstep.Run(ctx, g, algorithms.HyperBall{},
+		superstep.Options{Deterministic: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,5 +1,6 @@
-// Command related finds what belongs to the most important vertex of a graph: PageRank says which that is, and PageRank from there alone,
-// with the result of the first run as its parameter, what is near it.
+// Command related finds what belongs to the most important vertex of a graph: PageRank says which
+// that is, and PageRank from there alone, with the result of the first run as its parameter, what
+// is near it.
 package main
 
 import (
@@ -30,7 +31,8 @@ func main() {
 		fmt.Printf("the first is %d, with rank %.4f\n", label, rank)
 		source, _ = g.Vertex(label)
 	}
-	near, err := superstep.Run(ctx, g, algorithms.PageRank{Sources: []pregel.VertexID{source}}, options)
+	near, err := superstep.Run(ctx, g, algorithms.PageRank{Sources: []pregel.VertexID{source}},
+		options)
 	if err != nil {
 		log.Fatal(err)
 	}

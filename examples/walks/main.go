@@ -1,5 +1,6 @@
-// Command walks has a walker start from every vertex of a graph and go to a neighbour at random, again and again, and says where most of
-// them are at the end: about as many as a vertex has edges, of all edges. The same seed gives the same walks on any machine.
+// Command walks has a walker start from every vertex of a graph and go to a neighbour at random,
+// again and again, and says where most of them are at the end: about as many as a vertex has edges,
+// of all edges. The same seed gives the same walks on any machine.
 package main
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Walks is the program: a message is a number of walkers, and the value of a vertex how many are there at the end.
+// Walks is the program: a message is a number of walkers, and the value of a vertex how many are
+// there at the end.
 type Walks struct {
 	Steps int
 }

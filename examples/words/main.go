@@ -1,9 +1,10 @@
-// Command words climbs word ladders: words of as many letters are joined if they differ in one letter, and a shortest
-// way from one to the other is searched.
+// Command words climbs word ladders: words of as many letters are joined if they differ in one
+// letter, and a shortest way from one to the other is searched.
 //
 //	words [-dict FILE] [FROM TO]
 //
-// FILE has a word a line; Debian's package wamerican has one. Words with capitals or apostrophes are left out.
+// FILE has a word a line; Debian's package wamerican has one. Words with capitals or apostrophes
+// are left out.
 package main
 
 import (
@@ -25,7 +26,8 @@ import (
 func main() {
 	dict := flag.String("dict", "/usr/share/dict/words", "the list of words, one a line")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: words [-dict FILE] [FROM TO]\n\nFROM and TO are cold and warm if not given.")
+		fmt.Fprintln(flag.CommandLine.Output(),
+			"usage: words [-dict FILE] [FROM TO]\n\nFROM and TO are cold and warm if not given.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -66,7 +68,8 @@ func run(ctx context.Context, dict, from, to string, out io.Writer) error {
 			return fmt.Errorf("%s: %q is not in the list", dict, w)
 		}
 	}
-	g, err := superstep.FromEdges(ctx, join(words), superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops})
+	g, err := superstep.FromEdges(ctx, join(words),
+		superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops})
 	if err != nil {
 		return err
 	}
@@ -93,16 +96,19 @@ func printComponents(ctx context.Context, g *superstep.Graph, letters int, out i
 	for alone < len(sizes) && sizes[len(sizes)-1-alone] == 1 {
 		alone++
 	}
-	fmt.Fprintf(out, "%d words of %d letters, %d pairs that differ in one\n", g.NumVertices(), letters, g.NumEdges()/2)
-	fmt.Fprintf(out, "%d components, %d of them a word alone; the largest, in words: %d\n", len(sizes), alone, sizes[:min(5, len(sizes))])
+	fmt.Fprintf(out, "%d words of %d letters, %d pairs that differ in one\n", g.NumVertices(),
+		letters, g.NumEdges()/2)
+	fmt.Fprintf(out, "%d components, %d of them a word alone; the largest, in words: %d\n",
+		len(sizes), alone, sizes[:min(5, len(sizes))])
 	return nil
 }
 
-// printLadder searches from the end, so that parents lead to it from the beginning. It is deterministic: of the many
-// shortest ladders it is always the same.
+// printLadder searches from the end, so that parents lead to it from the beginning. It is
+// deterministic: of the many shortest ladders it is always the same.
 func printLadder(ctx context.Context, g *superstep.Graph, words []string, from, to string, out io.Writer) error {
 	first, last := vertex(g, words, from), vertex(g, words, to)
-	res, err := superstep.Run(ctx, g, algorithms.BFS{Source: last}, superstep.Options{Deterministic: true})
+	res, err := superstep.Run(ctx, g, algorithms.BFS{Source: last},
+		superstep.Options{Deterministic: true})
 	if err != nil {
 		return err
 	}

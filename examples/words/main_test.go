@@ -49,7 +49,8 @@ func TestErrors(t *testing.T) {
 		{"cold\n\n\xff\n", `list:3: found "\xff", expected one word in UTF-8`},
 		{"cold\n" + strings.Repeat("x", 1<<20), "list:2: bufio.Scanner: token too long"},
 	} {
-		if _, err := readWords("list", strings.NewReader(c.text), 4); err == nil || err.Error() != c.want {
+		if _, err := readWords("list", strings.NewReader(c.text), 4); err == nil ||
+			err.Error() != c.want {
 			t.Errorf("found %v, expected %s", err, c.want)
 		}
 	}

@@ -20,7 +20,8 @@ func readWords(name string, r io.Reader, letters int) ([]string, error) {
 	for ; scanner.Scan(); line++ {
 		word := strings.TrimSpace(scanner.Text())
 		if !utf8.ValidString(word) || strings.ContainsFunc(word, unicode.IsSpace) {
-			return nil, fmt.Errorf("%s:%d: found %.60q, expected one word in UTF-8", name, line, word)
+			return nil, fmt.Errorf("%s:%d: found %.60q, expected one word in UTF-8", name, line,
+				word)
 		}
 		if utf8.RuneCountInString(word) == letters && !strings.ContainsFunc(word, notSmall) {
 			words = append(words, word)
@@ -35,8 +36,9 @@ func readWords(name string, r io.Reader, letters int) ([]string, error) {
 
 func notSmall(r rune) bool { return !unicode.IsLower(r) }
 
-// join makes an edge of every two words that differ in one letter: with that letter left open, they look the same. Every
-// word has a loop too, which the graph drops: it names words that have no neighbour.
+// join makes an edge of every two words that differ in one letter: with that letter left open, they
+// look the same. Every word has a loop too, which the graph drops: it names words that have no
+// neighbour.
 func join(words []string) []superstep.Edge {
 	var list []superstep.Edge
 	like := map[string][]uint64{}

@@ -1,5 +1,6 @@
-// Package backend is what stands between a graph of the root package and where it really is, if that is not this process. Package cluster
-// implements it; the root package knows it alone, and links nothing of a cluster.
+// Package backend is what stands between a graph of the root package and where it really is, if
+// that is not this process. Package cluster implements it; the root package knows it alone, and
+// links nothing of a cluster.
 package backend
 
 import (
@@ -18,7 +19,8 @@ import (
 type Graph interface {
 	// Cluster is where it is: values that are equal are the same place.
 	Cluster() any
-	// Find returns the input id of the vertex of a name, and Name the name of one; ok is false if there is none, or no answer.
+	// Find returns the input id of the vertex of a name, and Name the name of one; ok is false if
+	// there is none, or no answer.
 	Find(name string) (label uint64, ok bool)
 	Name(label uint64) (name string, ok bool)
 	// Run runs a job to its end.
@@ -27,7 +29,8 @@ type Graph interface {
 	Closed()
 }
 
-// New makes a *superstep.Graph of a graph elsewhere: the root package sets it. Free is called when nobody uses the graph any more.
+// New makes a *superstep.Graph of a graph elsewhere: the root package sets it. Free is called when
+// nobody uses the graph any more.
 var New func(g *graph.Graph, elsewhere Graph, free func(), account, skipped []string) any
 
 // Job is a program to run, and how.
@@ -38,10 +41,12 @@ type Job struct {
 	job.Options
 	KeepWhen *checkpoint.Policy // or nil
 	Inputs   []Input
-	// Values describes the type of the values, and NewColumn makes a column for those of so many ids, some of which may have no vertex.
+	// Values describes the type of the values, and NewColumn makes a column for those of so many
+	// ids, some of which may have no vertex.
 	Values    string
 	NewColumn func(ids int, gaps bool) Column
-	// File gets a trace of the run, or is nil; Record its supersteps. Complete refuses a run of which some were not heard of.
+	// File gets a trace of the run, or is nil; Record its supersteps. Complete refuses a run of
+	// which some were not heard of.
 	File     io.Writer
 	Record   trace.Journal
 	Complete bool
@@ -56,7 +61,8 @@ type Column interface {
 	Whole(vertices int) error
 }
 
-// Input is what a column of the program begins with: the result of an earlier job, the values of a file, or those that Write writes in blocks.
+// Input is what a column of the program begins with: the result of an earlier job, the values of a
+// file, or those that Write writes in blocks.
 type Input struct {
 	Column kernel.Property
 	Job    string

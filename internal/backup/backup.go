@@ -1,4 +1,5 @@
-// Package backup writes and reads archives of a master's data: a tar file that tar, and sha256sum -c, read too.
+// Package backup writes and reads archives of a master's data: a tar file that tar, and sha256sum
+// -c, read too.
 //
 //	superstep-backup.json  Header
 //	state/..., results/...  files as they are in the directory
@@ -93,15 +94,16 @@ func (w *Writer) Close() error {
 }
 
 // errShort is that an archive has no end.
-var errShort = errors.New("it was cut short, or is no backup of a master: it does not end with " + sumsName)
+var errShort = errors.New("it was cut short, or is no backup of a master: it does not end with " +
+	sumsName)
 
 // Verify reads an archive to its end and compares all checksums.
 func Verify(from io.Reader) (*Header, error) {
 	return read(from, func(string, int64, io.Reader) error { return nil })
 }
 
-// Extract writes the files of an archive below a directory, and syncs them. A name that allowed does not know is an error. What was
-// written before an error stays.
+// Extract writes the files of an archive below a directory, and syncs them. A name that allowed
+// does not know is an error. What was written before an error stays.
 func Extract(from io.Reader, root *os.Root, allowed func(name string) bool) (*Header, error) {
 	return read(from, func(name string, size int64, data io.Reader) error {
 		if !allowed(name) {
@@ -134,9 +136,13 @@ func read(from io.Reader, each func(name string, size int64, r io.Reader) error)
 		case err != nil:
 			return nil, err
 		case first != (entry.Name == headerName):
-			return nil, fmt.Errorf("it is no backup of a master: found the entry %.100q, expected %s first", entry.Name, headerName)
-		case entry.Typeflag != tar.TypeReg || !fs.ValidPath(entry.Name) || len(entry.Name) > maxName || strings.ContainsAny(entry.Name, "\\\n"):
-			return nil, fmt.Errorf("it is damaged, or no backup of a master: found the entry %.100q, expected a file", entry.Name)
+			return nil,
+				fmt.Errorf("it is no backup of a master: found the entry %.100q, expected %s first",
+					entry.Name, headerName)
+		case entry.Typeflag != tar.TypeReg || !fs.ValidPath(entry.Name) ||
+			len(entry.Name) > maxName || strings.ContainsAny(entry.Name, "\\\n"):
+			return nil,
+				fmt.Errorf("it is damaged, or no backup of a master: found the entry %.100q, expected a file", entry.Name)
 		}
 		if entry.Name == sumsName {
 			return h, compare(in, entry.Size, sums.Bytes())

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/backup"
 )
 
-var header = backup.Header{Format: 2, Created: time.Unix(1e9, 0).UTC(), Version: "v", Run: 7, Jobs: 1, Graphs: 2, Results: 3, Columns: 4}
+var header = backup.Header{Format: 2, Created: time.Unix(1e9,
+	0).UTC(), Version: "v", Run: 7, Jobs: 1, Graphs: 2, Results: 3, Columns: 4}
 
 // archive makes a backup of two files.
 func archive(t testing.TB) []byte {
@@ -72,7 +73,8 @@ func TestWriterWantsAllBytes(t *testing.T) {
 	}
 }
 
-// TestDamageIsFound: a changed byte of what files hold, of names and of checksums, and a cut at any block.
+// TestDamageIsFound: a changed byte of what files hold, of names and of checksums, and a cut at any
+// block.
 func TestDamageIsFound(t *testing.T) {
 	data := archive(t)
 	at := map[string]int{}
@@ -123,13 +125,15 @@ func TestStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := backup.Verify(&out); err == nil || !strings.Contains(err.Error(), "found the entry") {
+		if _, err := backup.Verify(&out); err == nil ||
+			!strings.Contains(err.Error(), "found the entry") {
 			t.Errorf("%s: found %v", e.Name, err)
 		}
 	}
 }
 
-// FuzzVerify: whatever an archive holds, reading it ends, and one that counts as whole has what was written.
+// FuzzVerify: whatever an archive holds, reading it ends, and one that counts as whole has what was
+// written.
 func FuzzVerify(f *testing.F) {
 	f.Add(archive(f), uint16(3), byte(1))
 	f.Add([]byte("no archive"), uint16(0), byte(0))

@@ -54,7 +54,8 @@ func BenchmarkWords(b *testing.B) {
 	}
 }
 
-// BenchmarkFrontier fills and clears a frontier of so many bits of 2^20: a small one costs what it holds.
+// BenchmarkFrontier fills and clears a frontier of so many bits of 2^20: a small one costs what it
+// holds.
 func BenchmarkFrontier(b *testing.B) {
 	for _, n := range []int{1, 1 << 10, 1 << 18} {
 		rng := rand.New(rand.NewPCG(2, 2))

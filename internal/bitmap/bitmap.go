@@ -1,5 +1,5 @@
-// Package bitmap holds sets of small integers as words of 64 bits: the presence of messages, the finished and the
-// active vertices, the rows of BCSR, and the lists that columns run over.
+// Package bitmap holds sets of small integers as words of 64 bits: the presence of messages, the
+// finished and the active vertices, the rows of BCSR, and the lists that columns run over.
 package bitmap
 
 import "math/bits"
@@ -45,10 +45,11 @@ func Each(set []uint64, f func(i uint32)) {
 	}
 }
 
-// Ranked is a bitmap with the number of ones before each word, so that the rank of a bit costs one popcount: the
-// `bitmap` and `offset` of BCSR (Nakao20, 3.1), and NBp and RB with RO (Ueno13, 3.2).
+// Ranked is a bitmap with the number of ones before each word, so that the rank of a bit costs one
+// popcount: the `bitmap` and `offset` of BCSR (Nakao20, 3.1), and NBp and RB with RO (Ueno13, 3.2).
 //
-// Invariant: Rank[w] is the number of ones in Bits[:w]; len(Rank) == len(Bits)+1, so the last is their total.
+// Invariant: Rank[w] is the number of ones in Bits[:w]; len(Rank) == len(Bits)+1, so the last is
+// their total.
 type Ranked struct {
 	Bits []uint64
 	Rank []uint32
@@ -85,7 +86,8 @@ func (r Ranked) Of(i uint32) uint32 {
 // Get reports whether bit i is one.
 func (r Ranked) Get(i uint32) bool { return Get(r.Bits, i) }
 
-// Compress packs the bits of word at the ones of mask to the low end (the instruction PEXT, which Go does not give).
+// Compress packs the bits of word at the ones of mask to the low end (the instruction PEXT, which
+// Go does not give).
 func Compress(word, mask uint64) uint64 {
 	word &= mask
 	if word == mask {

@@ -5,10 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// Frontier is a bitmap with a summary, one bit for each word that may hold a one, so that a small frontier in a large
-// graph costs its own size and 1/4096 of the graph's.
+// Frontier is a bitmap with a summary, one bit for each word that may hold a one, so that a small
+// frontier in a large graph costs its own size and 1/4096 of the graph's.
 //
-// Invariant: a word that is not zero has its summary bit set, or All is true, which says so of every word.
+// Invariant: a word that is not zero has its summary bit set, or All is true, which says so of
+// every word.
 type Frontier struct {
 	Words []uint64
 	Top   []uint64
@@ -39,7 +40,8 @@ func (f *Frontier) Add(i uint32) {
 	f.Mark(int(i >> 6))
 }
 
-// AddShared makes bit i one, atomically, and reports whether it was zero: of concurrent callers one gets true.
+// AddShared makes bit i one, atomically, and reports whether it was zero: of concurrent callers one
+// gets true.
 func (f *Frontier) AddShared(i uint32) bool {
 	word, bit := &f.Words[i>>6], uint64(1)<<(i&63)
 	if atomic.OrUint64(word, bit)&bit != 0 {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// List is a set of vertices in which each has its rank, as a place in a column. In degree order nearly every hub is in it, of the
-// others few: so the first part is a bitmap with ranks, the head, and the rest are the members themselves.
+// List is a set of vertices in which each has its rank, as a place in a column. In degree order
+// nearly every hub is in it, of the others few: so the first part is a bitmap with ranks, the head,
+// and the rest are the members themselves.
 //
 //	Head   1 1 1 1 1 0 1 1 ...     a bit for each of the first 64*len(Head.Bits) vertices
 //	Tail   9001 9664 12071 ...     the members beyond
@@ -16,7 +17,8 @@ type List struct {
 	from, to uint32 // of a part: the ranks; all if to is 0
 }
 
-// Part returns the members of ranks from to below to, to be counted and shared; ranks are from the part's first member on.
+// Part returns the members of ranks from to below to, to be counted and shared; ranks are from the
+// part's first member on.
 func (l *List) Part(from, to int) List {
 	return List{Head: l.Head, Tail: l.Tail, from: uint32(from), to: uint32(to)}
 }
@@ -27,15 +29,17 @@ func (l *List) At(rank int) uint32 {
 		return l.Tail[rank-n]
 	}
 	w := l.Head.word(uint32(rank))
-	return uint32(w<<6 + bits.TrailingZeros64(Expand(1<<(uint32(rank)-l.Head.Rank[w]), l.Head.Bits[w])))
+	return uint32(w<<6 +
+		bits.TrailingZeros64(Expand(1<<(uint32(rank)-l.Head.Rank[w]), l.Head.Bits[w])))
 }
 
-// tailMembers is the number of members a word below which a list's tail begins. A word with its rank takes 12 bytes, a member 4. To
-// look a word up in the head takes about the time of one or two members of the tail (BenchmarkList, lab/results.md).
+// tailMembers is the number of members a word below which a list's tail begins. A word with its
+// rank takes 12 bytes, a member 4. To look a word up in the head takes about the time of one or two
+// members of the tail (BenchmarkList, lab/results.md).
 const tailMembers = 2
 
-// Cut returns how many words of a set are the head of its list, so that behind any border less is saved, and how many members are
-// then its tail.
+// Cut returns how many words of a set are the head of its list, so that behind any border less is
+// saved, and how many members are then its tail.
 func Cut(set []uint64) (words, tail int) {
 	words = len(set)
 	most, behind := 0, 0
@@ -62,7 +66,8 @@ func (l *List) Fill(set []uint64) {
 // NewList makes a list of set.
 func NewList(set []uint64) *List {
 	words, tail := Cut(set)
-	l := &List{Head: Ranked{make([]uint64, words), make([]uint32, words+1)}, Tail: make([]uint32, tail)}
+	l := &List{Head: Ranked{make([]uint64, words), make([]uint32, words+1)}, Tail: make([]uint32,
+		tail)}
 	l.Fill(set)
 	return l
 }
@@ -100,8 +105,8 @@ func (l *List) Each(f func(i uint32)) {
 	}
 }
 
-// Shared calls f for what the frontier and the list share, rising: a word of both, the list's word, and the rank of the first one
-// of that. Of the tail the words hold one member each.
+// Shared calls f for what the frontier and the list share, rising: a word of both, the list's word,
+// and the rank of the first one of that. Of the tail the words hold one member each.
 func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32)) {
 	if l.to > 0 {
 		l.sharedPart(in, f)
@@ -123,7 +128,9 @@ func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32
 }
 
 // sharedTail is Shared for the tail's members from place at on; rank is that of the tail's first.
-func (l *List) sharedTail(at int, in *Frontier, rank uint32, f func(w int, word, mask uint64, rank uint32)) {
+func (l *List) sharedTail(at int, in *Frontier, rank uint32, f func(w int, word, mask uint64,
+	rank uint32),
+) {
 	for at < len(l.Tail) {
 		t := int(l.Tail[at] >> 12)
 		switch top := in.Summary(t); {
@@ -145,13 +152,16 @@ func (l *List) sharedTail(at int, in *Frontier, rank uint32, f func(w int, word,
 	}
 }
 
-// fewWords is the number of words of a frontier, of 64, below which their members in a tail are searched for: all of these, at most
-// 128 or so, are looked at in the time of about so many searches.
+// fewWords is the number of words of a frontier, of 64, below which their members in a tail are
+// searched for: all of these, at most 128 or so, are looked at in the time of about so many
+// searches.
 const fewWords = 4
 
-// share is Shared for the tail's members from place at on that are below end; rank is that of the tail's first. It returns the place
-// of the next.
-func (l *List) share(at int, end uint32, in *Frontier, rank uint32, f func(w int, word, mask uint64, rank uint32)) int {
+// share is Shared for the tail's members from place at on that are below end; rank is that of the
+// tail's first. It returns the place of the next.
+func (l *List) share(at int, end uint32, in *Frontier, rank uint32, f func(w int, word, mask uint64,
+	rank uint32),
+) int {
 	for ; at < len(l.Tail) && l.Tail[at] < end; at++ {
 		i := l.Tail[at]
 		if bit := uint64(1) << (i & 63); in.Words[i>>6]&bit != 0 {
@@ -167,7 +177,8 @@ func (l *List) seek(at int, i uint32) int {
 	return at + k
 }
 
-// Members appends to dst the members whose ranks are in places, which has room for one bit more than the list.
+// Members appends to dst the members whose ranks are in places, which has room for one bit more
+// than the list.
 func (l *List) Members(places []uint64, dst []uint32) []uint32 {
 	for w, mask := range l.Head.Bits {
 		if mask == 0 {

@@ -21,7 +21,8 @@ func falling(rng *rand.Rand, words int, rare float64) []uint64 {
 
 func TestListAgainstItsMembers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	sets := [][]uint64{nil, make([]uint64, 3), {^uint64(0), ^uint64(0)}, {0, 0, 1 << 63}, random(rng, 40)}
+	sets := [][]uint64{nil, make([]uint64,
+		3), {^uint64(0), ^uint64(0)}, {0, 0, 1 << 63}, random(rng, 40)}
 	tails := 0
 	for _, words := range []int{1, 20, 1023, 1025, 4100} {
 		for _, rare := range []float64{2, 50, 5000} {
@@ -87,7 +88,8 @@ func compareShared(f *Frontier, set []uint64, l *List) (wrong string) {
 	ranks, shared, last := Rank(set, nil), make([]uint64, len(set)), -1
 	l.Shared(f, func(w int, word, mask uint64, rank uint32) {
 		first := w<<6 + bits.TrailingZeros64(mask)
-		if word == 0 || word != f.Words[w]&mask || mask&^set[w] != 0 || first <= last || rank != ranks.Of(uint32(first)) {
+		if word == 0 || word != f.Words[w]&mask || mask&^set[w] != 0 || first <= last ||
+			rank != ranks.Of(uint32(first)) {
 			wrong = "a word is wrong"
 		}
 		last = w<<6 + 63 - bits.LeadingZeros64(mask)
@@ -118,13 +120,15 @@ func TestCut(t *testing.T) {
 		}
 		for k := range len(set) + 1 {
 			if saved(k) > saved(words) {
-				t.Fatalf("cut at %d of %d saves %d, at %d %d", words, len(set), saved(words), k, saved(k))
+				t.Fatalf("cut at %d of %d saves %d, at %d %d", words, len(set), saved(words), k,
+					saved(k))
 			}
 		}
 	}
 }
 
-// BenchmarkList intersects a frontier with lists of a million vertices, in both forms, by the list's members a word.
+// BenchmarkList intersects a frontier with lists of a million vertices, in both forms, by the
+// list's members a word.
 func BenchmarkList(b *testing.B) {
 	for _, members := range []float64{0.1, 1, 3, 6, 20} {
 		set := dense(members / 64)

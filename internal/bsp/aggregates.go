@@ -26,8 +26,8 @@ func (a Aggregates) Cells() []kernel.Cell {
 	return cells
 }
 
-// Encode appends the values of cells in the order of the program's Aggregators, for another process: each as its length in
-// 4 bytes, little-endian, and its encoding.
+// Encode appends the values of cells in the order of the program's Aggregators, for another
+// process: each as its length in 4 bytes, little-endian, and its encoding.
 func (a Aggregates) Encode(out []byte, cells []kernel.Cell) ([]byte, error) {
 	for _, one := range a.All {
 		data, err := cells[one.Number].Encode(pack.Value)

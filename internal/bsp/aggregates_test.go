@@ -26,7 +26,8 @@ var wires = func() (all []kernel.Aggregate) {
 	return all
 }()
 
-// TestAggregatesTravel takes cells of several types, one after another, from one process to another.
+// TestAggregatesTravel takes cells of several types, one after another, from one process to
+// another.
 func TestAggregatesTravel(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		a := Aggregates{wires, exact}
@@ -35,8 +36,10 @@ func TestAggregatesTravel(t *testing.T) {
 			c := kernel.Pregel.Coordinator(0, 0, from, nil).(*pregel.Coordinator)
 			wired[0].(pregel.Aggregator[int]).Replace(c, -3-round)
 			wired[1].(pregel.Aggregator[float64]).Replace(c, 0.1)
-			wired[2].(pregel.Aggregator[[]float64]).Replace(c, []float64{math.Inf(1), float64(round)})
-			wired[3].(pregel.Aggregator[mixed]).Replace(c, mixed{map[string][]float64{"a": {1}}, &mixed{}})
+			wired[2].(pregel.Aggregator[[]float64]).Replace(c,
+				[]float64{math.Inf(1), float64(round)})
+			wired[3].(pregel.Aggregator[mixed]).Replace(c,
+				mixed{map[string][]float64{"a": {1}}, &mixed{}})
 			data, err := a.Encode(nil, from)
 			if err != nil {
 				t.Fatal(err)

@@ -13,8 +13,8 @@ type loaded struct {
 	loads                []delivery.Load
 }
 
-// resized returns the size of the graph after a superstep in which it was changed, by requests or by messages to vertices that did not exist;
-// nil if it was not.
+// resized returns the size of the graph after a superstep in which it was changed, by requests or
+// by messages to vertices that did not exist; nil if it was not.
 func (c *coordinator) resized(reports []*Report) *record.GraphSize {
 	if len(reports) == 0 {
 		return nil
@@ -58,7 +58,8 @@ func (c *coordinator) changed(reports []*Report) {
 	c.view.NumVertices, c.view.NumEdges = c.vertices, c.edges
 	for i := range c.loads {
 		l := &c.loads[i]
-		l.Vertices, l.Arcs, l.Classes, l.Untransposed, l.Listed, l.Ghosts = int(c.ids), 0, [33]int{}, 0, 0, 0
+		l.Vertices, l.Arcs, l.Classes, l.Untransposed, l.Listed, l.Ghosts = int(c.ids), 0,
+			[33]int{}, 0, 0, 0
 	}
 	for _, p := range reports {
 		if p.Changed == nil || len(p.Changed.Ways)+1 != len(c.loads) {

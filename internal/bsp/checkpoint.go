@@ -11,17 +11,20 @@ import (
 
 // Own is a program's own state, which Coordinate changes.
 type Own interface {
-	// Begin makes it what it is at the beginning of a run or, if that is resumed, what a checkpoint has.
+	// Begin makes it what it is at the beginning of a run or, if that is resumed, what a checkpoint
+	// has.
 	Begin(kept []byte, resumed bool) error
 	// State encodes it, for a checkpoint.
 	State() ([]byte, error)
 }
 
-// GoOn readies the next run to go on from a checkpoint, whose state the partitions have taken up, as the facts of all processes say.
+// GoOn readies the next run to go on from a checkpoint, whose state the partitions have taken up,
+// as the facts of all processes say.
 func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	all := &Standing{forked: m.Forked}
 	if differs := m.Differs(d.options.Decides); differs != "" {
-		all.forked = fmt.Sprintf("from the checkpoint before superstep %d of another run: %s", m.Superstep, differs)
+		all.forked = fmt.Sprintf("from the checkpoint before superstep %d of another run: %s",
+			m.Superstep, differs)
 		if !d.options.Fork {
 			return fmt.Errorf("%s: the checkpoint before superstep %d is of another run: %s; --fork, in Go CheckpointOptions.Fork, goes on all the same",
 				d.name, m.Superstep, differs)
@@ -32,12 +35,14 @@ func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	}
 	for _, f := range facts {
 		if f.Standing == nil || f.Standing.Superstep != m.Superstep {
-			return fmt.Errorf("%s: a process has not taken up the checkpoint before superstep %d", d.name, m.Superstep)
+			return fmt.Errorf("%s: a process has not taken up the checkpoint before superstep %d",
+				d.name, m.Superstep)
 		}
 		all.Add(f.Standing)
 		all.Vertices = f.Standing.Vertices
 	}
-	if vertices, arcs := d.loadedVertices, d.loadedArcs; all.Print != m.Graph.Print || vertices != m.Graph.Vertices || arcs != m.Graph.Arcs {
+	if vertices, arcs := d.loadedVertices, d.loadedArcs; all.Print != m.Graph.Print ||
+		vertices != m.Graph.Vertices || arcs != m.Graph.Arcs {
 		return fmt.Errorf("%s: the graph is another than the checkpoint was made on: found %d vertices and %d arcs, checksum %x, expected %d and %d, %x",
 			d.name, vertices, arcs, all.Print, m.Graph.Vertices, m.Graph.Arcs, m.Graph.Print)
 	}
@@ -77,7 +82,8 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 	return d.c.resume(m, at)
 }
 
-// save has the superstep that a command is for save the state that it begins with, if a checkpoint is due.
+// save has the superstep that a command is for save the state that it begins with, if a checkpoint
+// is due.
 func (d *Driver) save(c *Command) error {
 	k := d.options.Checkpoints
 	superstep := d.c.first + c.Superstep
@@ -100,7 +106,8 @@ func (d *Driver) save(c *Command) error {
 	return nil
 }
 
-// manifest returns the manifest of the state before the superstep that a command is for, without its parts. The times are the driver's.
+// manifest returns the manifest of the state before the superstep that a command is for, without
+// its parts. The times are the driver's.
 func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 	o := &d.c.outcome
 	m := &checkpoint.Manifest{
@@ -144,7 +151,8 @@ func (d *Driver) stored(reports []*Report) error {
 	return k.Stored(all)
 }
 
-// flushed waits for the checkpoint whose parts are stored by a command. It returns why the run ends, if this is the one that it was to leave.
+// flushed waits for the checkpoint whose parts are stored by a command. It returns why the run
+// ends, if this is the one that it was to leave.
 func (d *Driver) flushed(ctx context.Context, c *Command) error {
 	if !c.Flush {
 		return nil
@@ -159,7 +167,8 @@ func (d *Driver) flushed(ctx context.Context, c *Command) error {
 // RanOf is what a checkpoint says of a phase that has ended.
 func RanOf(program string, o Outcome, totals []byte, seconds []float64) checkpoint.Ran {
 	r := checkpoint.Ran{
-		Program: program, Supersteps: o.Supersteps, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes, Ended: string(o.Ended), IDs: o.IDs, Totals: totals,
+		Program: program, Supersteps: o.Supersteps, Messages: o.Messages, Sent: o.Sent,
+		Bytes: o.Bytes, Ended: string(o.Ended), IDs: o.IDs, Totals: totals,
 		Seconds: seconds,
 	}
 	if o.Left != nil {
@@ -171,7 +180,8 @@ func RanOf(program string, o Outcome, totals []byte, seconds []float64) checkpoi
 // OutcomeOf is the outcome that RanOf was given.
 func OutcomeOf(r *checkpoint.Ran) Outcome {
 	o := Outcome{
-		Ended: trace.Ended(r.Ended), Supersteps: r.Supersteps, Messages: r.Messages, Sent: r.Sent, Bytes: r.Bytes, IDs: r.IDs,
+		Ended: trace.Ended(r.Ended), Supersteps: r.Supersteps, Messages: r.Messages, Sent: r.Sent,
+		Bytes: r.Bytes, IDs: r.IDs,
 	}
 	if r.IDs > 0 {
 		o.Left = &record.GraphSize{Vertices: r.Vertices, Arcs: r.Arcs}

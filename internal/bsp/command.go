@@ -17,20 +17,25 @@ type Facts struct {
 	Edges      uint64 // of the whole graph
 	// Of the whole graph as it was loaded.
 	LoadedVertices, LoadedArcs uint64
-	Absent                     int  `json:",omitempty"` // how many of these partitions' vertices have been removed, or are not there yet
-	Ordered                    bool // the result depends on the order of messages
-	Summary                    bool `json:",omitempty"` // reports say more of the values than the aggregators do
-	GroupVertices              bool `json:",omitempty"` // groups of the summary are named by vertices
+	// how many of these partitions' vertices have been removed, or are not there yet
+	Absent  int  `json:",omitempty"`
+	Ordered bool // the result depends on the order of messages
+	// reports say more of the values than the aggregators do
+	Summary bool `json:",omitempty"`
+	// groups of the summary are named by vertices
+	GroupVertices bool `json:",omitempty"`
 
 	Load delivery.Load // of these partitions; Vertices of the whole graph
-	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to out-neighbours, to in-neighbours.
+	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to
+	// out-neighbours, to in-neighbours.
 	Ways  []delivery.Load `json:",omitempty"`
 	Rates delivery.Rates
 	// Standing is how far these partitions are, if they go on from a checkpoint.
 	Standing *Standing `json:",omitempty"`
 }
 
-// Standing is where partitions stand that go on from a checkpoint: counts over them, as reports have them after a superstep.
+// Standing is where partitions stand that go on from a checkpoint: counts over them, as reports
+// have them after a superstep.
 type Standing struct {
 	Superstep                                    int // that comes next
 	Active, Unfinished, UnfinishedEdges          int
@@ -59,56 +64,62 @@ func (s *Standing) Add(o *Standing) {
 // Command is the coordinator's command to every partition for one superstep.
 type Command struct {
 	Superstep, Phase int
-	// Scheme delivers the last superstep's messages to neighbours; Sends says that there are also messages to single vertices.
+	// Scheme delivers the last superstep's messages to neighbours; Sends says that there are also
+	// messages to single vertices.
 	Scheme delivery.Scheme
 	Sends  bool
 	// Took is how many seconds the superstep before this command took, for those who count what
 	// partitions did.
 	Took float64
-	// Change says that vertices asked for changes of the graph in the last superstep: they are made between delivery and compute,
-	// or at the end of the run.
+	// Change says that vertices asked for changes of the graph in the last superstep: they are made
+	// between delivery and compute, or at the end of the run.
 	Change bool
 	// Finished says that some vertices are finished.
 	Finished bool
 	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
 	SenderEdges int
-	// Ways has a bit for each direction in which a program of direction Either has sent messages to neighbours: 1 out, 2 in.
+	// Ways has a bit for each direction in which a program of direction Either has sent messages to
+	// neighbours: 1 out, 2 in.
 	Ways   uint8
 	Totals []kernel.Cell
-	// Save, if not 0, says that partitions save the state in which they begin the superstep, for a checkpoint: it is the superstep's number in
-	// the run, the phases before it counted.
+	// Save, if not 0, says that partitions save the state in which they begin the superstep, for a
+	// checkpoint: it is the superstep's number in the run, the phases before it counted.
 	Save int
 	// Flush says that partitions report when what they have saved is stored.
 	Flush bool
-	// Ended stands for no superstep: the program has ended. Partitions make the changes of the last superstep, if Change says so;
-	// else they report a Summary of their values.
+	// Ended stands for no superstep: the program has ended. Partitions make the changes of the last
+	// superstep, if Change says so; else they report a Summary of their values.
 	Ended bool
 	// Cut, with Ended, says that the program was stopped before its own end: by Coordinator.Stop or
 	// the limit of supersteps.
 	Cut bool
 }
 
-// Report is a partition's report of its superstep: the trace record, and what only the driver needs.
+// Report is a partition's report of its superstep: the trace record, and what only the driver
+// needs.
 type Report struct {
 	record.Partition `msgpack:"record"` // whose field Partition would have the same name
-	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross,
-	// and the messages to single vertices.
+	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs
+	// cross, and the messages to single vertices.
 	Senders, SenderEdges, Sends int
-	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
+	// What holds after the superstep: the vertices awake, and those not finished with their
+	// in-edges.
 	Active, Unfinished, UnfinishedEdges int
-	// Of the senders and edges whose messages wait, those against the edges' direction, in a program of
-	// direction Either.
+	// Of the senders and edges whose messages wait, those against the edges' direction, in a
+	// program of direction Either.
 	BackSenders, BackEdges int
-	// PullEdges is about how many edges a pull of these messages would look at, where that is fewer than
-	// UnfinishedEdges and was found out; else 0.
+	// PullEdges is about how many edges a pull of these messages would look at, where that is fewer
+	// than UnfinishedEdges and was found out; else 0.
 	PullEdges int
-	// PushEdges is about how many edges a push of them would walk, where lists have been thinned; else 0.
+	// PushEdges is about how many edges a push of them would walk, where lists have been thinned;
+	// else 0.
 	PushEdges int
 
 	Err error `msgpack:"-"`
 	// Account is what was sent to and received from each other partition; nil with one partition.
 	Account *transport.Account
-	// Cells are this superstep's aggregates; the driver resets them after the merge. They travel apart.
+	// Cells are this superstep's aggregates; the driver resets them after the merge. They travel
+	// apart.
 	Cells []kernel.Cell `msgpack:"-"`
 	// Aside is how many seconds went into what later supersteps are delivered by.
 	Aside float64
@@ -118,12 +129,14 @@ type Report struct {
 	Changed *Changed
 	// Summary is what was asked for by Command.Ended.
 	Summary *trace.Summary
-	// Stored is what has become of parts of checkpoints since the last report of any of the process's partitions.
+	// Stored is what has become of parts of checkpoints since the last report of any of the
+	// process's partitions.
 	Stored []checkpoint.Stored
 }
 
-// Changed is what a driver needs to know of a graph that the program has changed: the counts of the whole graph, those ids included that no
-// vertex has, and the partition's part of the loads (see Facts).
+// Changed is what a driver needs to know of a graph that the program has changed: the counts of the
+// whole graph, those ids included that no vertex has, and the partition's part of the loads (see
+// Facts).
 type Changed struct {
 	IDs, Vertices, Edges uint64
 
@@ -165,10 +178,11 @@ type Outcome struct {
 	// of a plan: the number of the one that runs next, from 1, which is the program itself at last;
 	// 0 if there is no plan
 	Phase int
-	// Forked says from which other run's checkpoint the run went on, and in what the two differ; "" if from none.
+	// Forked says from which other run's checkpoint the run went on, and in what the two differ; ""
+	// if from none.
 	Forked string
-	// Left is the size of the graph as a program that changes it has left it, and IDs the first id that no vertex has had; nil and 0 of other
-	// programs.
+	// Left is the size of the graph as a program that changes it has left it, and IDs the first id
+	// that no vertex has had; nil and 0 of other programs.
 	Left *record.GraphSize
 	IDs  uint64
 }

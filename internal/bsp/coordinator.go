@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts nothing.
+// coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts
+// nothing.
 type coordinator struct {
 	program    coordinating // or nil
 	aggregates Aggregates
@@ -30,12 +31,13 @@ type coordinator struct {
 	view    *pregel.Coordinator
 	sum     Report // over all partitions
 	bounded bool   // some partition found out how many edges a pull looks at
-	// requests is how many changes of the graph the last superstep asked for, and loaded what the graph was before the first.
+	// requests is how many changes of the graph the last superstep asked for, and loaded what the
+	// graph was before the first.
 	requests int
 	loaded   *loaded
 	mutates  bool // the program changes the graph
-	// Those of all messages and, of a program of direction Either, of messages that go one way alone; load is one of them, that of
-	// the last decision.
+	// Those of all messages and, of a program of direction Either, of messages that go one way
+	// alone; load is one of them, that of the last decision.
 	loads   []delivery.Load
 	load    *delivery.Load
 	list    bool // of all messages: its time in a pull is measured
@@ -62,7 +64,8 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	c.forget()
 	c.sum = Report{Active: int(c.vertices)}
 	if c.mutates {
-		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
+		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges},
+			c.ids
 	}
 	if c.vertices == 0 {
 		c.outcome.Ended = c.asleep
@@ -87,10 +90,12 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	}
 	c.requests, c.view.NumVertices = at.Requests, at.Vertices
 	if c.mutates {
-		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
+		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges},
+			c.ids
 	}
 	own := m.Own()
-	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = own, m.State.Messages, m.State.Sent, m.State.Bytes
+	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = own,
+		m.State.Messages, m.State.Sent, m.State.Bytes
 	c.outcome.Forked = at.forked
 	c.command.Superstep = own - 1
 	if c.limit > 0 && c.first+own >= c.limit {
@@ -122,7 +127,8 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 		c.transposed()
 	}
 	if c.sum.Computed == 0 {
-		// No message reached an unfinished vertex, or there is no source: an empty superstep does not count.
+		// No message reached an unfinished vertex, or there is no source: an empty superstep does
+		// not count.
 		o.Ended = c.asleep
 		return &c.command, o
 	}
@@ -143,8 +149,9 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	return &c.command, o
 }
 
-// delivery returns the seconds that delivery took in a superstep: all of it but the program's part. A flat pull interleaves the two, so
-// that the program's part is estimated where it is not measured as that of list programs is.
+// delivery returns the seconds that delivery took in a superstep: all of it but the program's part.
+// A flat pull interleaves the two, so that the program's part is estimated where it is not measured
+// as that of list programs is.
 func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	threads := float64(max(c.load.Threads, 1))
 	aside := 0.0
@@ -186,7 +193,8 @@ type pendingRecord struct {
 func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
 	m := pendingRecord{
 		superstep: c.first + c.command.Superstep, rows: len(reports), scheme: c.command.Scheme,
-		decision: c.policy.Decided(c.load), seconds: seconds, ended: ended, graph: c.resized(reports),
+		decision: c.policy.Decided(c.load), seconds: seconds, ended: ended,
+		graph: c.resized(reports),
 	}
 	if m.decision.Chosen != delivery.None {
 		m.actual = c.delivery(reports, seconds)
@@ -198,7 +206,8 @@ func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Tim
 func (m *pendingRecord) record(job string, s *record.Superstep) {
 	d := &m.decision
 	*s = record.Superstep{
-		Job: job, Superstep: m.superstep, Scheme: m.scheme.String(), Delivery: m.scheme.Direction(), Reason: d.Reason(),
+		Job: job, Superstep: m.superstep, Scheme: m.scheme.String(), Delivery: m.scheme.Direction(),
+		Reason: d.Reason(),
 		Actual: m.actual, Graph: m.graph, Ended: m.ended, Partitions: s.Partitions,
 	}
 	if d.Chosen != delivery.None {
@@ -268,7 +277,8 @@ func (c *coordinator) choose() delivery.Scheme {
 	return c.policy.Choose(c.load)
 }
 
-// ways returns in which directions messages to neighbours have been sent, if the program says so with each.
+// ways returns in which directions messages to neighbours have been sent, if the program says so
+// with each.
 func (c *coordinator) ways() (ways uint8) {
 	if len(c.loads) == 1 {
 		return 0
@@ -319,7 +329,8 @@ func (c *coordinator) callCoordinate() {
 	m.Active, m.Messages = uint64(c.sum.Active), uint64(c.sum.SenderEdges+c.sum.Sends)
 	c.program.Coordinate(m)
 	if m.Phase < 0 || m.Phase > math.MaxUint32 {
-		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase, uint32(math.MaxUint32)))
+		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase,
+			uint32(math.MaxUint32)))
 	}
 	c.command.Phase = m.Phase
 	switch end := kernel.Pregel.End(m); {

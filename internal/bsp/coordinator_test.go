@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the coordinator answers into the scripts")
 
-// TestCoordinatorScripts plays the partitions' part: each script is a run, its lines beginning with ">" are what the
-// coordinator answers.
+// TestCoordinatorScripts plays the partitions' part: each script is a run, its lines beginning with
+// ">" are what the coordinator answers.
 //
 //	begin key=value ...            vertices, limit, halt or stop (the superstep before which Coordinate does), force
 //	report key=value ... [| ...]   a superstep's reports, one for each partition
@@ -60,9 +60,10 @@ func play(t *testing.T, script string) string {
 		case "begin":
 			v := fields(t, rest)
 			c = &coordinator{
-				view: new(pregel.Coordinator), asleep: trace.Halted, limit: v["limit"], vertices: uint64(v["vertices"]),
-				loads:  []delivery.Load{{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1}},
-				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, EdgeFew: 1e-9, Edge: 1e-9, EdgePresent: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
+				view: new(pregel.Coordinator), asleep: trace.Halted, limit: v["limit"],
+				vertices: uint64(v["vertices"]),
+				loads:    []delivery.Load{{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1}},
+				policy:   delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, EdgeFew: 1e-9, Edge: 1e-9, EdgePresent: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
 			}
 			c.load = &c.loads[0]
 			if at, ok := v["halt"]; ok {
@@ -93,10 +94,12 @@ func play(t *testing.T, script string) string {
 
 func answer(out *strings.Builder, c *coordinator, command *Command, o *Outcome) {
 	if o.Ended != "" {
-		fmt.Fprintf(out, "> done ended=%v supersteps=%d messages=%d sent=%d\n", o.Ended, o.Supersteps, o.Messages, o.Sent)
+		fmt.Fprintf(out, "> done ended=%v supersteps=%d messages=%d sent=%d\n", o.Ended,
+			o.Supersteps, o.Messages, o.Sent)
 		return
 	}
-	fmt.Fprintf(out, "> superstep %d scheme=%v sends=%v\n", command.Superstep, command.Scheme, command.Sends)
+	fmt.Fprintf(out, "> superstep %d scheme=%v sends=%v\n", command.Superstep, command.Scheme,
+		command.Sends)
 }
 
 func fields(t *testing.T, text string) map[string]int {

@@ -1,5 +1,6 @@
-// Package bsp drives a run of a vertex program, superstep by superstep, over partitions in this process or on workers. A
-// coordinator, a pure state machine, takes the partitions' reports and decides on the next superstep.
+// Package bsp drives a run of a vertex program, superstep by superstep, over partitions in this
+// process or on workers. A coordinator, a pure state machine, takes the partitions' reports and
+// decides on the next superstep.
 //
 //	begin --Command--> Partitions.Superstep --Reports--> balance, record, next --Command--> ...
 package bsp
@@ -23,8 +24,9 @@ import (
 
 // Partitions run the supersteps of a run. They are ready for superstep 0 when Driver.Run gets them.
 type Partitions interface {
-	// Superstep runs a command on every partition and returns their reports by partition, which are valid until the next call.
-	// When a partition fails or ctx ends, the error is the first cause, and not a consequence of it.
+	// Superstep runs a command on every partition and returns their reports by partition, which are
+	// valid until the next call. When a partition fails or ctx ends, the error is the first cause,
+	// and not a consequence of it.
 	Superstep(ctx context.Context, c *Command) ([]*Report, error)
 	// Failed returns the error of a superstep in which the program called runtime.Goexit, or nil.
 	Failed() error
@@ -41,7 +43,8 @@ type Program struct {
 	Mutates    bool     // it changes the graph
 	Converges  bool     // it has converged when all vertices sleep and no message is left
 	Coordinate coordinating
-	// MaxSupersteps is how many the program says that it runs at most, for who estimates the time left; 0 if it does not say so.
+	// MaxSupersteps is how many the program says that it runs at most, for who estimates the time
+	// left; 0 if it does not say so.
 	MaxSupersteps int
 	Aggregates    []kernel.Aggregate
 }
@@ -55,11 +58,12 @@ type Options struct {
 	Deterministic bool
 	// MaxSupersteps ends the run when so many have run; 0 is no limit.
 	MaxSupersteps int
-	// SuperstepTimeout ends the run with a TimeoutError when a superstep takes longer; 0 is no limit. Late, if not nil, is called
-	// then: a Compute that does not return holds the run.
+	// SuperstepTimeout ends the run with a TimeoutError when a superstep takes longer; 0 is no
+	// limit. Late, if not nil, is called then: a Compute that does not return holds the run.
 	SuperstepTimeout time.Duration
 	Late             func(err error)
-	// Trace gets a record of every superstep, some time after it, or is nil. Job, Graph, and Threads are named there.
+	// Trace gets a record of every superstep, some time after it, or is nil. Job, Graph, and
+	// Threads are named there.
 	Trace      trace.Journal
 	Job, Graph string
 	Threads    int
@@ -69,26 +73,32 @@ type Options struct {
 	Log func(line string)
 	// Label returns the input id of a vertex, and whether there is one; nil if nobody knows.
 	Label func(id pregel.VertexID) (uint64, bool)
-	// Name returns what the input calls a vertex by its input id, if it has a name for it; nil if nobody knows.
+	// Name returns what the input calls a vertex by its input id, if it has a name for it; nil if
+	// nobody knows.
 	Name func(label uint64) (string, bool)
 	// Trusted says that the program never calls runtime.Goexit.
 	Trusted bool
-	// Before, if not nil, runs what comes before the program in the same run, and returns how that ended and its supersteps' seconds. Unless
-	// that came to an end of its own, the program does not run.
+	// Before, if not nil, runs what comes before the program in the same run, and returns how that
+	// ended and its supersteps' seconds. Unless that came to an end of its own, the program does
+	// not run.
 	Before func(ctx context.Context) (Outcome, []float64, error)
-	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what partitions have stored.
+	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what
+	// partitions have stored.
 	Checkpoints *checkpoint.Keeper
-	// Room, if not nil, reports whether there is memory for so many messages of a list program that are pushed one by one.
+	// Room, if not nil, reports whether there is memory for so many messages of a list program that
+	// are pushed one by one.
 	Room func(messages int) bool
-	// Plan is how far the plan is that the run is a part of, for checkpoints; nil if there is none. Who walks the plan adds to it.
+	// Plan is how far the plan is that the run is a part of, for checkpoints; nil if there is none.
+	// Who walks the plan adds to it.
 	Plan *checkpoint.Plan
 	// Spec is what the run was asked to do, for whoever goes on from a checkpoint.
 	Spec []byte
-	// Decides is what the values depend on beside the graph, for checkpoints (checkpoint.Manifest). Fork allows the run to go on from one in
-	// which that differs.
+	// Decides is what the values depend on beside the graph, for checkpoints (checkpoint.Manifest).
+	// Fork allows the run to go on from one in which that differs.
 	Decides map[string]string
 	Fork    bool
-	// Account returns what the run has come to with all supersteps that were recorded, for checkpoints; nil if nobody sums it up.
+	// Account returns what the run has come to with all supersteps that were recorded, for
+	// checkpoints; nil if nobody sums it up.
 	Account func() json.RawMessage
 }
 
@@ -117,7 +127,8 @@ type Driver struct {
 	most     int
 	recorder *recorder        // nil if nothing is recorded
 	final    trace.Aggregates // of the last run, once asked for
-	// Of the values at the end of the last run, if the program wants that, and the time that it took.
+	// Of the values at the end of the last run, if the program wants that, and the time that it
+	// took.
 	summarizes  bool
 	vertexGroup bool // groups of the summary are vertices
 	summary     *trace.Summary
@@ -138,7 +149,8 @@ type Driver struct {
 	observerOverhead time.Duration
 }
 
-// New makes a driver of a program over the partitions of all processes, of which there is one at least.
+// New makes a driver of a program over the partitions of all processes, of which there is one at
+// least.
 func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	if len(facts) == 0 {
 		return nil, fmt.Errorf("%s: no process has partitions of the graph", p.Name)
@@ -150,11 +162,17 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	}
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
-	d := &Driver{name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps, p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices, c: coordinator{
-		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
-		limit: o.MaxSupersteps, view: kernel.Pregel.Coordinator(0, 0, totals, o.Log).(*pregel.Coordinator), list: p.List, sized: p.Sized, mutates: p.Mutates,
-		asleep: trace.Halted,
-	}}
+	d := &Driver{
+		name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps,
+			p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices,
+		c: coordinator{
+			program: p.Coordinate, aggregates: aggregates, totals: totals,
+			policy: delivery.Policy{Force: force, Rates: rates(facts)},
+			limit:  o.MaxSupersteps, view: kernel.Pregel.Coordinator(0, 0, totals,
+				o.Log).(*pregel.Coordinator), list: p.List, sized: p.Sized, mutates: p.Mutates,
+			asleep: trace.Halted,
+		},
+	}
 	if p.Converges {
 		d.c.asleep = trace.Converged
 	}
@@ -172,8 +190,8 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	return d, nil
 }
 
-// Refit tells the driver of the graph that the next runs begin with: the one it was made for or, in a plan, what the phases before have
-// left.
+// Refit tells the driver of the graph that the next runs begin with: the one it was made for or, in
+// a plan, what the phases before have left.
 func (d *Driver) Refit(facts []*Facts) error {
 	first := facts[0]
 	loads := append([]delivery.Load{first.Load}, first.Ways...)
@@ -198,17 +216,20 @@ func (d *Driver) Refit(facts []*Facts) error {
 
 // Restart replaces the program by another of the same type for the next runs.
 func (d *Driver) Restart(p *Program) {
-	d.c.program, d.own, d.most = p.Coordinate, p.Own, LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
+	d.c.program, d.own, d.most = p.Coordinate, p.Own,
+		LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
 }
 
 // Aggregates are the program's; they encode cells for other processes.
 func (d *Driver) Aggregates() Aggregates { return d.c.aggregates }
 
-// Outcome is that of the last run, or the progress of the current one. Own is the program's part, without what came before.
+// Outcome is that of the last run, or the progress of the current one. Own is the program's part,
+// without what came before.
 func (d *Driver) Outcome() Outcome { return d.before.Then(d.c.outcome) }
 func (d *Driver) Own() Outcome     { return d.c.outcome }
 
-// Follow says what has come before the program in the same run: its supersteps are counted from there.
+// Follow says what has come before the program in the same run: its supersteps are counted from
+// there.
 func (d *Driver) Follow(before Outcome) {
 	d.before, d.c.first = before, before.Supersteps
 	if d.recorder != nil && before.Phase > 0 {
@@ -222,12 +243,15 @@ func (d *Driver) Superstep() int { return d.c.first + d.c.command.Superstep }
 // Times returns the seconds of each superstep of the last run.
 func (d *Driver) Times() []float64 { return d.times }
 
-// ObserverOverhead is the time that the last run spent on the records of its beginning and its end, and on those left at its end.
+// ObserverOverhead is the time that the last run spent on the records of its beginning and its end,
+// and on those left at its end.
 func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 
-// Run drives a run to its end. It returns an error when ctx ends, the program panics, or the journal fails.
+// Run drives a run to its end. It returns an error when ctx ends, the program panics, or the
+// journal fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
-	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final, d.last = Command{}, Outcome{}, d.times[:0], 0, nil, 0
+	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final, d.last = Command{}, Outcome{},
+		d.times[:0], 0, nil, 0
 	d.summary, d.summaryTime = nil, 0
 	if d.recorder == nil {
 		err = d.drive(ctx, p)
@@ -270,7 +294,8 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 // Last returns how many seconds the last superstep took.
 func (d *Driver) Last() float64 { return d.last }
 
-// Took is how long the last run's supersteps and what is between them took, without what came before the program.
+// Took is how long the last run's supersteps and what is between them took, without what came
+// before the program.
 func (d *Driver) Took() time.Duration { return d.took }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
@@ -353,15 +378,18 @@ func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Re
 	return reports, err
 }
 
-// balance checks that each partition reported once, and that each pair agrees on what was sent and received.
+// balance checks that each partition reported once, and that each pair agrees on what was sent and
+// received.
 func (d *Driver) balance(reports []*Report) error {
 	if len(reports) != d.c.load.Partitions {
-		return fmt.Errorf("superstep %d: found reports of %d partitions, expected %d", d.c.command.Superstep, len(reports), d.c.load.Partitions)
+		return fmt.Errorf("superstep %d: found reports of %d partitions, expected %d",
+			d.c.command.Superstep, len(reports), d.c.load.Partitions)
 	}
 	d.accounts = d.accounts[:0]
 	for i, p := range reports {
 		if p == nil || p.Partition.Partition != i {
-			return fmt.Errorf("superstep %d: nothing was heard of partition %d", d.c.command.Superstep, i)
+			return fmt.Errorf("superstep %d: nothing was heard of partition %d",
+				d.c.command.Superstep, i)
 		}
 		d.accounts = append(d.accounts, p.Account)
 	}

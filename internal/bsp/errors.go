@@ -17,8 +17,9 @@ import (
 // ProgramError is a panic in a user's program.
 type ProgramError = pregel.ProgramError
 
-// NewProgramError makes the error of a panic, or of runtime.Goexit if value is nil; of pregel.Coordinator.Fail, which panics as well, without
-// a stack. It must be called by the deferred function that recovers.
+// NewProgramError makes the error of a panic, or of runtime.Goexit if value is nil; of
+// pregel.Coordinator.Fail, which panics as well, without a stack. It must be called by the deferred
+// function that recovers.
 func NewProgramError(program string, value any, superstep int) *ProgramError {
 	e := &ProgramError{Program: program, Superstep: superstep, Value: value}
 	p, recorded := value.(*parallel.Panic) // in a worker of a team, which recorded the stack
@@ -66,8 +67,8 @@ func programFrames(stack string) string {
 	return stack
 }
 
-// Failure makes the error of a call of the program that panicked with recovered, or called runtime.Goexit if that is nil. Exhausted
-// memory is not a ProgramError.
+// Failure makes the error of a call of the program that panicked with recovered, or called
+// runtime.Goexit if that is nil. Exhausted memory is not a ProgramError.
 func Failure(program string, recovered any, superstep int) error {
 	var exhausted *mem.Exhausted
 	if e, ok := recovered.(error); ok && errors.As(e, &exhausted) {
@@ -76,8 +77,8 @@ func Failure(program string, recovered any, superstep int) error {
 	return NewProgramError(program, recovered, superstep)
 }
 
-// Contain calls f, which calls the program, on a goroutine of its own, and returns its error. A panic or runtime.Goexit of the
-// program becomes an error, too.
+// Contain calls f, which calls the program, on a goroutine of its own, and returns its error. A
+// panic or runtime.Goexit of the program becomes an error, too.
 func Contain(program string, superstep *int, f func() error) (err error) {
 	if ended := parallel.Contain(func() { err = f() }); ended != nil {
 		return Failure(program, ended, *superstep)

@@ -9,12 +9,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Totals are the aggregators' values after the last superstep that ran, as Coordinate would see them next, indexed by the aggregators'
-// numbers. The next run changes them.
+// Totals are the aggregators' values after the last superstep that ran, as Coordinate would see
+// them next, indexed by the aggregators' numbers. The next run changes them.
 func (d *Driver) Totals() []kernel.Cell { return d.c.totals }
 
-// Final returns what the aggregators ended with, and what reports say of the values beside, if the program wants that. What cannot be told
-// of is left out, which the log says. A driver is asked after a run that has ended well.
+// Final returns what the aggregators ended with, and what reports say of the values beside, if the
+// program wants that. What cannot be told of is left out, which the log says. A driver is asked
+// after a run that has ended well.
 func (d *Driver) Final() trace.Aggregates {
 	if d.final != nil || len(d.c.aggregates.All) == 0 && d.summary == nil {
 		return d.final

@@ -24,7 +24,8 @@ func (r rude) MarshalJSON() ([]byte, error) {
 func TestFinalLeavesOut(t *testing.T) {
 	given := []pregel.Aggregate{
 		pregel.SumOf[int]("sum"), pregel.NewAggregator[rude]("rude", nil, nil),
-		pregel.NewAggregator("exits", func() rude { return rude{true} }, nil), pregel.NewAggregator[pregel.VertexID]("first", nil, nil),
+		pregel.NewAggregator("exits", func() rude { return rude{true} }, nil),
+		pregel.NewAggregator[pregel.VertexID]("first", nil, nil),
 		pregel.NewAggregator("none", func() pregel.VertexID { return pregel.None }, nil),
 	}
 	a := Aggregates{}
@@ -38,12 +39,15 @@ func TestFinalLeavesOut(t *testing.T) {
 	}
 	for range 2 {
 		texts := d.Final()
-		if len(texts) != 3 || string(texts["sum"]) != "0" || string(texts["first"]) != "77" || string(texts["none"]) != "-1" {
+		if len(texts) != 3 || string(texts["sum"]) != "0" || string(texts["first"]) != "77" ||
+			string(texts["none"]) != "-1" {
 			t.Errorf("found %s", texts)
 		}
 	}
 	slices.Sort(lines)
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "aggregator exits is left out of reports: ") || lines[1] != "aggregator rude is left out of reports: its value panicked when it was written: not now" {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0],
+		"aggregator exits is left out of reports: ") ||
+		lines[1] != "aggregator rude is left out of reports: its value panicked when it was written: not now" {
 		t.Errorf("the log has %q", lines)
 	}
 	if (&Driver{c: coordinator{aggregates: Aggregates{}, totals: []kernel.Cell{}}}).Final() != nil {

@@ -10,11 +10,13 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// recorder buffers the figures of supersteps and makes their records in batches: between two short supersteps the code and data
-// that make a record are not in a cache, so that each record cost five times the work in it. It flushes after a long
-// superstep, when the oldest buffered one has waited for flushAfter, when the buffer is full, and at the end of the run.
+// recorder buffers the figures of supersteps and makes their records in batches: between two short
+// supersteps the code and data that make a record are not in a cache, so that each record cost five
+// times the work in it. It flushes after a long superstep, when the oldest buffered one has waited
+// for flushAfter, when the buffer is full, and at the end of the run.
 //
-// Invariant: buffered supersteps are in order, and their rows follow each other in the order of their partitions.
+// Invariant: buffered supersteps are in order, and their rows follow each other in the order of
+// their partitions.
 type recorder struct {
 	to  trace.Journal
 	job string
@@ -31,8 +33,8 @@ type recorder struct {
 	err     error
 }
 
-// flushAfter is how long a buffered superstep waits for its record, at most. A superstep that took as long is recorded at
-// once, at a cost that is small beside it.
+// flushAfter is how long a buffered superstep waits for its record, at most. A superstep that took
+// as long is recorded at once, at a cost that is small beside it.
 const flushAfter = 50 * time.Millisecond
 
 // maxRows and maxPeers bound the buffer; a single superstep may have more.
@@ -52,7 +54,8 @@ func (k *recorder) of(program string, phase int) {
 	k.program, k.phase = program, phase
 }
 
-// add buffers a superstep that has just ended. It returns the error of a record, of this superstep or of one before.
+// add buffers a superstep that has just ended. It returns the error of a record, of this superstep
+// or of one before.
 func (k *recorder) add(c *coordinator, reports []*Report, took time.Duration, ended time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,7 +112,8 @@ func (k *recorder) end() error {
 	return err
 }
 
-// flush makes the records of all buffered supersteps; the lock is held. After an error the journal gets no more of the run.
+// flush makes the records of all buffered supersteps; the lock is held. After an error the journal
+// gets no more of the run.
 func (k *recorder) flush() {
 	rows := k.rows
 	for i := range k.steps {
@@ -146,8 +150,10 @@ func (d *Driver) recorded(run func() error) error {
 
 func (d *Driver) beginning(at time.Time) *trace.Job {
 	return &trace.Job{
-		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices, Arcs: d.c.edges,
-		Partitions: d.c.load.Partitions, Threads: d.options.Threads, Delivery: d.options.Delivery.String(), MaxSupersteps: d.most, Began: at,
+		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices,
+		Arcs:       d.c.edges,
+		Partitions: d.c.load.Partitions, Threads: d.options.Threads,
+		Delivery: d.options.Delivery.String(), MaxSupersteps: d.most, Began: at,
 	}
 }
 
@@ -159,7 +165,8 @@ func (d *Driver) ending(err error, took time.Duration) *trace.End {
 	case err != nil:
 		e.State, e.Error = trace.Failed, err.Error()
 	default:
-		e.State, e.Ended, e.Aggregators, e.GraphLeft = trace.Done, d.Outcome().Ended, d.Final(), d.Outcome().Left
+		e.State, e.Ended, e.Aggregators, e.GraphLeft = trace.Done, d.Outcome().Ended, d.Final(),
+			d.Outcome().Left
 	}
 	e.Forked = d.Outcome().Forked
 	return e

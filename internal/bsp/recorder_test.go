@@ -11,7 +11,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// seen is a sink that counts the supersteps it was told of, each of two partitions, and refuses one.
+// seen is a sink that counts the supersteps it was told of, each of two partitions, and refuses
+// one.
 type seen struct {
 	t       *testing.T
 	records int
@@ -26,10 +27,12 @@ func (s *seen) Record(e trace.Event) error {
 		return nil
 	}
 	if r.Superstep != s.records || len(r.Partitions) != 2 || r.Job != "job" {
-		s.t.Errorf("found superstep %d of %s with %d partitions: expected %d", r.Superstep, r.Job, len(r.Partitions), s.records)
+		s.t.Errorf("found superstep %d of %s with %d partitions: expected %d", r.Superstep, r.Job,
+			len(r.Partitions), s.records)
 	}
 	for i, p := range r.Partitions {
-		if p.Partition != i || p.Computed != r.Superstep+i || len(p.Peers) != 1 || p.Peers[0].Partition != 1-i || p.Peers[0].Messages != r.Superstep {
+		if p.Partition != i || p.Computed != r.Superstep+i || len(p.Peers) != 1 ||
+			p.Peers[0].Partition != 1-i || p.Peers[0].Messages != r.Superstep {
 			s.t.Errorf("superstep %d: found %+v of partition %d", r.Superstep, p, i)
 		}
 	}
@@ -45,7 +48,8 @@ func ran(k *recorder, superstep int, took time.Duration) error {
 	var reports []*Report
 	for p := range 2 {
 		reports = append(reports, &Report{Partition: record.Partition{
-			Partition: p, Computed: superstep + p, Peers: []record.Peer{{Partition: 1 - p, Messages: superstep}},
+			Partition: p, Computed: superstep + p,
+			Peers: []record.Peer{{Partition: 1 - p, Messages: superstep}},
 		}})
 	}
 	return k.add(c, reports, took, time.Now())

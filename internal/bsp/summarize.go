@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// atEnd has the partitions do what comes after the last superstep, as if it was superstep c.Superstep: what they send each other of
-// an earlier one is refused.
+// atEnd has the partitions do what comes after the last superstep, as if it was superstep
+// c.Superstep: what they send each other of an earlier one is refused.
 func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
 	c.Took = d.last
 	c.Ended, c.Cut, c.Totals = true, !d.c.outcome.Ended.Complete(), d.c.totals
@@ -23,7 +23,8 @@ func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report
 	return reports, d.stored(reports)
 }
 
-// changeAtEnd makes the changes of the graph that the last superstep asked for, if no superstep follows it.
+// changeAtEnd makes the changes of the graph that the last superstep asked for, if no superstep
+// follows it.
 func (d *Driver) changeAtEnd(ctx context.Context, p Partitions, next int) error {
 	reports, err := d.atEnd(ctx, p, &Command{Superstep: next, Change: true})
 	if err != nil {
@@ -70,5 +71,6 @@ func (d *Driver) nameSummary() {
 	}
 }
 
-// SummaryTime is how long it took at the end of the last run to say more of the values than aggregators do.
+// SummaryTime is how long it took at the end of the last run to say more of the values than
+// aggregators do.
 func (d *Driver) SummaryTime() time.Duration { return d.summaryTime }

@@ -15,12 +15,14 @@ import (
 	"sync"
 )
 
-// Source names what the binary was built from: its modules' versions when all are released or committed, else the id that
-// the go command gave the binary, which is a hash of its contents, else the hash of the binary itself.
+// Source names what the binary was built from: its modules' versions when all are released or
+// committed, else the id that the go command gave the binary, which is a hash of its contents, else
+// the hash of the binary itself.
 var Source = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
-		exact := info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty")
+		exact := info.Main.Version != "" && info.Main.Version != "(devel)" &&
+			!strings.Contains(info.Main.Version, "+dirty")
 		var text strings.Builder
 		fmt.Fprintln(&text, info.Main.Path, info.Main.Version)
 		for _, d := range info.Deps {
@@ -53,8 +55,9 @@ var Source = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))
 })
 
-// buildID returns the build id in the first bytes of a binary of the go command: an ELF note, whose header is the lengths of
-// its name and its data and its type, or, on other systems, a line before the instructions. Empty: there is none.
+// buildID returns the build id in the first bytes of a binary of the go command: an ELF note, whose
+// header is the lengths of its name and its data and its type, or, on other systems, a line before
+// the instructions. Empty: there is none.
 func buildID(head []byte) string {
 	if i := bytes.Index(head, []byte("\x04\x00\x00\x00Go\x00\x00")); i >= 8 {
 		size := int64(binary.LittleEndian.Uint32(head[i-4:]))

@@ -1,4 +1,5 @@
-// Package builtin has the vertex programs that come with superstep, which every binary knows beside its own.
+// Package builtin has the vertex programs that come with superstep, which every binary knows beside
+// its own.
 package builtin
 
 import (
@@ -11,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// With returns the built-in programs and a binary's own, which take the place of built-in ones of the same name. What is wrong with these is an error each.
+// With returns the built-in programs and a binary's own, which take the place of built-in ones of
+// the same name. What is wrong with these is an error each.
 func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 	all = Programs()
 	for _, given := range own {

@@ -16,17 +16,19 @@ func of[V, M any](name string, p pregel.Program[V, M], help string) engine.Regis
 	return r
 }
 
-// keeping is of, for a program that looks at the weights of edges itself. Those that a combiner wants are there anyhow.
+// keeping is of, for a program that looks at the weights of edges itself. Those that a combiner
+// wants are there anyhow.
 func keeping[V, M any](name string, p pregel.Program[V, M], help string) engine.Registered {
 	r := of(name, p, help)
 	r.KeepWeights = true
 	return r
 }
 
-// Programs returns the built-in programs, in the order of their names. A new algorithm is an entry here, and one in the
-// certificates of internal/cli; go generate ./internal/reference documents it.
+// Programs returns the built-in programs, in the order of their names. A new algorithm is an entry
+// here, and one in the certificates of internal/cli; go generate ./internal/reference documents it.
 func Programs() engine.Registry {
-	search := of("bfs", algorithms.BFS{}, "breadth-first search: the parent or the level of every vertex")
+	search := of("bfs", algorithms.BFS{},
+		"breadth-first search: the parent or the level of every vertex")
 	search.Or(engine.Register("", pregel.Erase(algorithms.BFSLevels{})),
 		"output", "the parent or the level of each vertex", "parent", "level")
 	paths := of("sssp", algorithms.SSSP[float64]{},

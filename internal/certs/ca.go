@@ -34,7 +34,8 @@ func pathsIn(dir, name string) Paths {
 	return Paths{filepath.Join(dir, name+certEnd), filepath.Join(dir, name+keyEnd)}
 }
 
-// Init makes a CA in a directory: ca.pem, which everyone may have, and ca-key.pem. It overwrites nothing.
+// Init makes a CA in a directory: ca.pem, which everyone may have, and ca-key.pem. It overwrites
+// nothing.
 func Init(dir string, days int) (Paths, error) {
 	p := pathsIn(dir, caName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -67,8 +68,8 @@ type Request struct {
 	Days  int
 }
 
-// Issue makes a certificate with its key, NAME.pem and NAME-key.pem in the directory out, by the CA in the directory ca. It
-// overwrites nothing.
+// Issue makes a certificate with its key, NAME.pem and NAME-key.pem in the directory out, by the CA
+// in the directory ca. It overwrites nothing.
 func Issue(ca, out string, r Request) (Paths, error) {
 	p := pathsIn(out, r.Name)
 	if err := r.check(); err != nil {

@@ -70,15 +70,19 @@ func shake(t testing.TB, server *Files, client *tls.Config) (who Identity, serve
 	return who, serverErr, <-done
 }
 
-// TestWhoIsWho: a server knows whom it talks to by a good certificate alone, and a client goes on with none but a master of its CA and host.
+// TestWhoIsWho: a server knows whom it talks to by a good certificate alone, and a client goes on
+// with none but a master of its CA and host.
 func TestWhoIsWho(t *testing.T) {
 	dir := made(
-		t, Request{"m", Master, []string{"127.0.0.1", "localhost"}, 5}, Request{"w", Worker, nil, 5}, Request{"alice", Client, nil, 5},
-		Request{"eve", Reader, nil, 5}, Request{"all", Master | Worker | Client, []string{"127.0.0.1"}, 5},
+		t, Request{"m", Master, []string{"127.0.0.1", "localhost"}, 5},
+		Request{"w", Worker, nil, 5}, Request{"alice", Client, nil, 5},
+		Request{"eve", Reader, nil, 5},
+		Request{"all", Master | Worker | Client, []string{"127.0.0.1"}, 5},
 	)
 	other := made(t, Request{"m", Master, []string{"127.0.0.1"}, 5}, Request{"w", Worker, nil, 5})
 	of := func(dir, name string) *Files { return load(t, namesIn(dir, name)) }
-	mixed := load(t, Names{filepath.Join(other, "w.pem"), filepath.Join(other, "w-key.pem"), filepath.Join(dir, "ca.pem")})
+	mixed := load(t, Names{filepath.Join(other, "w.pem"), filepath.Join(other,
+		"w-key.pem"), filepath.Join(dir, "ca.pem")})
 	bare := load(t, Names{CA: filepath.Join(dir, "ca.pem")})
 	for _, c := range []struct {
 		name               string
@@ -88,18 +92,33 @@ func TestWhoIsWho(t *testing.T) {
 		atServer, atClient string
 	}{
 		{"worker", of(dir, "m"), of(dir, "w").Client("127.0.0.1", Master, "x"), "w worker", "", ""},
-		{"client", of(dir, "m"), of(dir, "alice").Client("localhost", Master, "x"), "alice client", "", ""},
-		{"several roles", of(dir, "all"), of(dir, "all").Client("127.0.0.1", Master, "x"), "all worker,client,master", "", ""},
-		{"no certificate", of(dir, "m"), bare.Client("127.0.0.1", Master, "x"), "", ErrNone.Error(), ""},
-		{"another CA's client", of(dir, "m"), mixed.Client("127.0.0.1", Master, "x"), "", "of another CA", ""},
-		{"another CA's master", of(other, "m"), of(dir, "w").Client("127.0.0.1", Master, "x"), "", "remote error", "of another CA"},
-		{"a client as a master", of(dir, "alice"), of(dir, "w").Client("127.0.0.1", Master, "x"), "", "remote error", "with the role client, is not for this"},
-		{"a worker as a master", of(dir, "w"), of(dir, "alice").Client("", Master, "x"), "", "remote error", "has the role worker: expected master"},
-		{"another host's", of(dir, "m"), of(dir, "w").Client("10.1.1.1", Master, "x"), "", "remote error", "not 10.1.1.1"},
-		{"a worker for a worker", of(dir, "w"), of(dir, "w").Client("", Worker, "x"), "w worker", "", ""},
-		{"a master for a worker", of(dir, "m"), of(dir, "w").Client("", Worker, "x"), "", "remote error", "has the role master: expected worker"},
-		{"a master as a client", of(dir, "m"), of(dir, "m").Client("127.0.0.1", Master, "x"), "", "is not for this", ""},
-		{"old TLS", of(dir, "m"), &tls.Config{MaxVersion: tls.VersionTLS12, InsecureSkipVerify: true}, "", "unsupported versions", "protocol version not supported"},
+		{"client", of(dir, "m"), of(dir, "alice").Client("localhost", Master,
+			"x"), "alice client", "", ""},
+		{"several roles", of(dir, "all"), of(dir, "all").Client("127.0.0.1", Master,
+			"x"), "all worker,client,master", "", ""},
+		{"no certificate", of(dir, "m"), bare.Client("127.0.0.1", Master,
+			"x"), "", ErrNone.Error(), ""},
+		{"another CA's client", of(dir, "m"), mixed.Client("127.0.0.1", Master,
+			"x"), "", "of another CA", ""},
+		{"another CA's master", of(other, "m"), of(dir, "w").Client("127.0.0.1", Master,
+			"x"), "", "remote error", "of another CA"},
+		{"a client as a master", of(dir, "alice"), of(dir, "w").Client("127.0.0.1", Master,
+			"x"), "", "remote error", "with the role client, is not for this"},
+		{"a worker as a master", of(dir, "w"), of(dir, "alice").Client("", Master,
+			"x"), "", "remote error", "has the role worker: expected master"},
+		{"another host's", of(dir, "m"), of(dir, "w").Client("10.1.1.1", Master,
+			"x"), "", "remote error", "not 10.1.1.1"},
+		{"a worker for a worker", of(dir, "w"), of(dir, "w").Client("", Worker,
+			"x"), "w worker", "", ""},
+		{"a master for a worker", of(dir, "m"), of(dir, "w").Client("", Worker,
+			"x"), "", "remote error", "has the role master: expected worker"},
+		{"a master as a client", of(dir, "m"), of(dir, "m").Client("127.0.0.1", Master,
+			"x"), "", "is not for this", ""},
+		{
+			"old TLS", of(dir,
+				"m"), &tls.Config{MaxVersion: tls.VersionTLS12, InsecureSkipVerify: true}, "",
+			"unsupported versions", "protocol version not supported",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			who, serverErr, clientErr := shake(t, c.server, c.client)
@@ -110,7 +129,8 @@ func TestWhoIsWho(t *testing.T) {
 				err  error
 				want string
 			}{{serverErr, c.atServer}, {clientErr, c.atClient}} {
-				if (e.err == nil) != (e.want == "") || e.err != nil && !strings.Contains(e.err.Error(), e.want) {
+				if (e.err == nil) != (e.want == "") || e.err != nil &&
+					!strings.Contains(e.err.Error(), e.want) {
 					t.Errorf("found %v, expected %q", e.err, e.want)
 				}
 			}
@@ -135,7 +155,8 @@ func TestTime(t *testing.T) {
 		want  string
 	}{{0, ""}, {47 * time.Hour, ""}, {49 * time.Hour, "the certificate of w has expired, on 2"}, {-time.Hour, "the certificate of w is not valid before 2"}} {
 		now = time.Now().Add(c.after)
-		if _, err := f.Identify(s, known); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if _, err := f.Identify(s, known); (err == nil) != (c.want == "") || err != nil &&
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("after %v: %v, expected %q", c.after, err, c.want)
 		}
 		known = new(Checked)
@@ -151,7 +172,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestReload: files that change are used from the next look on, also the CA; what is wrong or half written is not.
+// TestReload: files that change are used from the next look on, also the CA; what is wrong or half
+// written is not.
 func TestReload(t *testing.T) {
 	dir := made(t, Request{"m", Master, []string{"h"}, 5})
 	next := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 5})
@@ -198,7 +220,8 @@ func TestReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, err := f.Identify(&tls.ConnectionState{PeerCertificates: chain}, nil); err != nil || who.Name != "w" {
+	if who, err := f.Identify(&tls.ConnectionState{PeerCertificates: chain}, nil); err != nil ||
+		who.Name != "w" {
 		t.Error(who, err)
 	}
 	if err := os.Remove(f.CA); err != nil {
@@ -209,8 +232,9 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReplacedCA: a certificate of the CA before is refused as soon as another one is read, also on a
-// connection whose certificate was checked a moment ago, and is good again when the first is back.
+// TestReplacedCA: a certificate of the CA before is refused as soon as another one is read, also on
+// a connection whose certificate was checked a moment ago, and is good again when the first is
+// back.
 func TestReplacedCA(t *testing.T) {
 	dir := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 5})
 	next := made(t, Request{"m", Master, []string{"h"}, 5})
@@ -233,7 +257,8 @@ func TestReplacedCA(t *testing.T) {
 	f.Cert, f.Key = "", "" // what the process shows stays as it is
 	for i, ca := range [][]byte{first, second, first, second} {
 		now = now.Add(2 * time.Second)
-		if err := errors.Join(os.WriteFile(f.CA, ca, 0o600), os.Chtimes(f.CA, now, now)); err != nil {
+		if err := errors.Join(os.WriteFile(f.CA, ca, 0o600),
+			os.Chtimes(f.CA, now, now)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := f.Identify(s, known); (err == nil) != (i%2 == 0) {
@@ -279,7 +304,8 @@ func FuzzRoles(f *testing.F) {
 		if got == 0 {
 			return
 		}
-		if role, err := ParseRole(got.String()); err != nil || role != got || u.String() != rolePrefix+got.String() {
+		if role, err := ParseRole(got.String()); err != nil || role != got ||
+			u.String() != rolePrefix+got.String() {
 			t.Errorf("%q has the roles %v", name, got)
 		}
 	})
@@ -303,7 +329,8 @@ func FuzzDescribe(f *testing.F) {
 
 func TestRoleErrors(t *testing.T) {
 	var e *RoleError
-	if err := (Identity{"x", Reader}).Need(Client | Worker); !errors.As(err, &e) || err.Error() != "the certificate of x has the role reader: expected worker,client" {
+	if err := (Identity{"x", Reader}).Need(Client | Worker); !errors.As(err, &e) ||
+		err.Error() != "the certificate of x has the role reader: expected worker,client" {
 		t.Error(err)
 	}
 	if err := (Identity{"x", Reader | Client}).Need(Client); err != nil {

@@ -16,7 +16,8 @@ import (
 // lookEvery is how often it is looked whether files have changed, at most.
 const lookEvery = time.Second
 
-// Files are a certificate, its key, and the CA of those to trust. They are read again when they have changed.
+// Files are a certificate, its key, and the CA of those to trust. They are read again when they
+// have changed.
 type Files struct {
 	Names // they do not change
 	warn  func(line string)
@@ -29,7 +30,8 @@ type Files struct {
 	loaded *loaded
 }
 
-// Names are the names of files. Without Cert and Key one only checks others, as a client with a token does.
+// Names are the names of files. Without Cert and Key one only checks others, as a client with a
+// token does.
 type Names struct{ Cert, Key, CA string }
 
 // Given reports whether there is any.
@@ -42,7 +44,8 @@ type loaded struct {
 	pool        *x509.CertPool
 }
 
-// Load reads files, which must be good. Later a line is given to warn, if it is not nil, when changed files are not: then those before stay.
+// Load reads files, which must be good. Later a line is given to warn, if it is not nil, when
+// changed files are not: then those before stay.
 func Load(n Names, warn func(line string)) (*Files, error) {
 	if warn == nil {
 		warn = func(string) {}
@@ -105,7 +108,8 @@ func (n Names) read() (*loaded, error) {
 	return l, nil
 }
 
-// stat returns what tells that a file has changed. Names that were given are those of the result that are not nil.
+// stat returns what tells that a file has changed. Names that were given are those of the result
+// that are not nil.
 func (n Names) stat() (all [3]fs.FileInfo, err error) {
 	for i, path := range []string{n.CA, n.Cert, n.Key} {
 		if path == "" {

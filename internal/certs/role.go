@@ -1,5 +1,5 @@
-// Package certs is about certificates: the roles in them, files that are read again when they change, what TLS needs of these, and
-// a small CA. docs/design/security.md has the reasons.
+// Package certs is about certificates: the roles in them, files that are read again when they
+// change, what TLS needs of these, and a small CA. docs/design/security.md has the reasons.
 package certs
 
 import (
@@ -65,7 +65,8 @@ func (r Role) uris() []*url.URL {
 	return all
 }
 
-// RolesOf returns the roles that a certificate says. Names that say none are another's, or of a later version: they count for nothing.
+// RolesOf returns the roles that a certificate says. Names that say none are another's, or of a
+// later version: they count for nothing.
 func RolesOf(c *x509.Certificate) Role {
 	var all Role
 	for _, u := range c.URIs {

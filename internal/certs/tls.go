@@ -18,12 +18,14 @@ type Identity struct {
 // ErrNone is that someone has shown no certificate.
 var ErrNone = errors.New("no certificate was shown")
 
-// base is common to both sides. Without dynamic records long writes go in as few records as there can be.
+// base is common to both sides. Without dynamic records long writes go in as few records as there
+// can be.
 func base(protocols []string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, DynamicRecordSizingDisabled: true, SessionTicketsDisabled: true}
 }
 
-// Server is for who accepts connections and speaks the protocols. It asks for a certificate; whether what is shown is good, [Files.Identify] says.
+// Server is for who accepts connections and speaks the protocols. It asks for a certificate;
+// whether what is shown is good, [Files.Identify] says.
 func (f *Files) Server(protocols ...string) *tls.Config {
 	outer := base(protocols)
 	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -38,7 +40,8 @@ func (f *Files) Server(protocols ...string) *tls.Config {
 	return outer
 }
 
-// Client is for who connects to a host, which shows a certificate of the CA with the role. Without a host any name will do.
+// Client is for who connects to a host, which shows a certificate of the CA with the role. Without
+// a host any name will do.
 func (f *Files) Client(host string, role Role, protocols ...string) *tls.Config {
 	now := f.current()
 	c := base(protocols)
@@ -92,7 +95,8 @@ func (e *RoleError) Error() string {
 	return fmt.Sprintf("the certificate of %s has the role %s: expected %s", e.Name, e.Roles, e.Needed)
 }
 
-// Checked is what is known of the certificate of a connection, which is checked once as long as files and time let it. The zero value knows nothing.
+// Checked is what is known of the certificate of a connection, which is checked once as long as
+// files and time let it. The zero value knows nothing.
 type Checked struct{ last atomic.Pointer[outcome] }
 
 type outcome struct {
@@ -102,7 +106,8 @@ type outcome struct {
 	err error
 }
 
-// Identify returns who has connected to this process, by the state of the connection. known may be nil.
+// Identify returns who has connected to this process, by the state of the connection. known may be
+// nil.
 func (f *Files) Identify(s *tls.ConnectionState, known *Checked) (Identity, error) {
 	by, now := f.current(), f.now()
 	if known != nil {
@@ -125,7 +130,8 @@ func (f *Files) Identify(s *tls.ConnectionState, known *Checked) (Identity, erro
 	return who, err
 }
 
-// identify checks a chain of certificates, the first of which is the holder's, who has proved to have its key.
+// identify checks a chain of certificates, the first of which is the holder's, who has proved to
+// have its key.
 func (l *loaded) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) (Identity, error) {
 	if len(chain) == 0 {
 		return Identity{}, ErrNone

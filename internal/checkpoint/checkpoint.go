@@ -1,8 +1,10 @@
-// Package checkpoint keeps the state of a run as it was before a superstep, so that the run can go on from there: in another process, with
-// another number of partitions, on another grid. docs/design/checkpoints.md lists what belongs to it.
+// Package checkpoint keeps the state of a run as it was before a superstep, so that the run can go
+// on from there: in another process, with another number of partitions, on another grid.
+// docs/design/checkpoints.md lists what belongs to it.
 //
-// A checkpoint is a part for each partition and one manifest, which names the parts with their sizes and checksums. The manifest is stored
-// last, by Store.PutIfAbsent: a checkpoint whose manifest is there is whole, and what has none does not count.
+// A checkpoint is a part for each partition and one manifest, which names the parts with their
+// sizes and checksums. The manifest is stored last, by Store.PutIfAbsent: a checkpoint whose
+// manifest is there is whole, and what has none does not count.
 //
 //	partitions --Part--> Writer (each process) --Stored--> reports --> Keeper (where the run is driven) --Manifest--> store
 //	store --Manifest, Part--> Reader (each process) --> partitions
@@ -20,13 +22,15 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Part is the state of one partition before a superstep, as named sections whose bytes the engine makes and reads.
+// Part is the state of one partition before a superstep, as named sections whose bytes the engine
+// makes and reads.
 type Part struct {
 	Partition, Of int // it has the vertices whose numbers are Partition, Partition+Of, ...
 	Superstep     int
 	Vertices      int
 	Sections      []Section
-	// Print is a sum over the partition's vertices, by which another graph is known from the one that the run was on.
+	// Print is a sum over the partition's vertices, by which another graph is known from the one
+	// that the run was on.
 	Print uint64
 	// Copied is how long the run stood still for the copy.
 	Copied time.Duration
@@ -67,7 +71,8 @@ type Stored struct {
 	store.Sum        // as it is stored
 	Raw       int64  `json:"raw"` // bytes before compression
 	Print     uint64 `json:"print"`
-	// Copied and Wrote are the seconds that the run stood still for the part, and that compressing and storing it took beside the run.
+	// Copied and Wrote are the seconds that the run stood still for the part, and that compressing
+	// and storing it took beside the run.
 	Copied float64 `json:"copied"`
 	Wrote  float64 `json:"wrote"`
 	// Failed says why the part was not stored.
@@ -87,9 +92,11 @@ type Manifest struct {
 	Graph Graph    `json:"graph"`
 	State State    `json:"state"`
 	Parts []Stored `json:"parts"` // by partition
-	// Decides is what the values depend on beside the graph and the program's type: parameters and options, in words, by name.
+	// Decides is what the values depend on beside the graph and the program's type: parameters and
+	// options, in words, by name.
 	Decides map[string]string `json:"decides"`
-	// Forked says from which other run's checkpoint this run went on, and in what the two differ; "" if from none.
+	// Forked says from which other run's checkpoint this run went on, and in what the two differ;
+	// "" if from none.
 	Forked string `json:"forked,omitempty"`
 	// Account is what the run has come to so far, as who shows it reads it: package history.
 	Account json.RawMessage `json:"account,omitempty"`
@@ -132,7 +139,8 @@ func (m *Manifest) Where() string {
 	case m.Program.Name == m.Plan.Program:
 		text += fmt.Sprintf(" (after the phases, of which %d ran)", len(m.Plan.Ran))
 	default:
-		text += fmt.Sprintf(" (superstep %d of phase %d, %s)", m.Own(), len(m.Plan.Ran)+1, m.Program.Name)
+		text += fmt.Sprintf(" (superstep %d of phase %d, %s)", m.Own(), len(m.Plan.Ran)+1,
+			m.Program.Name)
 	}
 	return text
 }
@@ -143,8 +151,8 @@ type Plan struct {
 	Ran     []Ran  `json:"ran"`     // phases that have ended, in order
 }
 
-// Ran is how a phase ended: its outcome, the size of the graph if it left another, and the totals of its aggregators as processes send them to
-// each other.
+// Ran is how a phase ended: its outcome, the size of the graph if it left another, and the totals
+// of its aggregators as processes send them to each other.
 type Ran struct {
 	Program    string `json:"program"`
 	Supersteps int    `json:"supersteps"`
@@ -205,12 +213,14 @@ const Format = 4
 // MaxSeconds bounds State.Seconds.
 const MaxSeconds = 100_000
 
-// Differs returns in words how what decides values differs from that of the run of a checkpoint, or "".
+// Differs returns in words how what decides values differs from that of the run of a checkpoint, or
+// "".
 func (m *Manifest) Differs(now map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if was := m.Decides[name]; was != now[name] {
-			all = append(all, fmt.Sprintf("%s is %.60s, and was %.60s", name, now[name], cmp.Or(was, "not there")))
+			all = append(all, fmt.Sprintf("%s is %.60s, and was %.60s", name, now[name],
+				cmp.Or(was, "not there")))
 		}
 	}
 	return strings.Join(all, ", ")

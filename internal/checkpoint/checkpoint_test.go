@@ -58,7 +58,9 @@ func TestAPartIsReadAsItWasWritten(t *testing.T) {
 // TestFlushAfterClose: nobody waits for parts that were given up, nor for those that come later.
 func TestFlushAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		place := &storetest.View{Memory: new(storetest.Memory), Trouble: func(ctx context.Context, _, _ string, _ bool) error {
+		place := &storetest.View{Memory: new(storetest.Memory), Trouble: func(ctx context.Context,
+			_, _ string, _ bool,
+		) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
@@ -189,7 +191,8 @@ func TestABrokenCheckpointIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if m, err := use(); err != nil || m.Superstep != 1 {
-				t.Fatalf("%s, %s: found that before superstep %d, %v; expected the one before", name, what, m.Superstep, err)
+				t.Fatalf("%s, %s: found that before superstep %d, %v; expected the one before",
+					name, what, m.Superstep, err)
 			}
 		}
 		for i := range whole {
@@ -204,7 +207,8 @@ func TestABrokenCheckpointIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m, err := use(); err != nil || m.Superstep != 1 {
-			t.Fatalf("%s is missing: found that before superstep %d, %v; expected the one before", name, m.Superstep, err)
+			t.Fatalf("%s is missing: found that before superstep %d, %v; expected the one before",
+				name, m.Superstep, err)
 		}
 		if err := os.WriteFile(path, whole, 0o600); err != nil {
 			t.Fatal(err)
@@ -249,7 +253,8 @@ func TestACheckpointThatFailsIsToldAndTheLastStays(t *testing.T) {
 		}
 		w.Close()
 		k.Close(false)
-		if len(told) == 0 || !strings.Contains(told[0], "the checkpoint before superstep 2 was not stored, and the run goes on: partition 0: no space left") {
+		if len(told) == 0 || !strings.Contains(told[0],
+			"the checkpoint before superstep 2 was not stored, and the run goes on: partition 0: no space left") {
 			t.Fatalf("told: %q", told)
 		}
 		if m, err := Find(t.Context(), s, "", func(string) {}); err != nil || m.Superstep != 1 {
@@ -286,7 +291,8 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 		w.Write(part(2, 0, 1, 10))
 		<-time.After(StoreWithin)
 		synctest.Wait()
-		if s := w.Stored(); len(s) != 1 || !strings.Contains(s[0].Failed, "storing took longer than 10m0s") {
+		if s := w.Stored(); len(s) != 1 ||
+			!strings.Contains(s[0].Failed, "storing took longer than 10m0s") {
 			t.Fatalf("%+v", s)
 		}
 		w.Write(part(3, 0, 1, 10))
@@ -301,7 +307,8 @@ func (hanging) Put(ctx context.Context, _ string, _ io.ReaderAt, _ int64) error 
 	return ctx.Err()
 }
 
-// TestFailuresInARow: of checkpoints that cannot be stored, one after the other, the first and the tenth are said, and that they are stored again.
+// TestFailuresInARow: of checkpoints that cannot be stored, one after the other, the first and the
+// tenth are said, and that they are stored again.
 func TestFailuresInARow(t *testing.T) {
 	place, _ := openDir(t)
 	s := &full{Store: place, full: true}
@@ -342,7 +349,8 @@ func TestManifestThatIsNone(t *testing.T) {
 		`{"checkpoint":{"format":3},"sha256":"ab"}`: "an earlier version of superstep wrote it",
 		string(store.Seal([]byte(`{"format":9}`))):  "its format is 9, and this version reads 4",
 	} {
-		if _, err := parseManifest([]byte(data)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := parseManifest([]byte(data)); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("of %q: found %v, expected %s", data, err, want)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// commit makes stored parts a checkpoint. One that is there already, and in order, is left as it is: the run before this had come as far.
+// commit makes stored parts a checkpoint. One that is there already, and in order, is left as it
+// is: the run before this had come as far.
 func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	m.Format, m.Created = Format, time.Now().UTC()
 	text, err := store.Encode(m)
@@ -42,7 +43,8 @@ func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	return s.PutIfAbsent(ctx, name, text)
 }
 
-// otherRun says why two checkpoints before the same superstep cannot be of runs of the same, or nothing.
+// otherRun says why two checkpoints before the same superstep cannot be of runs of the same, or
+// nothing.
 func (m *Manifest) otherRun(other *Manifest) string {
 	a, b := &m.Graph, &other.Graph
 	switch differs := cmp.Or(m.Program.Differs(&other.Program), m.Differs(other.Decides)); {
@@ -56,8 +58,9 @@ func (m *Manifest) otherRun(other *Manifest) string {
 	return ""
 }
 
-// Prune removes all checkpoints but the newest keep that are in order, each manifest before its parts, and parts that belong to none and come
-// before superstep before. One is in order if its parts are there with their sizes and, if they are to be read, their sums.
+// Prune removes all checkpoints but the newest keep that are in order, each manifest before its
+// parts, and parts that belong to none and come before superstep before. One is in order if its
+// parts are there with their sizes and, if they are to be read, their sums.
 func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) error {
 	all, err := List(ctx, s)
 	if err != nil {
@@ -90,7 +93,8 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 			return err
 		}
 		var superstep int
-		if _, err := fmt.Sscanf(o.Name, partPrefix+"%d-", &superstep); err == nil && superstep < before && !kept[o.Name] {
+		if _, err := fmt.Sscanf(o.Name, partPrefix+"%d-", &superstep); err == nil &&
+			superstep < before && !kept[o.Name] {
 			old = append(old, o.Name)
 		}
 	}

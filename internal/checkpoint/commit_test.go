@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestPlaceOfTwoRuns has two runs keep checkpoints in one place: one of the same job may go on there, and one of another is told.
+// TestPlaceOfTwoRuns has two runs keep checkpoints in one place: one of the same job may go on
+// there, and one of another is told.
 func TestPlaceOfTwoRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		other func(m *Manifest)
@@ -27,8 +28,12 @@ func TestPlaceOfTwoRuns(t *testing.T) {
 			s, _ := openDir(t)
 			manifest := func() *Manifest {
 				return &Manifest{
-					Superstep: 3, Program: Program{Name: "p", Types: []string{"values of type int64"}}, Graph: Graph{Vertices: 4, Arcs: 5, Print: 6},
-					Decides: map[string]string{"seed": "0"}, Job: json.RawMessage(`{"parameters":{"damping":"0.85"}}`), Parts: []Stored{},
+					Superstep: 3,
+					Program:   Program{Name: "p", Types: []string{"values of type int64"}},
+					Graph:     Graph{Vertices: 4, Arcs: 5, Print: 6},
+					Decides:   map[string]string{"seed": "0"},
+					Job:       json.RawMessage(`{"parameters":{"damping":"0.85"}}`),
+					Parts:     []Stored{},
 				}
 			}
 			w := NewWriter(s, "run")
@@ -43,7 +48,9 @@ func TestPlaceOfTwoRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := commit(t.Context(), s, second)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), "of another run already: ") || !strings.Contains(err.Error(), c.want)) {
+			if c.want == "" && err != nil || c.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), "of another run already: ") ||
+					!strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -108,7 +115,8 @@ func TestPruneCountsThoseInOrder(t *testing.T) {
 		if err := Prune(t.Context(), s, 1, math.MaxInt, reads); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := Find(t.Context(), s, "", func(text string) { t.Error(text) }); err != nil || m.Superstep != 1 {
+		if m, err := Find(t.Context(), s, "", func(text string) { t.Error(text) }); err != nil ||
+			m.Superstep != 1 {
 			t.Errorf("reads %t: found %v, %v", reads, m, err)
 		}
 	}

@@ -13,13 +13,14 @@ import (
 
 // Policy says when checkpoints are taken.
 type Policy struct {
-	// Every is after how many supersteps, Interval after how long. Without either it is after the interval of Young (1974), sqrt(2 C M), of what a
-	// checkpoint costs, C, and the mean time between failures, M.
+	// Every is after how many supersteps, Interval after how long. Without either it is after the
+	// interval of Young (1974), sqrt(2 C M), of what a checkpoint costs, C, and the mean time
+	// between failures, M.
 	Every    int           `json:"every,omitempty"`
 	Interval time.Duration `json:"interval,omitempty"`
 	MTBF     time.Duration `json:"mtbf,omitempty"` // 0 is DefaultMTBF
-	// Keep is how many checkpoints are kept; 0 is 2: the newest, and one in case it turns out to be broken.
-	// Nobody else says it.
+	// Keep is how many checkpoints are kept; 0 is 2: the newest, and one in case it turns out to be
+	// broken. Nobody else says it.
 	Keep int `json:"-"`
 	// Strict ends the run when two checkpoints in a row fail.
 	Strict bool `json:"strict,omitempty"`
@@ -28,7 +29,8 @@ type Policy struct {
 // DefaultMTBF is the mean time between failures that is assumed of a run's machines together.
 const DefaultMTBF = 24 * time.Hour
 
-// Before a checkpoint of a run was measured, a vertex is assumed to have BytesOfVertex in it, and a process to store so many bytes a second.
+// Before a checkpoint of a run was measured, a vertex is assumed to have BytesOfVertex in it, and a
+// process to store so many bytes a second.
 const (
 	BytesOfVertex = 16
 	bytesASecond  = 100e6
@@ -51,8 +53,8 @@ func (p *Policy) interval(cost time.Duration) time.Duration {
 	return time.Duration(math.Sqrt(2*cost.Seconds()*mtbf.Seconds()) * float64(time.Second))
 }
 
-// Keeper decides when a run's checkpoints are taken, and commits and prunes them. It belongs to whoever drives the run, whose goroutine calls
-// its methods. Make it with NewKeeper.
+// Keeper decides when a run's checkpoints are taken, and commits and prunes them. It belongs to
+// whoever drives the run, whose goroutine calls its methods. Make it with NewKeeper.
 type Keeper struct {
 	store store.Store
 	// The run, where others may keep checkpoints in the place, too; "" where none does.
@@ -83,7 +85,8 @@ type Keeper struct {
 	result chan error // of the commit under way, nil if none is
 }
 
-// firstTold is after how many failures in a row the line about the first one is followed by another one; ten times as many have the next.
+// firstTold is after how many failures in a row the line about the first one is followed by another
+// one; ten times as many have the next.
 const firstTold = 10
 
 // Event is what happened to a checkpoint.
@@ -97,8 +100,8 @@ type Event struct {
 	Interval  float64 `json:"interval"`  // seconds to the next one, 0 if it goes by supersteps
 }
 
-// NewKeeper makes the keeper of a run. estimate is how many bytes its state has, about; warn is told of checkpoints that failed, and news of
-// all, by any goroutine.
+// NewKeeper makes the keeper of a run. estimate is how many bytes its state has, about; warn is
+// told of checkpoints that failed, and news of all, by any goroutine.
 func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news func(Event)) *Keeper {
 	if p.Keep <= 0 {
 		p.Keep = 2
@@ -109,23 +112,28 @@ func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news 
 	return k
 }
 
-// Own says that other runs may find the place empty, too: then it has the checkpoints of one of them alone. run is another one for each, and the same, by
-// Owner, for one that goes on in the place, which had checkpoints before. It is called before the run begins.
+// Own says that other runs may find the place empty, too: then it has the checkpoints of one of
+// them alone. run is another one for each, and the same, by Owner, for one that goes on in the
+// place, which had checkpoints before. It is called before the run begins.
 func (k *Keeper) Own(run string, goesOn bool) { k.owner, k.goesOn = run, goesOn }
 
-// Begin says that the run begins before a superstep: 0, or that of the checkpoint from which it goes on.
+// Begin says that the run begins before a superstep: 0, or that of the checkpoint from which it
+// goes on.
 func (k *Keeper) Begin(superstep int) {
 	k.last, k.at, k.began, k.pending, k.row = k.now(), superstep, superstep, nil, 0
 }
 
-// Ask has the state before the next superstep saved, whenever the next checkpoint is due; if one is on its way, the state after it. Any goroutine may call it.
+// Ask has the state before the next superstep saved, whenever the next checkpoint is due; if one is
+// on its way, the state after it. Any goroutine may call it.
 func (k *Keeper) Ask() { k.asked.Store(true) }
 
-// LeaveWithin is how long a run may take, when its context has ended, to come to the next superstep and to leave a checkpoint.
+// LeaveWithin is how long a run may take, when its context has ended, to come to the next superstep
+// and to leave a checkpoint.
 const LeaveWithin = 20 * time.Second
 
-// Linger returns a context for the run, which ends LeaveWithin after ctx at the latest. When ctx has ended, the state before the next superstep is
-// saved; then the run ends, as Left says. Call release when it has. k may be nil: then the context is ctx.
+// Linger returns a context for the run, which ends LeaveWithin after ctx at the latest. When ctx
+// has ended, the state before the next superstep is saved; then the run ends, as Left says. Call
+// release when it has. k may be nil: then the context is ctx.
 func (k *Keeper) Linger(ctx context.Context) (run context.Context, release func()) {
 	if k == nil {
 		return ctx, func() {}
@@ -163,10 +171,12 @@ func (k *Keeper) Due(superstep int) bool {
 // wanted reports whether the user asked for the state before a superstep, by number or time.
 func (k *Keeper) wanted(superstep int) bool {
 	p := &k.policy
-	return p.Every > 0 && superstep-k.at >= p.Every || p.Interval > 0 && k.now().Sub(k.last) >= p.Interval
+	return p.Every > 0 && superstep-k.at >= p.Every || p.Interval > 0 &&
+		k.now().Sub(k.last) >= p.Interval
 }
 
-// Awaited reports whether a checkpoint that is on its way must be stored before a superstep, as another one is asked for, or the run ends.
+// Awaited reports whether a checkpoint that is on its way must be stored before a superstep, as
+// another one is asked for, or the run ends.
 func (k *Keeper) Awaited(superstep int) bool {
 	return k.pending != nil && (k.Left() != nil || k.wanted(superstep))
 }
@@ -185,7 +195,8 @@ func (k *Keeper) Await(ctx context.Context) error {
 	}
 }
 
-// Expect says that the partitions save their states for a checkpoint, of which m has all but the parts.
+// Expect says that the partitions save their states for a checkpoint, of which m has all but the
+// parts.
 func (k *Keeper) Expect(m *Manifest, partitions int) {
 	m.Parts = make([]Stored, partitions)
 	for i := range m.Parts {
@@ -195,11 +206,13 @@ func (k *Keeper) Expect(m *Manifest, partitions int) {
 	k.last, k.at = k.now(), m.Superstep
 }
 
-// Stored takes what partitions report of their parts. It returns an error if the run must not go on without checkpoints.
+// Stored takes what partitions report of their parts. It returns an error if the run must not go on
+// without checkpoints.
 func (k *Keeper) Stored(all []Stored) error {
 	for _, s := range all {
 		m := k.pending
-		if m == nil || s.Superstep != m.Superstep || s.Partition < 0 || s.Partition >= len(m.Parts) || m.Parts[s.Partition].Partition >= 0 {
+		if m == nil || s.Superstep != m.Superstep || s.Partition < 0 ||
+			s.Partition >= len(m.Parts) || m.Parts[s.Partition].Partition >= 0 {
 			continue
 		}
 		m.Parts[s.Partition] = s
@@ -240,7 +253,8 @@ func (k *Keeper) commit(ctx context.Context, m *Manifest) error {
 	return commit(ctx, k.store, m)
 }
 
-// Settle waits for the commit that is under way, if there is one, for as long as a store may take to answer once, and takes how it ended.
+// Settle waits for the commit that is under way, if there is one, for as long as a store may take
+// to answer once, and takes how it ended.
 func (k *Keeper) Settle() error {
 	if k.result == nil {
 		return nil
@@ -291,15 +305,18 @@ func (k *Keeper) ended(err error) error {
 	k.work.Go(func() {
 		ctx, cancel := context.WithTimeout(k.ctx, StoreWithin)
 		defer cancel()
-		if err := Prune(ctx, k.store, k.policy.Keep, before, false); err != nil && k.ctx.Err() == nil {
+		if err := Prune(ctx, k.store, k.policy.Keep, before, false); err != nil &&
+			k.ctx.Err() == nil {
 			k.warn(fmt.Sprintf("older checkpoints stay: %v", err))
 		}
 	})
 	return nil
 }
 
-// Close ends the keeper. It waits for a manifest that is on its way: a request that is given up may have its effect later, when all else is removed. Where the run is done, nothing is to go on from, and
-// all its checkpoints are removed; so is what a run has left that owns the place and has stored none.
+// Close ends the keeper. It waits for a manifest that is on its way: a request that is given up may
+// have its effect later, when all else is removed. Where the run is done, nothing is to go on from,
+// and all its checkpoints are removed; so is what a run has left that owns the place and has stored
+// none.
 func (k *Keeper) Close(done bool) {
 	_ = k.Settle() // the run has ended: it goes on or not for other reasons
 	k.end()
@@ -310,7 +327,8 @@ func (k *Keeper) Close(done bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if err := k.clear(ctx); err != nil {
-		k.warn(fmt.Sprintf("the checkpoints of the run, of which none is of use any more, stay: %v", err))
+		k.warn(fmt.Sprintf("the checkpoints of the run, of which none is of use any more, stay: %v",
+			err))
 	}
 }
 
@@ -334,7 +352,8 @@ func (k *Keeper) clear(ctx context.Context) error {
 	return nil
 }
 
-// Abandon ends the keeper at once. A checkpoint that is on its way does not come to be, unless its manifest is stored already.
+// Abandon ends the keeper at once. A checkpoint that is on its way does not come to be, unless its
+// manifest is stored already.
 func (k *Keeper) Abandon() {
 	k.end()
 	k.work.Wait()

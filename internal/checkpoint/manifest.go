@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Objects of a checkpoint: the manifest, and parts, whose names have the run that wrote them: one that goes on writes others.
+// Objects of a checkpoint: the manifest, and parts, whose names have the run that wrote them: one
+// that goes on writes others.
 //
 //	checkpoint-000000120.json
 //	part-000000120-RUN-00003-of-00008
@@ -62,24 +63,31 @@ func parseManifest(data []byte) (*Manifest, error) {
 		return nil, err
 	}
 	if m.Format != Format {
-		return nil, fmt.Errorf("its format is %d, and this version reads %d: the version that wrote it goes on from it", m.Format, Format)
+		return nil,
+			fmt.Errorf("its format is %d, and this version reads %d: the version that wrote it goes on from it", m.Format, Format)
 	}
 	if m.Superstep < 1 || len(m.Parts) == 0 {
-		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep, len(m.Parts))
+		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep,
+			len(m.Parts))
 	}
-	if own := m.Own(); own < 0 || own > m.Superstep || len(m.State.Seconds) > own || m.State.Phase < 0 {
-		return nil, fmt.Errorf("found the times of %d supersteps of %d, and phase %d", len(m.State.Seconds), own, m.State.Phase)
+	if own := m.Own(); own < 0 || own > m.Superstep || len(m.State.Seconds) > own ||
+		m.State.Phase < 0 {
+		return nil, fmt.Errorf("found the times of %d supersteps of %d, and phase %d",
+			len(m.State.Seconds), own, m.State.Phase)
 	}
 	if m.Plan != nil {
 		for i, r := range m.Plan.Ran {
 			if r.Supersteps < 0 || r.Supersteps > m.Superstep || len(r.Seconds) > r.Supersteps {
-				return nil, fmt.Errorf("found the times of %d supersteps of phase %d, which had %d", len(r.Seconds), i+1, r.Supersteps)
+				return nil, fmt.Errorf("found the times of %d supersteps of phase %d, which had %d",
+					len(r.Seconds), i+1, r.Supersteps)
 			}
 		}
 	}
 	for i, p := range m.Parts {
-		if p.Partition != i || p.Bytes < 0 || !fs.ValidPath(p.Name) || !strings.HasPrefix(p.Name, partPrefix) {
-			return nil, fmt.Errorf("part %d is %.80q of partition %d with %d bytes", i, p.Name, p.Partition, p.Bytes)
+		if p.Partition != i || p.Bytes < 0 || !fs.ValidPath(p.Name) ||
+			!strings.HasPrefix(p.Name, partPrefix) {
+			return nil, fmt.Errorf("part %d is %.80q of partition %d with %d bytes", i, p.Name,
+				p.Partition, p.Bytes)
 		}
 	}
 	return m, nil
@@ -112,8 +120,9 @@ func List(ctx context.Context, s store.Store) (all []Listed, err error) {
 	return all, nil
 }
 
-// Find returns the checkpoint of a name, if its parts are there with their sizes, or, if the name is empty, the newest one that is in order, each part
-// read and summed; warn is told of those that were passed over.
+// Find returns the checkpoint of a name, if its parts are there with their sizes, or, if the name
+// is empty, the newest one that is in order, each part read and summed; warn is told of those that
+// were passed over.
 func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*Manifest, error) {
 	if name != "" {
 		m, err := read(ctx, s, name)
@@ -138,7 +147,8 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 	return nil, fmt.Errorf("%s: %w", s, ErrNone)
 }
 
-// look looks whether a checkpoint's parts are there with their sizes and, if they are to be read, with their sums.
+// look looks whether a checkpoint's parts are there with their sizes and, if they are to be read,
+// with their sums.
 func (l *Listed) look(ctx context.Context, s store.Store, reads bool) {
 	if l.Err == nil {
 		l.Err = present(ctx, s, l.Manifest)
@@ -188,7 +198,8 @@ func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
 	return p, nil
 }
 
-// readAhead is how many parts are read at the same time: a store answers several calls faster than one after the other.
+// readAhead is how many parts are read at the same time: a store answers several calls faster than
+// one after the other.
 const readAhead = 4
 
 // Each reads some parts, several at once, and passes them to f one after the other, in any order.

@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// ownerName is the object that says whose checkpoints a place has. It is put, if there is none, before the first of them: of two runs that both found
-// the place empty one has it, and the other one stores no checkpoint there.
+// ownerName is the object that says whose checkpoints a place has. It is put, if there is none,
+// before the first of them: of two runs that both found the place empty one has it, and the other
+// one stores no checkpoint there.
 const (
 	ownerName = "owner.json"
 	maxOwner  = 64 << 10
@@ -29,15 +30,17 @@ type owner struct {
 // errOwner says that the object is damaged.
 var errOwner = errors.New("it does not say whose checkpoints these are")
 
-// Owner returns the run that a place's checkpoints are of, or "" if none has stored any, or only one of a version before. from is the checkpoint there
-// from which a run goes on, or nil: then a damaged object is replaced by one of another owner, and warn is told.
+// Owner returns the run that a place's checkpoints are of, or "" if none has stored any, or only
+// one of a version before. from is the checkpoint there from which a run goes on, or nil: then a
+// damaged object is replaced by one of another owner, and warn is told.
 func Owner(ctx context.Context, s store.Store, from *Manifest, warn func(string)) (string, error) {
 	o, err := ownerOf(ctx, s)
 	switch {
 	case !errors.Is(err, errOwner) && !errors.Is(err, store.ErrDamaged):
 		return o.Run, err
 	case from == nil:
-		return "", fmt.Errorf("%w: superstep resume goes on from a checkpoint there and writes it again; if there is none, remove this file", err)
+		return "",
+			fmt.Errorf("%w: superstep resume goes on from a checkpoint there and writes it again; if there is none, remove this file", err)
 	}
 	warn(err.Error() + ": it is written again")
 	if err := s.Delete(ctx, ownerName); err != nil {
@@ -69,7 +72,8 @@ func parseOwner(data []byte) (o owner, err error) {
 	return o, err
 }
 
-// claim makes a run the owner of a place, before its first checkpoint there, or fails if another one is.
+// claim makes a run the owner of a place, before its first checkpoint there, or fails if another
+// one is.
 func claim(ctx context.Context, s store.Store, run string, m *Manifest) error {
 	data, err := store.Encode(owner{run, m.Name(), m.Graph.Name, time.Now().UTC()})
 	if err != nil {

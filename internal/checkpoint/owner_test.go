@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestTwoRunsInAnEmptyPlace: of two runs that both found a place empty one has it, whatever supersteps they save, and the other changes nothing there.
+// TestTwoRunsInAnEmptyPlace: of two runs that both found a place empty one has it, whatever
+// supersteps they save, and the other changes nothing there.
 func TestTwoRunsInAnEmptyPlace(t *testing.T) {
 	for name, done := range map[string]bool{"the second is done first": true, "the second fails": false} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +38,9 @@ func TestTwoRunsInAnEmptyPlace(t *testing.T) {
 			if err := second.Settle(); err != nil {
 				t.Fatal(err)
 			}
-			if len(told) != 1 || !strings.Contains(told[0], "has the checkpoints of another run, of ") || !strings.Contains(told[0], "name another place") {
+			if len(told) != 1 || !strings.Contains(told[0],
+				"has the checkpoints of another run, of ") || !strings.Contains(told[0],
+				"name another place") {
 				t.Errorf("the second run is told %q", told)
 			}
 			second.Close(done)
@@ -53,7 +56,8 @@ func TestTwoRunsInAnEmptyPlace(t *testing.T) {
 	}
 }
 
-// TestOwnerGoesOn: a run that goes on from its checkpoint in the same place is the owner still, and removes nothing if it cannot begin; one that stored none leaves nothing.
+// TestOwnerGoesOn: a run that goes on from its checkpoint in the same place is the owner still, and
+// removes nothing if it cannot begin; one that stored none leaves nothing.
 func TestOwnerGoesOn(t *testing.T) {
 	s, dir := openDir(t)
 	k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
@@ -91,13 +95,15 @@ func TestOwnerGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ownerName), []byte(damaged), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if run, err := Owner(t.Context(), s, nil, nil); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), ownerName) {
+	if run, err := Owner(t.Context(), s, nil, nil); !errors.Is(err, store.ErrDamaged) ||
+		!strings.Contains(err.Error(), ownerName) {
 		t.Errorf("an owner with another letter: found %q, %v", run, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, ownerName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Owner(t.Context(), s, nil, nil); err == nil || strings.Contains(err.Error(), "checkpoints remove") {
+	if _, err := Owner(t.Context(), s, nil, nil); err == nil ||
+		strings.Contains(err.Error(), "checkpoints remove") {
 		t.Errorf("a broken owner: %v", err)
 	}
 	told := ""

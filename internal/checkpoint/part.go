@@ -41,7 +41,8 @@ type headSection struct {
 	Bytes int    `json:"bytes"`
 }
 
-// encode returns a part as it is stored. It forgets the sections as it goes, so that their memory can be had back.
+// encode returns a part as it is stored. It forgets the sections as it goes, so that their memory
+// can be had back.
 func encode(p *Part) ([]byte, error) {
 	h := head{p.Partition, p.Of, p.Superstep, p.Vertices, p.Print, nil}
 	for _, s := range p.Sections {
@@ -71,7 +72,8 @@ var errPart = errors.New("it is no part of a checkpoint of this version, or is d
 func decode(b []byte) (*Part, error) {
 	stream, ok := bytes.CutPrefix(b, []byte(magic))
 	if !ok {
-		return nil, fmt.Errorf("%w: found %.16q at its beginning, expected %q", errPart, b[:min(len(b), 16)], magic)
+		return nil, fmt.Errorf("%w: found %.16q at its beginning, expected %q", errPart,
+			b[:min(len(b), 16)], magic)
 	}
 	from := s2.NewReader(bytes.NewReader(stream), s2.ReaderMaxBlockSize(blockBytes))
 	left := (len(stream)/blockHead + 1) * blockBytes // more cannot come
@@ -98,8 +100,10 @@ func decode(b []byte) (*Part, error) {
 	if err := json.Unmarshal(text, &h); err != nil {
 		return nil, fmt.Errorf("%w: its head: %w", errPart, err)
 	}
-	if h.Of < 1 || h.Partition < 0 || h.Partition >= h.Of || h.Vertices < 0 || h.Vertices > math.MaxUint32 {
-		return nil, fmt.Errorf("%w: partition %d of %d with %d vertices", errPart, h.Partition, h.Of, h.Vertices)
+	if h.Of < 1 || h.Partition < 0 || h.Partition >= h.Of || h.Vertices < 0 ||
+		h.Vertices > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: partition %d of %d with %d vertices", errPart, h.Partition,
+			h.Of, h.Vertices)
 	}
 	p := &Part{Partition: h.Partition, Of: h.Of, Superstep: h.Superstep, Vertices: h.Vertices, Print: h.Print}
 	for _, s := range h.Sections {

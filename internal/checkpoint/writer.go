@@ -27,10 +27,12 @@ type Writer struct {
 	stored []Stored
 }
 
-// StoreWithin is how long storing a part may take. A store that does not answer must not hold the next checkpoint for ever.
+// StoreWithin is how long storing a part may take. A store that does not answer must not hold the
+// next checkpoint for ever.
 const StoreWithin = 10 * time.Minute
 
-// NewWriter makes the writer of a process's parts; run is in their names, and is not that of an earlier writer to the store.
+// NewWriter makes the writer of a process's parts; run is in their names, and is not that of an
+// earlier writer to the store.
 func NewWriter(s store.Store, run string) *Writer {
 	w := &Writer{store: s, run: run, within: StoreWithin, turn: make(chan struct{}, 1)}
 	w.ctx, w.end = context.WithCancelCause(context.Background())
@@ -80,7 +82,8 @@ func (w *Writer) Wait(ctx context.Context) {
 	}
 }
 
-// flushWithin is how long the end of a run waits for parts. What the goroutine of Wait waits for ends with the writer.
+// flushWithin is how long the end of a run waits for parts. What the goroutine of Wait waits for
+// ends with the writer.
 const flushWithin = 20 * time.Second
 
 // Close ends the writer. What is not stored yet is given up.
@@ -104,7 +107,8 @@ func (w *Writer) told(s Stored) {
 func (w *Writer) one(p *Part) (s Stored) {
 	began := time.Now()
 	s = Stored{
-		Superstep: p.Superstep, Partition: p.Partition, Name: partName(p.Superstep, w.run, p.Partition, p.Of), Raw: p.Bytes(), Print: p.Print,
+		Superstep: p.Superstep, Partition: p.Partition,
+		Name: partName(p.Superstep, w.run, p.Partition, p.Of), Raw: p.Bytes(), Print: p.Print,
 		Copied: p.Copied.Seconds(),
 	}
 	err := context.Cause(w.ctx)
@@ -117,7 +121,8 @@ func (w *Writer) one(p *Part) (s Stored) {
 	}
 	if err == nil {
 		s.Sum = store.SumOf(data)
-		ctx, cancel := context.WithTimeoutCause(w.ctx, w.within, fmt.Errorf("storing took longer than %v", w.within))
+		ctx, cancel := context.WithTimeoutCause(w.ctx, w.within,
+			fmt.Errorf("storing took longer than %v", w.within))
 		err = w.store.Put(ctx, s.Name, bytes.NewReader(data), s.Bytes)
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))

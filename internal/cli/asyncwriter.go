@@ -13,8 +13,8 @@ const (
 	flushTime    = time.Second // how long a process that ends waits for its last lines
 )
 
-// asyncWriter is the standard error of a master or a worker, which must not stop when nobody reads it: Write never blocks, and
-// lines beyond maxUnwritten are dropped and counted.
+// asyncWriter is the standard error of a master or a worker, which must not stop when nobody reads
+// it: Write never blocks, and lines beyond maxUnwritten are dropped and counted.
 type asyncWriter struct {
 	to      io.Writer
 	dropped func(lines int) // writes into the log how many lines are missing
@@ -26,11 +26,13 @@ type asyncWriter struct {
 	writing bool
 }
 
-// writeAsync makes the standard error of a command that serves others one that never blocks. main flushes it.
+// writeAsync makes the standard error of a command that serves others one that never blocks. main
+// flushes it.
 func (a *app) writeAsync() {
 	to := a.notices()
 	a.err = &asyncWriter{to: a.err, dropped: func(lines int) {
-		to.say(slog.LevelWarn, fmt.Sprintf("%d lines of the log were dropped: nobody read them in time", lines))
+		to.say(slog.LevelWarn,
+			fmt.Sprintf("%d lines of the log were dropped: nobody read them in time", lines))
 	}}
 }
 

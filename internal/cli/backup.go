@@ -84,12 +84,14 @@ func (c *backupCommand) execute(ctx context.Context) error {
 	for _, what := range h.Damaged {
 		c.app.notices().say(slog.LevelWarn, "left out of the backup: "+what)
 	}
-	return fmt.Errorf("the backup lacks %s", things(len(h.Damaged), "damaged object", "damaged objects"))
+	return fmt.Errorf("the backup lacks %s",
+		things(len(h.Damaged), "damaged object", "damaged objects"))
 }
 
 // said says what is in a backup.
 func said(w io.Writer, done string, h *backup.Header) {
-	fmt.Fprintf(w, "%s %s, %s, %s, %s\n", done, things(h.Jobs, "job", "jobs"), things(h.Graphs, "graph", "graphs"),
+	fmt.Fprintf(w, "%s %s, %s, %s, %s\n", done, things(h.Jobs, "job", "jobs"),
+		things(h.Graphs, "graph", "graphs"),
 		things(h.Results, "result", "results"), things(h.Columns, "column", "columns"))
 }
 
@@ -186,8 +188,10 @@ func openBackup(path string) (io.ReadCloser, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		expanded, err = gzip.NewReader(in)
-	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}): // one that works in no other goroutine needs no end
-		expanded, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
+	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		// one that works in no other goroutine needs no end
+		expanded, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20),
+			zstd.WithDecoderConcurrency(1))
 	}
 	if err != nil {
 		_ = f.Close()

@@ -95,9 +95,13 @@ cluster.`,
 		},
 	}
 	flagsOf(cmd, &f)
-	cmd.Flags().StringSliceVar(&roles, "role", nil, "the `ROLE` of the holder, or several: worker, client, reader, operator, master")
-	cmd.Flags().StringSliceVar(&hosts, "host", nil, "a `HOST` (name or address) at which others reach the holder, or several; a master needs each one that --master may name")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"worker", "client", "reader", "operator", "master"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringSliceVar(&roles, "role", nil,
+		"the `ROLE` of the holder, or several: worker, client, reader, operator, master")
+	cmd.Flags().StringSliceVar(&hosts, "host", nil,
+		"a `HOST` (name or address) at which others reach the holder, or several; a master needs each one that --master may name")
+	_ = cmd.RegisterFlagCompletionFunc("role",
+		cobra.FixedCompletions([]string{"worker", "client", "reader", "operator", "master"},
+			cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

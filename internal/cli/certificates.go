@@ -51,10 +51,11 @@ var certificates = map[string]certificate{
 	})},
 	"coloring": {check: func(c *claim) error { return verify.Coloring(c.Graph, integers(c)) }},
 	"degrees": {check: func(c *claim) error {
-		return verify.Degrees(c.Graph, column(c, "three whole numbers", func(text string) (d [3]int64, err error) {
-			_, err = fmt.Sscan(text, &d[0], &d[1], &d[2])
-			return d, err
-		}))
+		return verify.Degrees(c.Graph,
+			column(c, "three whole numbers", func(text string) (d [3]int64, err error) {
+				_, err = fmt.Sscan(text, &d[0], &d[1], &d[2])
+				return d, err
+			}))
 	}},
 	"eigenvector": {stopped: true, check: with(func(c *claim, p *algorithms.Eigenvector) error {
 		limit, tolerance := p.Limits()
@@ -92,7 +93,8 @@ var certificates = map[string]certificate{
 		return verify.MSF(c.Graph, trees, branches)
 	}},
 	"pagerank": {stopped: true, check: with(func(c *claim, p *algorithms.PageRank) error {
-		return verify.Ranks(c.Graph, p.Damping, c.most(p.Iterations, c.iterations), p.Tolerance, numbers(c), c.places(p.Sources)...)
+		return verify.Ranks(c.Graph, p.Damping, c.most(p.Iterations, c.iterations), p.Tolerance,
+			numbers(c), c.places(p.Sources)...)
 	})},
 	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
 	"sssp": {check: func(c *claim) error {
@@ -118,8 +120,8 @@ func (c *claim) most(limit, done int) int {
 	return max(min(limit, done), 0)
 }
 
-// parameters sets the parameters of the struct that program points to, defaults included; vertices are those of the graph by input
-// vertex.
+// parameters sets the parameters of the struct that program points to, defaults included; vertices
+// are those of the graph by input vertex.
 func (c *claim) parameters(program any) error {
 	return engine.Fill(program, c.values, func(label uint64) (pregel.VertexID, bool) {
 		v, ok := c.Labels.Find(label, c.Vertices)
@@ -189,20 +191,21 @@ func forest(c *claim) (trees []uint64, branches [][]verify.Branch) {
 		edges []verify.Branch
 	}
 	trees, branches = make([]uint64, c.Vertices), make([][]verify.Branch, c.Vertices)
-	for v, x := range column(c, "the id of a vertex, and edges as id:weight", func(text string) (x value, err error) {
-		tree, rest, err := c.next(text)
-		for err == nil && rest != "" {
-			var e verify.Branch
-			if e.To, rest, err = c.next(strings.TrimPrefix(rest, " ")); err == nil {
-				var weight string
-				weight, rest, _ = strings.Cut(strings.TrimPrefix(rest, ":"), " ")
-				e.Weight, err = strconv.ParseFloat(weight, 64)
+	for v, x := range column(c, "the id of a vertex, and edges as id:weight",
+		func(text string) (x value, err error) {
+			tree, rest, err := c.next(text)
+			for err == nil && rest != "" {
+				var e verify.Branch
+				if e.To, rest, err = c.next(strings.TrimPrefix(rest, " ")); err == nil {
+					var weight string
+					weight, rest, _ = strings.Cut(strings.TrimPrefix(rest, ":"), " ")
+					e.Weight, err = strconv.ParseFloat(weight, 64)
+				}
+				x.edges = append(x.edges, e)
 			}
-			x.edges = append(x.edges, e)
-		}
-		x.tree = uint64(tree)
-		return x, err
-	}) {
+			x.tree = uint64(tree)
+			return x, err
+		}) {
 		trees[v], branches[v] = x.tree, x.edges
 	}
 	return trees, branches

@@ -67,7 +67,8 @@ func (e *everyValue) Set(text string) (err error) {
 // ofKeeping are the flags that want --checkpoint.
 var ofKeeping = []string{"checkpoint-every", "mtbf", "checkpoint-strict", "keep-checkpoints"}
 
-// over returns when checkpoints are taken by what the flags say, beside what was said before; nil leaves that to whoever keeps them.
+// over returns when checkpoints are taken by what the flags say, beside what was said before; nil
+// leaves that to whoever keeps them.
 func (f *whenFlags) over(before *checkpoint.Policy, flags *pflag.FlagSet) *checkpoint.Policy {
 	if _, ok := changed(flags, "checkpoint-every", "mtbf", "checkpoint-strict"); !ok {
 		return before
@@ -97,7 +98,8 @@ type kept struct {
 	sum checkpointReport
 }
 
-// keep has the run with these options keep checkpoints, if that is wanted. about is how many bytes its state has.
+// keep has the run with these options keep checkpoints, if that is wanted. about is how many bytes
+// its state has.
 func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *job.Spec, about int64, warn func(string)) (_ *kept, err error) {
 	if f.Place == "" {
 		return nil, nil
@@ -115,7 +117,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if f.from != nil && f.from.Store.String() == k.Store.String() {
 		from = f.from.Manifest
 		if o.Fork {
-			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.Place)
+			return nil,
+				usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.Place)
 		}
 	}
 	if o.Spec, err = resolve.Later(spec, true); err != nil {
@@ -131,7 +134,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 		return nil, fmt.Errorf("--checkpoint %s: %w: %s goes on from that; or name another place",
 			f.Place, err, resumption(f.Place))
 	case errors.As(err, &taken):
-		return nil, fmt.Errorf("--checkpoint %s: %w, or remove what there is by superstep checkpoints remove %[1]s", f.Place, err)
+		return nil,
+			fmt.Errorf("--checkpoint %s: %w, or remove what there is by superstep checkpoints remove %[1]s", f.Place, err)
 	case err != nil:
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
@@ -150,7 +154,8 @@ func (k *kept) add(e checkpoint.Event) {
 	}
 }
 
-// settle waits for the checkpoint that is on its way when a run has ended, where it is of use, and returns what reports say, or nil.
+// settle waits for the checkpoint that is on its way when a run has ended, where it is of use, and
+// returns what reports say, or nil.
 func (k *kept) settle(done bool) *checkpointReport {
 	if k == nil {
 		return nil
@@ -173,12 +178,14 @@ func (k *kept) end(done bool) {
 		k.app.notices().say(slog.LevelWarn, err.Error())
 	}
 	if k.sum.Last > 0 && !done {
-		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: %s goes on from the checkpoint before superstep %d",
-			resumption(k.sum.Place), k.sum.Last))
+		k.app.notices().say(slog.LevelInfo,
+			fmt.Sprintf("superstep: %s goes on from the checkpoint before superstep %d",
+				resumption(k.sum.Place), k.sum.Last))
 	}
 }
 
-// resumption is the command that goes on from a place in this process, whatever the environment says.
+// resumption is the command that goes on from a place in this process, whatever the environment
+// says.
 func resumption(place string) string {
 	command := "superstep resume " + quoted(place)
 	if os.Getenv(masterVariable) != "" {

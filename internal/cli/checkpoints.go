@@ -34,13 +34,16 @@ one.`,
 		Args:                       noCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON, verify bool) error) *cobra.Command {
+	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON,
+		verify bool) error,
+	) *cobra.Command {
 		var f struct {
 			JSON bool `flag:"json" help:"print JSON"`
 		}
 		cmd := &cobra.Command{
 			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
-			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json", example),
+			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json",
+				example),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return run(cmd.Context(), args[0], f.JSON, use == "verify")
 			},
@@ -49,9 +52,11 @@ one.`,
 		return cmd
 	}
 	cmd.AddCommand(
-		about("list", "List the checkpoints of a place, the newest first", "list ckpt", a.listCheckpoints),
+		about("list", "List the checkpoints of a place, the newest first", "list ckpt",
+			a.listCheckpoints),
 		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
-		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.listCheckpoints),
+		about("verify", "Read the checkpoints of a place, or one, and compare all checksums",
+			"verify ckpt", a.listCheckpoints),
 		a.removeCheckpoints(),
 	)
 	return cmd
@@ -82,7 +87,8 @@ func listed(place string, all []checkpoint.Listed) checkpointsListed {
 			r.Error = c.Err.Error()
 		}
 		if m := c.Manifest; m != nil {
-			r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts), m.Bytes(), m.Created
+			r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts),
+				m.Bytes(), m.Created
 		}
 		report.Checkpoints = append(report.Checkpoints, r)
 	}
@@ -111,7 +117,8 @@ func checkpointsAt(ctx context.Context, place string) (store.Store, []checkpoint
 	return nil, nil, err
 }
 
-// listCheckpoints lists checkpoints, and with verify reads them. When all are listed, one that is broken is an error.
+// listCheckpoints lists checkpoints, and with verify reads them. When all are listed, one that is
+// broken is an error.
 func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify bool) error {
 	s, all, err := checkpointsAt(ctx, place)
 	if err != nil {
@@ -143,9 +150,11 @@ func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify 
 		case l.Err != nil:
 			escape.Printf(t, "%s\tbroken: %s\n", l.Name, l.Err.Error())
 		case verify:
-			escape.Printf(text, "%s: before %s: %s, as written\n", l.Name, m.Where(), things(len(m.Parts), "part", "parts"))
+			escape.Printf(text, "%s: before %s: %s, as written\n", l.Name, m.Where(),
+				things(len(m.Parts), "part", "parts"))
 		default:
-			escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+			escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep,
+				len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
 		}
 	}
 	err = t.Flush()
@@ -178,14 +187,18 @@ func (a *app) showCheckpoint(ctx context.Context, place string, asJSON, _ bool) 
 }
 
 func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
-	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"), checkpoint.ManifestName(m.Superstep))
-	escape.Printf(w, "program %s, before %s, taken %s\n", m.Name(), m.Where(), m.Created.Format(time.DateTime))
-	escape.Printf(w, "graph %s: %s, %s, grid %s\n", m.Graph.Name, things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
+	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"),
+		checkpoint.ManifestName(m.Superstep))
+	escape.Printf(w, "program %s, before %s, taken %s\n", m.Name(), m.Where(),
+		m.Created.Format(time.DateTime))
+	escape.Printf(w, "graph %s: %s, %s, grid %s\n", m.Graph.Name, things(m.Graph.Vertices, "vertex",
+		"vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
 	for _, t := range m.Program.Types {
 		escape.Printf(w, "  %s\n", t)
 	}
 	for _, p := range m.Parts {
-		fmt.Fprintf(w, "  %s: %s, of %s, crc32c %08x\n", p.Name, mem.Text(p.Bytes), mem.Text(p.Raw), p.CRC32C)
+		fmt.Fprintf(w, "  %s: %s, of %s, crc32c %08x\n", p.Name, mem.Text(p.Bytes), mem.Text(p.Raw),
+			p.CRC32C)
 	}
 }
 
@@ -231,6 +244,7 @@ func (a *app) prune(ctx context.Context, s store.Store, keep int) error {
 	if err != nil {
 		return err
 	}
-	escape.Printf(a.out, "%s: %s removed, %d left\n", s.String(), things(len(before)-len(after), "checkpoint", "checkpoints"), len(after))
+	escape.Printf(a.out, "%s: %s removed, %d left\n", s.String(),
+		things(len(before)-len(after), "checkpoint", "checkpoints"), len(after))
 	return nil
 }

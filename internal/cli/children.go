@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// children are processes of this binary that end with this one: the standard input of each is a pipe, which closes when this
-// process ends in whatever way, and a child that began with --end-with-stdin ends then.
+// children are processes of this binary that end with this one: the standard input of each is a
+// pipe, which closes when this process ends in whatever way, and a child that began with
+// --end-with-stdin ends then.
 //
 //	start --> runs --> ended <- how
 //	            |
@@ -56,7 +57,8 @@ func newChildren(a *app) (*children, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &children{app: a, binary: path, ended: make(chan *childError, maxUp), running: map[string]*child{}}, nil
+	return &children{app: a, binary: path, ended: make(chan *childError,
+		maxUp), running: map[string]*child{}}, nil
 }
 
 // start starts a child under a name. first, of one place, gets the first line of its standard
@@ -105,7 +107,8 @@ func (c *children) start(name string, first chan<- string, args ...string) error
 	return nil
 }
 
-// end ends all children: they are asked to, and killed after a time. It returns when all have ended, with what had to be killed.
+// end ends all children: they are asked to, and killed after a time. It returns when all have
+// ended, with what had to be killed.
 func (c *children) end(patience time.Duration) error {
 	c.mu.Lock()
 	c.ending = true
@@ -127,7 +130,8 @@ func (c *children) end(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(killed) > 0 {
-		return fmt.Errorf("%s did not end within %v and had to be killed", strings.Join(killed, ", "), patience)
+		return fmt.Errorf("%s did not end within %v and had to be killed",
+			strings.Join(killed, ", "), patience)
 	}
 	return nil
 }
@@ -135,7 +139,8 @@ func (c *children) end(patience time.Duration) error {
 // maxLine bounds the line of a child that is written as one.
 const maxLine = 64 << 10
 
-// lines writes what a child says to standard error, each line after the child's name, or in JSON with it.
+// lines writes what a child says to standard error, each line after the child's name, or in JSON
+// with it.
 type lines struct {
 	name  string
 	to    *children

@@ -55,8 +55,9 @@ type allFlags struct {
 	LogFormat string `flag:"log-format" words:"text,json" help:"the format of logs, warnings and errors"`
 }
 
-// Run runs the command line of a binary for the built-in programs and its own, and returns the exit status. An interrupt ends what
-// runs; a second one ends the process at once. Programs that cannot be are refused, whatever the command.
+// Run runs the command line of a binary for the built-in programs and its own, and returns the exit
+// status. An interrupt ends what runs; a second one ends the process at once. Programs that cannot
+// be are refused, whatever the command.
 func Run(name string, args []string, own []pregel.Registered, stdout, stderr io.Writer) int {
 	programs, problems := builtin.With(own)
 	a := &app{
@@ -139,8 +140,9 @@ func (a *app) main(args []string) int {
 	return exitFailed
 }
 
-// execute runs a command. A panic, also of a team or a partition, becomes an error: that there is no memory, or that superstep
-// is at fault. The main goroutine, which a program could end, only waits.
+// execute runs a command. A panic, also of a team or a partition, becomes an error: that there is
+// no memory, or that superstep is at fault. The main goroutine, which a program could end, only
+// waits.
 func (a *app) execute(ctx context.Context, args []string) (err error) {
 	root := a.root()
 	if i := slices.Index(args, "--"+helpAll); i >= 0 {
@@ -191,8 +193,10 @@ measurements.`,
 	root.SetUsageTemplate(usageTemplate(root))
 	root.PersistentFlags().Bool(helpAll, false, "show the help of a command with all its flags")
 	defineFlags(root, root.PersistentFlags(), &a.all)
-	root.AddCommand(a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(), a.generate(), a.convert(), a.info(), a.ui(), a.report(), a.algorithms(),
-		a.up(), a.master(), a.worker(), a.ca(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.drain(), a.graphs(), a.backup(), a.restore(), a.health(),
+	root.AddCommand(a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(),
+		a.generate(), a.convert(), a.info(), a.ui(), a.report(), a.algorithms(),
+		a.up(), a.master(), a.worker(), a.ca(), a.status(), a.jobs(), a.watch(), a.logs(),
+		a.result(), a.cancel(), a.drain(), a.graphs(), a.backup(), a.restore(), a.health(),
 		a.netbench(), a.netbenchRank(), a.workerMonitor(), a.completion(), a.version())
 	if a.name != "superstep" {
 		a.rename(root)
@@ -200,7 +204,8 @@ measurements.`,
 	return root
 }
 
-// rename has help texts call commands by the name of this binary. A lower-case word after superstep is a command if there is one.
+// rename has help texts call commands by the name of this binary. A lower-case word after superstep
+// is a command if there is one.
 func (a *app) rename(root *cobra.Command) {
 	var names []string
 	for _, c := range root.Commands() {
@@ -220,7 +225,8 @@ func (a *app) rename(root *cobra.Command) {
 	walk(root)
 }
 
-// given refuses a flag that was given nothing, as of a variable of the shell that is not set: it would count as not given.
+// given refuses a flag that was given nothing, as of a variable of the shell that is not set: it
+// would count as not given.
 func given(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -60,7 +60,8 @@ func (f *accessFlags) credentials(warn func(line string), log *slog.Logger) (who
 			return who, usagef("--tls-%s: %w", flag, err)
 		}
 	}
-	if who.TLS, err = control.LoadTLS(nil, certs.Names{Cert: f.Cert, Key: f.Key, CA: f.CA}, log); err != nil {
+	if who.TLS, err = control.LoadTLS(nil, certs.Names{Cert: f.Cert, Key: f.Key, CA: f.CA},
+		log); err != nil {
 		return who, usagef("TLS: %w", err)
 	}
 	return who, nil
@@ -115,7 +116,8 @@ func (f *jobFlags) define(cmd *cobra.Command) {
 		masterVariable + " the command runs in this process, as it does with --master " + inProcess
 }
 
-// inProcess is what --master says in place of an address to have a command run in this process, whatever the environment says.
+// inProcess is what --master says in place of an address to have a command run in this process,
+// whatever the environment says.
 const inProcess = "off"
 
 // errNoCluster refuses that for what a cluster alone can do.
@@ -123,7 +125,8 @@ var errNoCluster = errors.New("--master off has a job run in this process: here 
 
 // wanted reports whether flags, or the environment, mean a cluster.
 func (f *jobFlags) wanted(flags *pflag.FlagSet) bool {
-	return f.Master != inProcess && (flags.Changed("master") || os.Getenv(masterVariable) != "") || f.Detach
+	return f.Master != inProcess && (flags.Changed("master") || os.Getenv(masterVariable) != "") ||
+		f.Detach
 }
 
 // changed returns the first of some flags that was given.
@@ -138,8 +141,8 @@ func changed(flags *pflag.FlagSet, names ...string) (string, bool) {
 // callTimeout bounds the calls that answer at once.
 const callTimeout = 10 * time.Second
 
-// connect waits until the master answers and, if that was asked for, until there are so many workers. What it waits for, and
-// what happens to the connection, is said through warn.
+// connect waits until the master answers and, if that was asked for, until there are so many
+// workers. What it waits for, and what happens to the connection, is said through warn.
 func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*client.Client, error) {
 	c, err := f.open(warn)
 	if err != nil {
@@ -148,10 +151,12 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 	err = c.Reach(ctx)
 	if err == nil && f.await > 0 {
 		err = c.AwaitWorkers(ctx, f.await, f.lost, func(found int) {
-			warn(fmt.Sprintf("waiting for %s: %d registered", things(f.await, "worker", "workers"), found))
+			warn(fmt.Sprintf("waiting for %s: %d registered", things(f.await, "worker", "workers"),
+				found))
 		})
 		if few := (*client.FewWorkersError)(nil); f.lost && errors.As(err, &few) && few.Enough() {
-			warn(fmt.Sprintf("%v, and lost %s: the job begins without it", err, strings.Join(few.Lost, ", ")))
+			warn(fmt.Sprintf("%v, and lost %s: the job begins without it", err,
+				strings.Join(few.Lost, ", ")))
 			err = nil
 		}
 	}
@@ -179,13 +184,15 @@ func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	return c, nil
 }
 
-// tell connects to the master, makes a call, and writes the answer: as JSON, or as text words it. Errors are worded for people.
+// tell connects to the master, makes a call, and writes the answer: as JSON, or as text words it.
+// Errors are worded for people.
 func tell[Q, A any, M interface {
 	*A
 	proto.Message
 }](
 	ctx context.Context, a *app, f *clientFlags,
-	call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q, text func(*A) string,
+	call func(control.ClusterClient, context.Context,
+		*connect.Request[Q]) (*connect.Response[A], error), question *Q, text func(*A) string,
 ) error {
 	c, err := f.connect(ctx, a.warn)
 	if err != nil {

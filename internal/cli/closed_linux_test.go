@@ -27,7 +27,8 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 	t.Run("up", func(t *testing.T) {
 		p, address, _ := scripts.StartUp(t, "superstep", "--data-root", t.TempDir())
 		closed(t, address)
-		link := regexp.MustCompile(`(?m)^master at ` + address + `; the page is at http://` + address + `/\?token=([0-9a-f]{64});`).FindStringSubmatch(p.Said.String())
+		link := regexp.MustCompile(`(?m)^master at ` + address + `; the page is at http://` +
+			address + `/\?token=([0-9a-f]{64});`).FindStringSubmatch(p.Said.String())
 		if len(link) == 0 || strings.Count(p.Said.String(), link[1]) != 1 {
 			t.Errorf("it said %s", p.Said)
 		}
@@ -35,7 +36,8 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 		must(t, p.Process.Signal(os.Interrupt))
 		<-p.Ended
 		_, port, _ := strings.Cut(address, ":")
-		left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/localhost-"+port+"*"))
+		left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"),
+			"superstep/tokens/localhost-"+port+"*"))
 		if err != nil || len(left) != 0 {
 			t.Errorf("files are left: %v, %v", left, err)
 		}
@@ -60,7 +62,8 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 			must(t, g.Close())
 		}
 		for name, p := range c.Running {
-			if text := p.Said.String(); name != "master" && regexp.MustCompile("[0-9a-f]{64}").MatchString(text) {
+			if text := p.Said.String(); name != "master" &&
+				regexp.MustCompile("[0-9a-f]{64}").MatchString(text) {
 				t.Errorf("%s said %s", name, text)
 			}
 		}
@@ -71,7 +74,8 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 func ownToken(t *testing.T, address string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(address, ":")
-	own, err := os.ReadFile(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/localhost-"+port))
+	own, err := os.ReadFile(filepath.Join(os.Getenv("XDG_STATE_HOME"),
+		"superstep/tokens/localhost-"+port))
 	must(t, err)
 	return strings.TrimSpace(string(own))
 }
@@ -84,7 +88,8 @@ func closed(t *testing.T, address string) {
 	}
 	out, err := exec.Command("superstep", "status", "--json", "--master", address).Output()
 	must(t, err)
-	if err := json.Unmarshal(out, &status); err != nil || len(status.Workers) == 0 || status.Workers[0].Http_address == "" {
+	if err := json.Unmarshal(out, &status); err != nil || len(status.Workers) == 0 ||
+		status.Workers[0].Http_address == "" {
 		t.Fatalf("%s: %v", out, err)
 	}
 	worker, token := status.Workers[0], ownToken(t, address)
@@ -92,7 +97,8 @@ func closed(t *testing.T, address string) {
 	for _, command := range [][]string{{"jobs"}, {"run", "wcc", "-g", "path:vertices=3"}, {"graphs", "list"}, {"result", "x"}} {
 		c := exec.Command("superstep", append(command, "--master", address)...)
 		c.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
-		if out, err := c.CombinedOutput(); c.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "a token is missing or wrong") {
+		if out, err := c.CombinedOutput(); c.ProcessState.ExitCode() != 1 ||
+			!strings.Contains(string(out), "a token is missing or wrong") {
 			t.Errorf("%v: %s, %v", command, out, err)
 		}
 	}
@@ -113,7 +119,8 @@ func closed(t *testing.T, address string) {
 		{worker.Http_address, "/metrics", "localhost", token, 200},
 		{worker.Http_address, "/healthz", "evil.example", "", 200},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+k.at+k.path, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+k.at+k.path,
+			nil)
 		must(t, err)
 		if r.Host = k.host; k.token != "" {
 			r.Header.Set("Authorization", "Bearer "+k.token)
@@ -139,11 +146,14 @@ func closed(t *testing.T, address string) {
 				t.Errorf("%s: %s: %v", what, call, err)
 			}
 		}
-		_, err = c.Workers.Register(t.Context(), connect.NewRequest(&control.RegisterRequest{Name: "x"}))
+		_, err = c.Workers.Register(t.Context(),
+			connect.NewRequest(&control.RegisterRequest{Name: "x"}))
 		refused("register", err)
-		_, err = c.Workers.GetObject(t.Context(), connect.NewRequest(&control.GetObjectRequest{Name: "x"}))
+		_, err = c.Workers.GetObject(t.Context(),
+			connect.NewRequest(&control.GetObjectRequest{Name: "x"}))
 		refused("read an object", err)
-		_, err = c.Workers.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: "x"}))
+		_, err = c.Workers.PutObject(t.Context(),
+			connect.NewRequest(&control.PutObjectRequest{Name: "x"}))
 		refused("write an object", err)
 		_, err = c.Session(t.Context())
 		refused("begin a session", err)
@@ -152,8 +162,11 @@ func closed(t *testing.T, address string) {
 	m, err := mesh.New(mesh.Options{Name: "x", Incarnation: 1, Token: stranger.Secret(), Hello: 30 * time.Second})
 	must(t, err)
 	defer m.Close()
-	err = m.Connect(t.Context(), []mesh.Peer{{Name: worker.Name, Addr: worker.Data_address, Incarnation: incarnation(t, worker.Incarnation)}})
-	if !errors.Is(err, mesh.ErrToken) || !strings.Contains(err.Error(), "refused by worker "+worker.Name+": wrong cluster token") {
+	err = m.Connect(t.Context(),
+		[]mesh.Peer{{Name: worker.Name, Addr: worker.Data_address, Incarnation: incarnation(t,
+			worker.Incarnation)}})
+	if !errors.Is(err, mesh.ErrToken) ||
+		!strings.Contains(err.Error(), "refused by worker "+worker.Name+": wrong cluster token") {
 		t.Errorf("connecting to a worker: %v", err)
 	}
 }

@@ -31,7 +31,8 @@ func printValue(w io.Writer, v any) error {
 // descriptions are fields of messages that hold JSON as a text.
 var descriptions = regexp.MustCompile(`"(spec|source)_json":\s*("(?:[^"\\]|\\.)*")`)
 
-// messageJSON is a message, with all its fields or those that have a value, by the names that control.proto has, and descriptions of jobs and graphs as JSON in it.
+// messageJSON is a message, with all its fields or those that have a value, by the names that
+// control.proto has, and descriptions of jobs and graphs as JSON in it.
 func messageJSON(m proto.Message, all bool) ([]byte, error) {
 	data, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: all}.Marshal(m)
 	return descriptions.ReplaceAllFunc(data, func(field []byte) []byte {
@@ -49,7 +50,8 @@ func printJSON(w io.Writer, m proto.Message) error {
 	if err != nil {
 		return err
 	}
-	return printValue(w, json.RawMessage(data)) // protojson's own blanks differ from binary to binary
+	// protojson's own blanks differ from binary to binary
+	return printValue(w, json.RawMessage(data))
 }
 
 // readToken reads the token of a flag's file, and says so if every user can read it.
@@ -72,16 +74,18 @@ func readToken(flag, file string, warn func(line string)) (control.Token, error)
 // warn says something that its user should see.
 func (a *app) warn(line string) { a.notices().say(slog.LevelWarn, line) }
 
-// readable refuses what to open would wait for a writer, or has no text: a pipe in a directory, unlike one of the shell, has
-// nobody at its other end who is known to write.
+// readable refuses what to open would wait for a writer, or has no text: a pipe in a directory,
+// unlike one of the shell, has nobody at its other end who is known to write.
 func readable(path string) error {
 	if path == "" {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() { // a file that is not there, opening it tells
+	// a file that is not there, opening it tells
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s: found a directory, expected a file", path)
 	}
-	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeNamedPipe != 0 && filepath.Dir(path) != "/dev/fd" {
+	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeNamedPipe != 0 &&
+		filepath.Dir(path) != "/dev/fd" {
 		return fmt.Errorf("%s: found a pipe, expected a file", path)
 	}
 	return nil
@@ -102,7 +106,8 @@ func (f *daemonFlags) begin(a *app) (who control.Credentials, metrics control.To
 	a.interrupts.hearHangUp()
 	a.writeAsync()
 	if _, _, err := net.SplitHostPort(f.GossipListen); err != nil && f.GossipListen != "off" {
-		return who, metrics, usagef("--gossip-listen: found the address %q, expected HOST:PORT, such as 127.0.0.1:7701, or off", f.GossipListen)
+		return who, metrics,
+			usagef("--gossip-listen: found the address %q, expected HOST:PORT, such as 127.0.0.1:7701, or off", f.GossipListen)
 	}
 	if who, err = f.credentials(a.warn, a.logger()); err != nil {
 		return who, metrics, err

@@ -25,11 +25,13 @@ func (c *interrupted) rest() (string, int) {
 	return text.String(), c.ProcessState.ExitCode()
 }
 
-// interruptedJob checks that a command that was interrupted has cancelled its job, and left nothing.
+// interruptedJob checks that a command that was interrupted has cancelled its job, and left
+// nothing.
 func interruptedJob(t *testing.T, c *scripts.Processes, run *interrupted, files ...string) {
 	t.Helper()
 	text, code := run.rest()
-	if code != 1 || !strings.HasSuffix(text, " is cancelled\n") || !strings.Contains(text, "superstep: interrupted: job ") {
+	if code != 1 || !strings.HasSuffix(text, " is cancelled\n") ||
+		!strings.Contains(text, "superstep: interrupted: job ") {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 	if found := c.States(t); found != "cancelled" {
@@ -45,7 +47,8 @@ func interruptedJob(t *testing.T, c *scripts.Processes, run *interrupted, files 
 // TestInterruptQueuedJob interrupts a run whose job waits for a worker.
 func TestInterruptQueuedJob(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 0)
-	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.Address, "-o", "out")
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.Address,
+		"-o", "out")
 	if !scripts.Soon(func() bool { return c.States(t) == "queued" }) {
 		t.Fatal("the job never waited")
 	}
@@ -53,10 +56,12 @@ func TestInterruptQueuedJob(t *testing.T) {
 	interruptedJob(t, c, run)
 }
 
-// TestQueuedJobIsTold: a run whose job waits for its turn says so after a while, and with -q it does not.
+// TestQueuedJobIsTold: a run whose job waits for its turn says so after a while, and with -q it
+// does not.
 func TestQueuedJobIsTold(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 0)
-	quiet := start(t, nil, "superstep", "run", "wcc", "-q", "-g", "path:vertices=3", "--master", c.Address)
+	quiet := start(t, nil, "superstep", "run", "wcc", "-q", "-g", "path:vertices=3", "--master",
+		c.Address)
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.Address)
 	run.says(" is in the queue: waits for a worker")
 	must(t, quiet.Process.Signal(os.Interrupt))
@@ -69,7 +74,8 @@ func TestQueuedJobIsTold(t *testing.T) {
 // TestInterruptLoadingJob interrupts a run whose graph takes seconds to load.
 func TestInterruptLoadingJob(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 1)
-	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master", c.Address, "-o", "out")
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master",
+		c.Address, "-o", "out")
 	if !scripts.Soon(func() bool { return c.States(t) == "running," }) {
 		t.Fatal("the job never loaded")
 	}
@@ -80,7 +86,8 @@ func TestInterruptLoadingJob(t *testing.T) {
 // TestInterruptRunningJob interrupts a run in its supersteps, with two workers.
 func TestInterruptRunningJob(t *testing.T) {
 	c := scripts.NewCluster(t, "own", 2)
-	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.Address, "-o", "out", "--json", "report")
+	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el",
+		"--master", c.Address, "-o", "out", "--json", "report")
 	c.Runs(t)
 	must(t, run.Process.Signal(os.Interrupt))
 	interruptedJob(t, c, run, "g.el")
@@ -100,8 +107,9 @@ func TestInterruptWatching(t *testing.T) {
 	}
 }
 
-// TestStoppedProcesses stops a worker for longer than its lease, and then all processes of the cluster for several leases, as when a
-// machine is suspended: a graph of the catalog is there afterwards, and jobs on it compute what they did before.
+// TestStoppedProcesses stops a worker for longer than its lease, and then all processes of the
+// cluster for several leases, as when a machine is suspended: a graph of the catalog is there
+// afterwards, and jobs on it compute what they did before.
 func TestStoppedProcesses(t *testing.T) {
 	const lease = 500 * time.Millisecond
 	c := scripts.NewCluster(t, "superstep", 2, "--lease", lease.String())
@@ -123,7 +131,8 @@ func TestStoppedProcesses(t *testing.T) {
 	want := command(run...)
 	signal(syscall.SIGSTOP, "w2")
 	if !scripts.Soon(func() bool {
-		return strings.Contains(command("graphs", "list"), "waits for worker w2, which holds a share of it")
+		return strings.Contains(command("graphs", "list"),
+			"waits for worker w2, which holds a share of it")
 	}) {
 		t.Errorf("found the graphs\n%s", command("graphs", "list"))
 	}
@@ -145,16 +154,21 @@ func TestStoppedProcesses(t *testing.T) {
 	}
 }
 
-// TestMasterStaysAway loses the master while a job is watched, for longer than the client is patient.
+// TestMasterStaysAway loses the master while a job is watched, for longer than the client is
+// patient.
 func TestMasterStaysAway(t *testing.T) {
 	c := scripts.NewCluster(t, "own", 1)
-	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.Address, "--retry-for", "300ms")
+	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el",
+		"--master", c.Address, "--retry-for", "300ms")
 	c.Runs(t)
 	must(t, c.Signal("master", os.Kill))
 	text, code := run.rest()
 	for _, want := range []string{
-		"superstep: warning: lost the connection: the master at " + c.Address + " ", "; trying again for 300ms\n",
-		"superstep: lost the master at " + c.Address + ": tried to reach it for 300ms: the master at " + c.Address + " cannot be reached: connection refused\n",
+		"superstep: warning: lost the connection: the master at " + c.Address + " ",
+		"; trying again for 300ms\n",
+		"superstep: lost the master at " + c.Address +
+			": tried to reach it for 300ms: the master at " + c.Address +
+			" cannot be reached: connection refused\n",
 	} {
 		if code != 1 || !strings.Contains(text, want) {
 			t.Errorf("exit status %d, said %q, expected %q", code, text, want)
@@ -162,7 +176,8 @@ func TestMasterStaysAway(t *testing.T) {
 	}
 }
 
-// TestInterruptSubmitting interrupts a run whose job the master has not taken yet: it is cancelled as soon as it is.
+// TestInterruptSubmitting interrupts a run whose job the master has not taken yet: it is cancelled
+// as soon as it is.
 func TestInterruptSubmitting(t *testing.T) {
 	for _, detach := range []bool{false, true} {
 		m := newFakeMaster(t, "submit")
@@ -176,7 +191,8 @@ func TestInterruptSubmitting(t *testing.T) {
 		run.says("superstep: warning: interrupted: waiting for the master's answer")
 		close(m.submit)
 		m.await(t, "cancel")
-		if text, code := run.rest(); code != 1 || text != "superstep: interrupted: job f00d-1 is cancelled\n" {
+		if text, code := run.rest(); code != 1 ||
+			text != "superstep: interrupted: job f00d-1 is cancelled\n" {
 			t.Errorf("exit status %d, said %q", code, text)
 		}
 		if m.heard.Load() {
@@ -194,7 +210,8 @@ func TestInterruptTwiceSubmitting(t *testing.T) {
 	run.says("superstep: warning: interrupted: waiting for the master's answer")
 	must(t, run.Process.Signal(os.Interrupt))
 	text, code := run.rest()
-	if code != 1 || text != "superstep: interrupted: the master has not answered, and the job will not run\n" {
+	if code != 1 ||
+		text != "superstep: interrupted: the master has not answered, and the job will not run\n" {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 	close(m.submit)
@@ -203,7 +220,8 @@ func TestInterruptTwiceSubmitting(t *testing.T) {
 	}
 }
 
-// TestCancellationThatFails gives up a job whose cancellation the master has not answered yet, and then refuses: it may go on.
+// TestCancellationThatFails gives up a job whose cancellation the master has not answered yet, and
+// then refuses: it may go on.
 func TestCancellationThatFails(t *testing.T) {
 	m := newFakeMaster(t, "cancel")
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
@@ -213,19 +231,23 @@ func TestCancellationThatFails(t *testing.T) {
 	must(t, run.Process.Signal(os.Interrupt))
 	close(m.cancel)
 	text, code := run.rest()
-	if code != 1 || text != `superstep: interrupted: job f00d-1 could not be cancelled, and may go on: the disk\x1b[31m is full`+"\n" {
+	if code != 1 ||
+		text != `superstep: interrupted: job f00d-1 could not be cancelled, and may go on: the disk\x1b[31m is full`+"\n" {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 }
 
-// TestInterruptFetching interrupts a run whose job is done: the result stays with the master, and no file is half written.
+// TestInterruptFetching interrupts a run whose job is done: the result stays with the master, and
+// no file is half written.
 func TestInterruptFetching(t *testing.T) {
 	m := newFakeMaster(t, "result")
 	close(m.finish)
-	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address, "-o", "out")
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address,
+		"-o", "out")
 	m.await(t, "result")
 	must(t, run.Process.Signal(os.Interrupt))
-	if text, code := run.rest(); code != 1 || text != "superstep: interrupted: job f00d-1 is done, superstep result f00d-1 has what it computed\n" {
+	if text, code := run.rest(); code != 1 ||
+		text != "superstep: interrupted: job f00d-1 is done, superstep result f00d-1 has what it computed\n" {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 	entries, err := os.ReadDir(run.Dir)
@@ -235,10 +257,12 @@ func TestInterruptFetching(t *testing.T) {
 	}
 }
 
-// TestInterruptGraphsLoad ends the loading of a graph: it is gone, and the worker is free for others.
+// TestInterruptGraphsLoad ends the loading of a graph: it is gone, and the worker is free for
+// others.
 func TestInterruptGraphsLoad(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 1)
-	run := start(t, nil, "superstep", "graphs", "load", "g", "--graph", "kronecker:scale=20", "--master", c.Address)
+	run := start(t, nil, "superstep", "graphs", "load", "g", "--graph", "kronecker:scale=20",
+		"--master", c.Address)
 	loading := func() bool {
 		out, err := exec.Command("superstep", "graphs", "list", "--master", c.Address).Output()
 		return err == nil && strings.Contains(string(out), "loading")
@@ -247,7 +271,8 @@ func TestInterruptGraphsLoad(t *testing.T) {
 		t.Fatal("the graph was never loaded")
 	}
 	must(t, run.Process.Signal(os.Interrupt))
-	if text, code := run.rest(); code != 1 || text != "superstep: interrupted: graph g is dropped\n" {
+	if text, code := run.rest(); code != 1 ||
+		text != "superstep: interrupted: graph g is dropped\n" {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 	gone := func() bool {
@@ -257,7 +282,8 @@ func TestInterruptGraphsLoad(t *testing.T) {
 	if !scripts.Soon(gone) {
 		t.Error("the graph is not gone")
 	}
-	if out, err := exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.Address).CombinedOutput(); err != nil {
+	if out, err := exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3",
+		"--master", c.Address).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -273,9 +299,11 @@ func TestNamesThatAreNoUTF8(t *testing.T) {
 		{"watch", bad},
 		{"result", bad},
 	} {
-		run := start(t, map[string]string{bad: ring, "g.el": ring}, "superstep", append(args, "--master", m.address)...)
+		run := start(t, map[string]string{bad: ring, "g.el": ring}, "superstep",
+			append(args, "--master", m.address)...)
 		text, code := run.rest()
-		if code != 2 || strings.Count(text, "\n") != 1 || !strings.Contains(text, `\xff`) || !strings.Contains(text, "expected UTF-8") {
+		if code != 2 || strings.Count(text, "\n") != 1 || !strings.Contains(text, `\xff`) ||
+			!strings.Contains(text, "expected UTF-8") {
 			t.Errorf("%q: exit status %d, said %q", args, code, text)
 		}
 	}

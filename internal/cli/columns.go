@@ -16,7 +16,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// columnFile is what --column says: the file whose values a column of the program begins with, and which column of it these are.
+// columnFile is what --column says: the file whose values a column of the program begins with, and
+// which column of it these are.
 type columnFile struct {
 	name, path string
 	at         graphio.Column
@@ -35,9 +36,11 @@ func splitColumns(flags []string) ([]columnFile, error) {
 		}
 		switch {
 		case !ok || name == "" || c.path == "":
-			return nil, usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it, NAME=FILE:COLUMN of a table", f)
+			return nil,
+				usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it, NAME=FILE:COLUMN of a table", f)
 		case c.path == "-":
-			return nil, usagef("--column %s: it reads files; for standard input use %s=/dev/stdin", f, name)
+			return nil, usagef("--column %s: it reads files; for standard input use %s=/dev/stdin",
+				f, name)
 		case seen[name]:
 			return nil, usagef("--column %s: the column is given twice", f)
 		}
@@ -47,7 +50,8 @@ func splitColumns(flags []string) ([]columnFile, error) {
 	return all, nil
 }
 
-// checkColumns refuses columns that a program does not have, and files that are not there, before the graph is loaded.
+// checkColumns refuses columns that a program does not have, and files that are not there, before
+// the graph is loaded.
 func checkColumns(program engine.Program, files []columnFile) error {
 	for _, c := range files {
 		if _, err := program.Column(c.name); err != nil {
@@ -60,8 +64,8 @@ func checkColumns(program engine.Program, files []columnFile) error {
 	return nil
 }
 
-// sendColumns sends a cluster the files whose values the columns of a job begin with. A program that this binary does not have is checked
-// by the cluster alone.
+// sendColumns sends a cluster the files whose values the columns of a job begin with. A program
+// that this binary does not have is checked by the cluster alone.
 func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 	files := c.flags.columns
 	if len(files) == 0 {
@@ -69,7 +73,8 @@ func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 	}
 	var program engine.Program
 	if entry, err := c.app.programs.Find(spec.Program); err == nil {
-		if program, err = entry.New(resolve.BeforeLoading(entry.Parameters, spec.Parameters, spec.Source), nil); err != nil {
+		if program, err = entry.New(resolve.BeforeLoading(entry.Parameters, spec.Parameters,
+			spec.Source), nil); err != nil {
 			return err
 		}
 		if err := checkColumns(program, files); err != nil {
@@ -127,7 +132,8 @@ func (w untilInterrupted) Write(p []byte) (int, error) {
 // warnEmpty says that a file has no value of a vertex.
 func warnEmpty(warn func(line string), f columnFile, ofEdges bool, values int) {
 	if values == 0 && !ofEdges {
-		warn(fmt.Sprintf("--column %s: %s has no values: every vertex begins with zero", f.name, f.path))
+		warn(fmt.Sprintf("--column %s: %s has no values: every vertex begins with zero", f.name,
+			f.path))
 	}
 }
 

@@ -48,7 +48,8 @@ bash-completion.`,
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.out)
 			default:
-				return usagef("found the shell %q, expected one of %s", args[0], strings.Join(shells, ", "))
+				return usagef("found the shell %q, expected one of %s", args[0],
+					strings.Join(shells, ", "))
 			}
 		},
 	}
@@ -56,7 +57,9 @@ bash-completion.`,
 
 // firstOf completes the first argument from a list, and no other.
 func firstOf(list func(cmd *cobra.Command) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string,
+		start string,
+	) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -69,7 +72,8 @@ func starting(list []string, start string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, start) })
 }
 
-// completeGraph completes the name of a graph: a generator or a file. In a generator it completes the next parameter.
+// completeGraph completes the name of a graph: a generator or a file. In a generator it completes
+// the next parameter.
 func completeGraph(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	if generate.IsGenerator(start) && strings.Contains(start, ":") {
@@ -88,10 +92,12 @@ func completeGenerator(cmd *cobra.Command, args []string, start string) ([]strin
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	all, directive := completeGraph(cmd, args, start)
-	return slices.DeleteFunc(all, func(s string) bool { return !generate.IsGenerator(s) }), directive
+	return slices.DeleteFunc(all, func(s string) bool { return !generate.IsGenerator(s) }),
+		directive
 }
 
-// generatorParameters returns what a generator's text may go on as: the parameters it does not have yet.
+// generatorParameters returns what a generator's text may go on as: the parameters it does not have
+// yet.
 func generatorParameters(text string) []string {
 	name, list, _ := strings.Cut(text, ":")
 	begun := text[:strings.LastIndexAny(text, ":,")+1]
@@ -101,7 +107,8 @@ func generatorParameters(text string) []string {
 			continue
 		}
 		for _, p := range d.Parameters {
-			if help := p.Help; !strings.Contains(","+list, ","+p.Name+"=") || strings.HasSuffix(text, p.Name+"=") {
+			if help := p.Help; !strings.Contains(","+list, ","+p.Name+"=") ||
+				strings.HasSuffix(text, p.Name+"=") {
 				if p.Default != "" {
 					help += " (default " + p.Default + ")"
 				}
@@ -167,7 +174,8 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 		}
 		all = append(all, p.Name+"=\t"+p.Help)
 	}
-	return starting(all, start), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return starting(all, start),
+		cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeGrid completes --grid with the grids there are.
@@ -184,10 +192,12 @@ func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 // completionTime is how long a shell waits for the master before it completes nothing.
 const completionTime = 300 * time.Millisecond
 
-// ask makes a call whose answer completes a word; a master that is slow or not there completes nothing.
+// ask makes a call whose answer completes a word; a master that is slow or not there completes
+// nothing.
 func ask[Q, A any](
 	cmd *cobra.Command, f *clientFlags,
-	call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q, words func(*A) []string,
+	call func(control.ClusterClient, context.Context,
+		*connect.Request[Q]) (*connect.Response[A], error), question *Q, words func(*A) []string,
 ) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {
@@ -207,12 +217,14 @@ func ask[Q, A any](
 func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 	return firstOf(func(cmd *cobra.Command) []string {
 		q := &control.ListJobsRequest{Ended: !running}
-		return ask(cmd, f, control.ClusterClient.ListJobs, q, func(r *control.ListJobsResponse) (all []string) {
-			for _, j := range r.Jobs {
-				all = append(all, j.Id+"\t"+j.Spec().Program+" on "+graphOf(j.Spec())+", "+j.State.Word())
-			}
-			return all
-		})
+		return ask(cmd, f, control.ClusterClient.ListJobs, q,
+			func(r *control.ListJobsResponse) (all []string) {
+				for _, j := range r.Jobs {
+					all = append(all, j.Id+"\t"+j.Spec().Program+" on "+graphOf(j.Spec())+", "+
+						j.State.Word())
+				}
+				return all
+			})
 	})
 }
 
@@ -220,31 +232,34 @@ func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 	return firstOf(func(cmd *cobra.Command) []string {
 		q := &control.ListWorkersRequest{}
-		return ask(cmd, f, control.ClusterClient.ListWorkers, q, func(r *control.ListWorkersResponse) (all []string) {
-			for _, w := range r.Workers {
-				all = append(all, w.Name+"\t"+w.State.Word())
-			}
-			return all
-		})
+		return ask(cmd, f, control.ClusterClient.ListWorkers, q,
+			func(r *control.ListWorkersResponse) (all []string) {
+				for _, w := range r.Workers {
+					all = append(all, w.Name+"\t"+w.State.Word())
+				}
+				return all
+			})
 	})
 }
 
 // graphs lists the names of the cluster's graphs, each with what it is.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 	q := &control.ListGraphsRequest{}
-	return ask(cmd, f, control.ClusterClient.ListGraphs, q, func(r *control.ListGraphsResponse) (all []string) {
-		for _, g := range r.Graphs {
-			all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
-		}
-		return all
-	})
+	return ask(cmd, f, control.ClusterClient.ListGraphs, q,
+		func(r *control.ListGraphsResponse) (all []string) {
+			for _, g := range r.Graphs {
+				all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
+			}
+			return all
+		})
 }
 
 // completeAnyGraph completes --graph: a generator, a file, or a graph of the cluster.
 func (f *clientFlags) completeAnyGraph(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if !strings.HasPrefix(start, control.CatalogPrefix) {
 		all, directive := completeGraph(cmd, args, start)
-		return append(all, starting([]string{control.CatalogPrefix + "\ta graph of the cluster"}, start)...), directive
+		return append(all, starting([]string{control.CatalogPrefix + "\ta graph of the cluster"},
+			start)...), directive
 	}
 	var all []string
 	for _, name := range f.graphs(cmd) {

@@ -118,16 +118,19 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 		}
 	}()
 	if len(data) > maxConfig {
-		return nil, fmt.Errorf("%s: found %d bytes, expected %d at most", file, len(data), maxConfig)
+		return nil, fmt.Errorf("%s: found %d bytes, expected %d at most", file, len(data),
+			maxConfig)
 	}
 	if i := bytes.IndexFunc(data, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }); i >= 0 {
-		return nil, fmt.Errorf("%s:%d: found byte %#02x, expected text", file, 1+bytes.Count(data[:i], []byte("\n")), data[i])
+		return nil, fmt.Errorf("%s:%d: found byte %#02x, expected text", file,
+			1+bytes.Count(data[:i], []byte("\n")), data[i])
 	}
 	for _, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {
 		// Which a short file may grow large by.
 		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
-			return nil, fmt.Errorf("%s:%d:%d: found an anchor, an alias or a tag, expected a value", file, t.Position.Line, t.Position.Column)
+			return nil, fmt.Errorf("%s:%d:%d: found an anchor, an alias or a tag, expected a value",
+				file, t.Position.Line, t.Position.Column)
 		}
 	}
 	docs := yaml.NewDecoder(bytes.NewReader(data))
@@ -153,7 +156,8 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 				}
 			})
 			slices.Sort(names)
-			return nil, fmt.Errorf("%s: found the key %.80q, expected one of %s", s.at, key, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: found the key %.80q, expected one of %s", s.at, key,
+				strings.Join(names, ", "))
 		}
 		kind := s.flag.Value.Type()
 		values, list := pair.Value.([]any)
@@ -163,7 +167,8 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 		for _, value := range values {
 			_, text := value.(string)
 			if !text && !slices.ContainsFunc([]string{"int", "uint", "bool", "duration"}, func(k string) bool { return strings.HasPrefix(kind, k) }) {
-				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text; one that looks like something else wants quotes", s.at, key, fmt.Sprint(value))
+				return nil,
+					fmt.Errorf("%s: %s: found %.40q, expected a text; one that looks like something else wants quotes", s.at, key, fmt.Sprint(value))
 			}
 			s.values = append(s.values, fmt.Sprint(value))
 		}
@@ -182,7 +187,8 @@ func syntax(file string, err error) error {
 	var e yaml.Error
 	if errors.As(err, &e) && e.GetToken() != nil && e.GetToken().Position != nil {
 		p := e.GetToken().Position
-		return fmt.Errorf("%s:%d:%d: %s", file, p.Line, p.Column, oneLine(errors.New(e.GetMessage())))
+		return fmt.Errorf("%s:%d:%d: %s", file, p.Line, p.Column,
+			oneLine(errors.New(e.GetMessage())))
 	}
 	return fmt.Errorf("%s: %s", file, oneLine(err))
 }

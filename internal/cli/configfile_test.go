@@ -45,10 +45,14 @@ func TestConfigFile(t *testing.T) {
 	}
 	t.Setenv("SUPERSTEP_TEST_LOG", "")
 	c, err := run("# all of it\nlisten: 10.0.0.1:7700 # here\nlog: \"a b\"\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root:\n  - /graphs\n  - /a,b\n")
-	if err != nil || c.Listen != "10.0.0.1:7700" || c.Log != "a b" || c.Lease != job.Duration(5*time.Second) || c.Retries != 7 || !c.Insecure || strings.Join(c.Roots, " ") != "/graphs /a,b" {
+	if err != nil || c.Listen != "10.0.0.1:7700" || c.Log != "a b" ||
+		c.Lease != job.Duration(5*time.Second) || c.Retries != 7 || !c.Insecure ||
+		strings.Join(c.Roots, " ") != "/graphs /a,b" {
 		t.Errorf("found %+v, %v", c, err)
 	}
-	if c, err = run("listen: a:1\nlease: 5s\ndata-root: /x\n", "--lease", "3s", "--data-root", "/y"); err != nil || c.Lease != job.Duration(3*time.Second) || c.Listen != "a:1" || strings.Join(c.Roots, " ") != "/y" {
+	if c, err = run("listen: a:1\nlease: 5s\ndata-root: /x\n", "--lease", "3s", "--data-root",
+		"/y"); err != nil || c.Lease != job.Duration(3*time.Second) || c.Listen != "a:1" ||
+		strings.Join(c.Roots, " ") != "/y" {
 		t.Errorf("beside flags: %+v, %v", c, err)
 	}
 	t.Setenv("SUPERSTEP_TEST_LOG", "elsewhere")
@@ -93,7 +97,8 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// FuzzConfig: whatever a file has, it is settings of flags that there are, or an error; and never the end.
+// FuzzConfig: whatever a file has, it is settings of flags that there are, or an error; and never
+// the end.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte("listen: 10.0.0.1:7700\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root: [a, b]\n"))
 	f.Add([]byte("listen: &x |\n  a\nlog: *x\n<<: {lease: 1s}\n"))
@@ -109,7 +114,8 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		for _, s := range settings {
-			if flags.Lookup(s.flag.Name) != s.flag || !strings.HasPrefix(s.at, "f") || len(s.values) == 0 && s.flag.Value.Type() != "stringArray" {
+			if flags.Lookup(s.flag.Name) != s.flag || !strings.HasPrefix(s.at, "f") ||
+				len(s.values) == 0 && s.flag.Value.Type() != "stringArray" {
 				t.Errorf("found %+v", s)
 			}
 			_ = s.set(flags)

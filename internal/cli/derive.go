@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Flags are derived from the fields of structs by their tags, as package job has them: a description of a job, and what only the
-// command line asks for beside it.
+// Flags are derived from the fields of structs by their tags, as package job has them: a
+// description of a job, and what only the command line asks for beside it.
 
 // fieldFlag is a flag that sets a field.
 type fieldFlag struct{ job.Field }
@@ -67,7 +67,8 @@ func (f fieldFlag) Set(text string) error { return cmp.Or(f.Field.Set(text), f.w
 func (f fieldFlag) within() error {
 	least, most, ok := strings.Cut(f.Tag.Get("range"), "..")
 	switch {
-	case !ok, f.bound(least) <= ordinal(f.Value) && (most == "" || ordinal(f.Value) <= f.bound(most)):
+	case !ok, f.bound(least) <= ordinal(f.Value) &&
+		(most == "" || ordinal(f.Value) <= f.bound(most)):
 		return nil
 	case most == "":
 		return fmt.Errorf("expected %s or more", least)
@@ -95,7 +96,8 @@ func ordinal(v reflect.Value) int64 {
 // completed are the values of flags that are completed: files, and what commands know themselves.
 var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAMES"}
 
-// flagsOf defines a flag for each field of a struct that has help, but for some, and for names that the command has already.
+// flagsOf defines a flag for each field of a struct that has help, but for some, and for names that
+// the command has already.
 func flagsOf(cmd *cobra.Command, of any, without ...string) {
 	defineFlags(cmd, cmd.Flags(), of, without...)
 }
@@ -106,7 +108,8 @@ func defineFlags(cmd *cobra.Command, flags *pflag.FlagSet, of any, without ...st
 	for _, f := range job.Fields(of) {
 		name := cmp.Or(f.Tag.Get("flag"), strings.ReplaceAll(f.Key, "_", "-"))
 		usage := strings.NewReplacer("{", "`", "}", "`").Replace(f.Tag.Get("help"))
-		if usage == "" || name == "-" || slices.Contains(without, name) || flags.Lookup(name) != nil {
+		if usage == "" || name == "-" || slices.Contains(without, name) ||
+			flags.Lookup(name) != nil {
 			continue
 		}
 		switch to := f.Value.Addr().Interface().(type) {
@@ -130,14 +133,16 @@ func defineFlags(cmd *cobra.Command, flags *pflag.FlagSet, of any, without ...st
 		value, _ := pflag.UnquoteUsage(flag)
 		switch words := f.Words(); {
 		case words != nil:
-			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(name,
+				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		case value != "" && !slices.Contains(completed, value):
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 		}
 	}
 }
 
-// Annotations of flags: the group that the help of a command has it in, and that only --help-all shows it.
+// Annotations of flags: the group that the help of a command has it in, and that only --help-all
+// shows it.
 const (
 	groupOf = "group"
 	rareOf  = "more"
@@ -158,13 +163,16 @@ const helpAll = "help-all"
 
 // usageTemplate is cobra's, with flags in groups.
 func usageTemplate(cmd *cobra.Command) string {
-	const flags, inherited = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{if .HasAvailableInheritedFlags}}"
-	return strings.NewReplacer(flags, "{{flagGroups .}}", inherited, "{{if false}}").Replace(cmd.UsageTemplate())
+	const flags, inherited = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}",
+		"{{if .HasAvailableInheritedFlags}}"
+	return strings.NewReplacer(flags, "{{flagGroups .}}", inherited,
+		"{{if false}}").Replace(cmd.UsageTemplate())
 }
 
 func init() { cobra.AddTemplateFunc("flagGroups", flagGroups) }
 
-// flagGroups lists the flags of a command in groups, with --help-all those that are rare and those of all commands.
+// flagGroups lists the flags of a command in groups, with --help-all those that are rare and those
+// of all commands.
 func flagGroups(cmd *cobra.Command) string {
 	all, left := cmd.Root().PersistentFlags().Changed(helpAll), 0
 	sets := map[string]*pflag.FlagSet{}
@@ -193,12 +201,14 @@ func flagGroups(cmd *cobra.Command) string {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "%s --%s shows %s more.", cmd.CommandPath(), helpAll, things(left, "flag", "flags"))
+		fmt.Fprintf(&b, "%s --%s shows %s more.", cmd.CommandPath(), helpAll,
+			things(left, "flag", "flags"))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// flagsGiven are the flags of a command that were given, if they are wanted, as a command line has them.
+// flagsGiven are the flags of a command that were given, if they are wanted, as a command line has
+// them.
 func flagsGiven(flags *pflag.FlagSet, wanted func(f *pflag.Flag) bool) (words []string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || !wanted(f) {

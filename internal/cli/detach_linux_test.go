@@ -39,8 +39,10 @@ func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
 	if err != nil {
 		t.Skip(err)
 	}
-	must(t, unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
-	c := &onTerminal{Cmd: exec.Command(name, args...), t: t, display: display, said: &scripts.Output{}, ended: make(chan struct{})}
+	must(t, unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Row: 24, Col: 80}))
+	c := &onTerminal{Cmd: exec.Command(name,
+		args...), t: t, display: display, said: &scripts.Output{}, ended: make(chan struct{})}
 	c.Dir, c.Env = t.TempDir(), append(os.Environ(), "TERM=xterm")
 	c.Stdin, c.Stdout, c.Stderr = program, program, program
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -49,8 +51,9 @@ func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
 	t.Cleanup(func() { _ = c.Process.Kill() })
 	go func() {
 		defer close(c.ended)
-		_, _ = io.Copy(c.said, display) // it ends with an error when nobody has the terminal any more
-		_ = c.Wait()                    // the status is looked at
+		// it ends with an error when nobody has the terminal any more
+		_, _ = io.Copy(c.said, display)
+		_ = c.Wait() // the status is looked at
 	}()
 	return c
 }
@@ -95,7 +98,8 @@ const ctrlC = "\x03"
 func asked(t *testing.T, args ...string) (*fakeMaster, *onTerminal) {
 	t.Helper()
 	m := newFakeMaster(t)
-	c := terminalFor(t, "superstep", append([]string{"run", "wcc", "-g", "path:vertices=3", "--master", m.address}, args...)...)
+	c := terminalFor(t, "superstep",
+		append([]string{"run", "wcc", "-g", "path:vertices=3", "--master", m.address}, args...)...)
 	c.says("running wcc", 1) // the display
 	c.types(ctrlC)
 	c.says(question, 1)
@@ -107,7 +111,8 @@ func TestInterruptAsksAndDetaches(t *testing.T) {
 	c.types("what?\n")
 	c.says(question, 2)
 	c.types("d\n")
-	c.ends(0, "superstep: job f00d-1 goes on: superstep watch f00d-1 shows it, superstep result f00d-1 has what it computes\n")
+	c.ends(0,
+		"superstep: job f00d-1 goes on: superstep watch f00d-1 shows it, superstep result f00d-1 has what it computes\n")
 	select {
 	case <-m.stopped:
 		t.Error("the job was cancelled")
@@ -142,12 +147,14 @@ func TestInterruptAsksAndGoesOn(t *testing.T) {
 	c.says(question, 2)
 	close(m.finish)
 	c.ends(0, " threads\n")
-	if text, err := os.ReadFile(filepath.Join(c.Dir, "out")); err != nil || string(text) != "0 1\n1 1\n2 1\n" {
+	if text, err := os.ReadFile(filepath.Join(c.Dir, "out")); err != nil ||
+		string(text) != "0 1\n1 1\n2 1\n" {
 		t.Errorf("found %q, %v", text, err)
 	}
 }
 
-// TestTerminateDoesNotAsk cancels the job without a question, as it does where there is no terminal.
+// TestTerminateDoesNotAsk cancels the job without a question, as it does where there is no
+// terminal.
 func TestTerminateDoesNotAsk(t *testing.T) {
 	m := newFakeMaster(t)
 	c := terminalFor(t, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)

@@ -38,7 +38,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			hyphens = "-"
 		}
-		return usagef("%s has no flag %s%s: %s --help lists them", cmd.Name(), hyphens, unknown.GetSpecifiedName(), cmd.CommandPath())
+		return usagef("%s has no flag %s%s: %s --help lists them", cmd.Name(), hyphens,
+			unknown.GetSpecifiedName(), cmd.CommandPath())
 	default:
 		return usageError{err}
 	}
@@ -65,7 +66,8 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return usagef("there is no command %q: did you mean %s?", args[0], strings.Join(near, " or "))
+		return usagef("there is no command %q: did you mean %s?", args[0],
+			strings.Join(near, " or "))
 	}
 	return usagef("there is no command %q: %s --help lists them", args[0], cmd.CommandPath())
 }
@@ -78,7 +80,8 @@ type bugError struct {
 
 func (e *bugError) Error() string { return fmt.Sprint(e.value) }
 
-// oneLine joins the lines of an error, each once: a file that cannot be written fails every part of a run that writes to it.
+// oneLine joins the lines of an error, each once: a file that cannot be written fails every part of
+// a run that writes to it.
 func oneLine(err error) string {
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {

@@ -25,7 +25,8 @@ func RunSpoiled(args []string) int {
 	return (&app{name: "spoiled", programs: entries, out: os.Stdout, err: os.Stderr}).main(args)
 }
 
-// RunReplaced is Run with a program in the place of the built-in one of its name, which Run refuses.
+// RunReplaced is Run with a program in the place of the built-in one of its name, which Run
+// refuses.
 func RunReplaced(args []string, other engine.Registered) int {
 	entries := builtin.Programs()
 	for i := range entries {
@@ -71,7 +72,8 @@ func (w wrong) Append(dst []byte, id pregel.VertexID) []byte {
 	return w.Bound.Append(dst, id)
 }
 
-// Asynchronous returns the standard error of a command that serves others, which ends up in w, and what flushes it.
+// Asynchronous returns the standard error of a command that serves others, which ends up in w, and
+// what flushes it.
 func Asynchronous(w io.Writer) (stderr io.Writer, flush func()) {
 	a := &app{err: w}
 	a.writeAsync()

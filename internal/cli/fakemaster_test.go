@@ -21,7 +21,8 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// fakeMaster has one job that runs until it is cancelled or let go, and can be slow where a test wants it to be.
+// fakeMaster has one job that runs until it is cancelled or let go, and can be slow where a test
+// wants it to be.
 type fakeMaster struct {
 	control.UnimplementedClusterHandler
 	address string
@@ -39,7 +40,8 @@ type fakeMaster struct {
 // newFakeMaster starts one; slow are the calls that wait.
 func newFakeMaster(t *testing.T, slow ...string) *fakeMaster {
 	t.Helper()
-	m := &fakeMaster{called: make(chan string, 100), finish: make(chan struct{}), stopped: make(chan struct{})}
+	m := &fakeMaster{called: make(chan string,
+		100), finish: make(chan struct{}), stopped: make(chan struct{})}
 	if slices.Contains(slow, "submit") {
 		m.submit = make(chan struct{})
 	}
@@ -82,7 +84,8 @@ func (m *fakeMaster) await(t *testing.T, call string) {
 
 func (m *fakeMaster) job(state control.JobState, reason string) *control.Job {
 	return &control.Job{
-		Id: "f00d-1", State: state, Reason: reason, Rows: 1, Columns: 1, EndedBy: string(trace.Converged), Vertices: 3, ResultBytes: 12,
+		Id: "f00d-1", State: state, Reason: reason, Rows: 1, Columns: 1,
+		EndedBy: string(trace.Converged), Vertices: 3, ResultBytes: 12,
 		SpecJson: job.Text(&job.Spec{Program: "wcc", Source: &job.Source{Input: "path:vertices=3"}, KeepResult: true}),
 	}
 }
@@ -152,7 +155,8 @@ func (m *fakeMaster) CancelJob(ctx context.Context, _ *connect.Request[control.C
 
 func (m *fakeMaster) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], s *connect.ServerStream[control.ResultChunk]) error {
 	if r.Msg.Offset > 0 {
-		return connect.NewError(connect.CodeInternal, errors.New("a result that never broke is asked for in the middle"))
+		return connect.NewError(connect.CodeInternal,
+			errors.New("a result that never broke is asked for in the middle"))
 	}
 	if err := s.Send(&control.ResultChunk{Data: []byte("0 1\n")}); err != nil {
 		return err

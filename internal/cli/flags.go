@@ -46,7 +46,8 @@ type sourceFlags struct {
 	BadFile      string `flag:"bad-file" group:"output,more" help:"write the place and the error of each skipped line to {FILE}"`
 }
 
-// ofStoring are flags that say how a graph is stored, and ofWorkers how those of a cluster compare the files that they see.
+// ofStoring are flags that say how a graph is stored, and ofWorkers how those of a cluster compare
+// the files that they see.
 var (
 	ofStoring = []string{"duplicates", "self-loops", "unit-weights"}
 	ofWorkers = []string{"check-files", "trust-files"}
@@ -61,7 +62,8 @@ func (f *sourceFlags) define(cmd *cobra.Command, without ...string) {
 func completeFormats(cmd *cobra.Command, name string, formats []string) {
 	f := cmd.Flags().Lookup(name)
 	f.Usage = strings.Replace(f.Usage, " (default", ": "+strings.Join(formats, ", ")+" (default", 1)
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(name,
+		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // source is the graph of a name as the flags say it is read.
@@ -102,7 +104,8 @@ func (f *sourceFlags) request(name string) (load.Request, error) {
 	return r, err
 }
 
-// toLoad is source of a graph that is built. The workers of a cluster see files under the same name.
+// toLoad is source of a graph that is built. The workers of a cluster see files under the same
+// name.
 func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 	s, err := f.source(name)
 	if err != nil {
@@ -113,11 +116,13 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 	}
 	switch {
 	case !onCluster && (s.CheckFiles || s.TrustFiles):
-		return nil, usagef("--check-files and --trust-files are of the workers of a cluster: --master ADDR")
+		return nil,
+			usagef("--check-files and --trust-files are of the workers of a cluster: --master ADDR")
 	case !onCluster:
 		return s, nil
 	case s.SkipBad > mostSkippedThere:
-		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", s.SkipBad, mostSkippedThere)
+		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", s.SkipBad,
+			mostSkippedThere)
 	}
 	if !generate.IsGenerator(name) {
 		if s.Input, err = graphio.Absolute(name); err != nil {
@@ -132,7 +137,8 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 	return s, nil
 }
 
-// isGraph refuses what can be no graph's name: a generator with wrong parameters, or an unknown one.
+// isGraph refuses what can be no graph's name: a generator with wrong parameters, or an unknown
+// one.
 func isGraph(name string) error {
 	if generate.IsGenerator(name) {
 		if _, err := generate.Parse(name); err != nil {
@@ -196,7 +202,8 @@ const (
 
 func (f *gridFlags) defined(cmd *cobra.Command, shape string) {
 	f.flags = cmd.Flags()
-	f.flags.Lookup("partitions").Usage = "divide the graph into `N` partitions, " + shape + "; on a cluster the default is one per worker"
+	f.flags.Lookup("partitions").Usage = "divide the graph into `N` partitions, " + shape +
+		"; on a cluster the default is one per worker"
 	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
@@ -207,8 +214,9 @@ func (f *gridFlags) await() {
 	}
 }
 
-// partitions returns the grid of partitions asked for: where only their number is given, the one that of makes of it. On a cluster
-// 0 by 0 leaves it to the master, which has a partition for each worker.
+// partitions returns the grid of partitions asked for: where only their number is given, the one
+// that of makes of it. On a cluster 0 by 0 leaves it to the master, which has a partition for each
+// worker.
 func (f *gridFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	name, n := "partitions", f.Partitions
 	asked := f.flags.Changed(name)
@@ -230,7 +238,8 @@ func (f *gridFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32,
 		grid = of(n)
 	}
 	if n := grid.Partitions(); n > graph.MaxPartitions {
-		return 0, 0, usagef("--%s: found %d partitions, expected at most %d", name, n, graph.MaxPartitions)
+		return 0, 0, usagef("--%s: found %d partitions, expected at most %d", name, n,
+			graph.MaxPartitions)
 	}
 	return uint32(grid.Rows), uint32(grid.Columns), nil
 }
@@ -262,7 +271,8 @@ func (a *app) splitParameters(program string, flags []string) (map[string]string
 		if _, twice := values[name]; twice {
 			p, err := a.programs.Find(program) // an error is told where the program is run
 			if err == nil && slices.ContainsFunc(p.Parameters, func(x engine.Parameter) bool { return x.Name == name && x.List }) {
-				return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
+				return nil,
+					usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
 			}
 			return nil, usagef("-p %s: given twice", name)
 		}

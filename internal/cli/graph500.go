@@ -63,7 +63,8 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 }
 
 func (g *graph500Command) execute(ctx context.Context) error {
-	err := g.run.place(g.run.cluster.wanted(g.run.flags), "runs", []string{"json", "trace"}, "run: not with --%s; superstep watch shows what comes later")
+	err := g.run.place(g.run.cluster.wanted(g.run.flags), "runs", []string{"json", "trace"},
+		"run: not with --%s; superstep watch shows what comes later")
 	if err != nil {
 		return err
 	}
@@ -74,11 +75,12 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err := apart("", "--json", g.run.JSON, "--trace", g.run.seeFlags.Trace); err != nil {
 		return err
 	}
-	return g.run.perform(ctx, g.app, spec, resolve.CheckGraph500, func(ctx context.Context, to runner, seen *observer) error {
-		report, err := to.graph500(ctx, spec)
-		seen.done()
-		return cmp.Or(g.app.benchmarkReported(ctx, report, g.run.JSON, seen.meter.Lines()), err)
-	})
+	return g.run.perform(ctx, g.app, spec, resolve.CheckGraph500,
+		func(ctx context.Context, to runner, seen *observer) error {
+			report, err := to.graph500(ctx, spec)
+			seen.done()
+			return cmp.Or(g.app.benchmarkReported(ctx, report, g.run.JSON, seen.meter.Lines()), err)
+		})
 }
 
 // spec is the job that the command line describes.
@@ -92,7 +94,8 @@ func (g *graph500Command) spec() (*job.Spec, error) {
 	return spec, err
 }
 
-// benchmarkReported prints the report of a run of Graph500, if there is one, and lines that sum it up.
+// benchmarkReported prints the report of a run of Graph500, if there is one, and lines that sum it
+// up.
 func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, json string, lines []string) error {
 	if report == nil {
 		return nil

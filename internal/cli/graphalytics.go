@@ -56,11 +56,13 @@ divided by processing time, EVPS edges and vertices divided by processing time.`
 		Args: exactly(1, "the folder of the graphs"),
 		RunE: func(cmd *cobra.Command, args []string) error { return g.execute(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil, "run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
+	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil,
+		"run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
 	flagsOf(cmd, g)
 	g.run.define(cmd, columnOf, "seed", "max-supersteps")
 	_ = cmd.Flags().SetAnnotation("algorithms", groupOf, []string{"run"})
-	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms,
+		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -101,7 +103,8 @@ type graphalyticsRun struct {
 func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 	for _, a := range g.algorithms {
 		if !slices.Contains(graphalytics.Algorithms, a) {
-			return usagef("--algorithms: found %q, expected some of %s", a, strings.Join(graphalytics.Algorithms, ", "))
+			return usagef("--algorithms: found %q, expected some of %s", a,
+				strings.Join(graphalytics.Algorithms, ", "))
 		}
 	}
 	if err := apart(dir, "--json", g.run.JSON, "--trace", g.run.seeFlags.Trace); err != nil {
@@ -126,33 +129,36 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 		}
 		return nil
 	}
-	return g.run.perform(ctx, g.app, grid, check, func(ctx context.Context, to runner, seen *observer) error {
-		report, wrong, failed := &graphalyticsReport{}, 0, 0
-		for i := range trials {
-			t := &trials[i]
-			err := t.perform(ctx, to, report)
-			switch {
-			case ctx.Err() != nil:
-				return err
-			case err != nil: // the others are run all the same
-				t.report.Error = oneLine(err)
-				failed++
-			case t.report.Mismatch != "":
-				wrong++
+	return g.run.perform(ctx, g.app, grid, check,
+		func(ctx context.Context, to runner, seen *observer) error {
+			report, wrong, failed := &graphalyticsReport{}, 0, 0
+			for i := range trials {
+				t := &trials[i]
+				err := t.perform(ctx, to, report)
+				switch {
+				case ctx.Err() != nil:
+					return err
+				case err != nil: // the others are run all the same
+					t.report.Error = oneLine(err)
+					failed++
+				case t.report.Mismatch != "":
+					wrong++
+				}
+				report.Runs = append(report.Runs, t.report)
 			}
-			report.Runs = append(report.Runs, t.report)
-		}
-		seen.done()
-		report.text(g.app.reportTo(g.run.JSON))
-		if err := g.app.writeJSON(ctx, g.run.JSON, report); err != nil || wrong+failed == 0 {
-			return err
-		}
-		text := things(wrong, "result is", "results are") + " not as the reference outputs have it"
-		if failed > 0 {
-			text = things(failed, "run is", "runs are") + " without a result to compare, and " + text
-		}
-		return errors.New(text)
-	})
+			seen.done()
+			report.text(g.app.reportTo(g.run.JSON))
+			if err := g.app.writeJSON(ctx, g.run.JSON, report); err != nil || wrong+failed == 0 {
+				return err
+			}
+			text := things(wrong, "result is", "results are") +
+				" not as the reference outputs have it"
+			if failed > 0 {
+				text = things(failed, "run is", "runs are") + " without a result to compare, and " +
+					text
+			}
+			return errors.New(text)
+		})
 }
 
 // trials are what is to be run, graph by graph.
@@ -180,10 +186,12 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 	for i := range graphs {
 		in := &graphs[i]
 		if in.Err != nil && len(in.Algorithms) == 0 { // nobody knows which: all it says are a row
-			all = append(all, trial{report: graphalyticsRun{Graph: in.Name, Algorithm: "-"}, failed: in.Err})
+			all = append(all,
+				trial{report: graphalyticsRun{Graph: in.Name, Algorithm: "-"}, failed: in.Err})
 		}
 		for _, a := range graphalytics.Algorithms {
-			if !slices.Contains(in.Algorithms, a) || g.algorithms != nil && !slices.Contains(g.algorithms, a) {
+			if !slices.Contains(in.Algorithms, a) || g.algorithms != nil &&
+				!slices.Contains(g.algorithms, a) {
 				continue
 			}
 			t := trial{graph: in, report: graphalyticsRun{Graph: in.Name, Algorithm: a}, failed: in.Err}
@@ -196,7 +204,8 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 			}
 			t.report.Parameters = t.Parameters
 			t.spec = &job.Spec{
-				Program: t.Program, Parameters: t.Parameters, Rows: rows, Columns: columns, KeepResult: true, Unsorted: true, Options: g.run.options(),
+				Program: t.Program, Parameters: t.Parameters, Rows: rows, Columns: columns,
+				KeepResult: true, Unsorted: true, Options: g.run.options(),
 			}
 			input := &sourceFlags{Source: job.Source{Format: in.Format}}
 			if in.Directed != nil {
@@ -209,7 +218,8 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: none of its graphs is for the algorithms %s", dir, strings.Join(g.algorithms, ", "))
+		return nil, fmt.Errorf("%s: none of its graphs is for the algorithms %s", dir,
+			strings.Join(g.algorithms, ", "))
 	}
 	return all, nil
 }
@@ -230,7 +240,8 @@ func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsRepo
 	var figures runReport
 	computed.figures(&figures, false)
 	report.Threads, report.Partitions = figures.Threads, figures.Partitions
-	r.Vertices, r.Edges, r.LoadTime, r.ProcessingTime = figures.Vertices, figures.Edges, figures.LoadTime, figures.RunTime
+	r.Vertices, r.Edges, r.LoadTime, r.ProcessingTime = figures.Vertices, figures.Edges,
+		figures.LoadTime, figures.RunTime
 	r.EPS = float64(r.Edges) / r.ProcessingTime
 	r.EVPS = float64(r.Vertices+r.Edges) / r.ProcessingTime
 	if err := t.graph.Loaded(r.Vertices, r.Edges); err != nil {
@@ -259,7 +270,8 @@ func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsRepo
 // text prints the report as a table.
 func (p *graphalyticsReport) text(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "graph\talgorithm\tvertices\tedges\tload s\tmakespan s\tprocessing s\tEPS\tEVPS\tvalidated\t")
+	fmt.Fprintln(table,
+		"graph\talgorithm\tvertices\tedges\tload s\tmakespan s\tprocessing s\tEPS\tEVPS\tvalidated\t")
 	for _, r := range p.Runs {
 		validated := "no reference"
 		if r.Validated != nil {
@@ -268,7 +280,8 @@ func (p *graphalyticsReport) text(w io.Writer) {
 		if r.Error != "" {
 			validated = "failed"
 		}
-		escape.Printf(table, "%s\t%s\t%d\t%d\t%.3f\t%.3f\t%.6f\t%.4g\t%.4g\t%s\t\n", r.Graph, r.Algorithm, r.Vertices, r.Edges,
+		escape.Printf(table, "%s\t%s\t%d\t%d\t%.3f\t%.3f\t%.6f\t%.4g\t%.4g\t%s\t\n", r.Graph,
+			r.Algorithm, r.Vertices, r.Edges,
 			r.LoadTime, r.Makespan, r.ProcessingTime, r.EPS, r.EVPS, validated)
 	}
 	table.Flush()
@@ -277,5 +290,6 @@ func (p *graphalyticsReport) text(w io.Writer) {
 			escape.Printf(w, "%s on %s: %s\n", r.Algorithm, r.Graph, why)
 		}
 	}
-	fmt.Fprintf(w, "%s, %s\n", things(p.Threads, "thread", "threads"), things(p.Partitions, "partition", "partitions"))
+	fmt.Fprintf(w, "%s, %s\n", things(p.Threads, "thread", "threads"),
+		things(p.Partitions, "partition", "partitions"))
 }

@@ -148,7 +148,8 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 		a.warn(line)
 	}
 	account(a.out, in)
-	escape.Printf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"), things(in.Edges.Len(), "edge", "edges"))
+	escape.Printf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"),
+		things(in.Edges.Len(), "edge", "edges"))
 	return nil
 }
 
@@ -211,7 +212,8 @@ func (a *app) describe(e engine.Registered) {
 		if c.OfEdges {
 			of = "edges"
 		}
-		fmt.Fprintf(a.out, "    --column %-14s  a column of %s, %v; without a file it has zeros\n", c.Name+"=FILE", of, c.Type())
+		fmt.Fprintf(a.out, "    --column %-14s  a column of %s, %v; without a file it has zeros\n",
+			c.Name+"=FILE", of, c.Type())
 	}
 	if text, err := resolve.WeightsText(e); err == nil {
 		fmt.Fprintf(a.out, "    %-23s  %s\n", "weights of edges", text)

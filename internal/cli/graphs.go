@@ -29,7 +29,8 @@ of it is lost. The command also stores built graphs as snapshots, which open at 
 		Args:                       noCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph(), a.saveGraph(), a.verifyGraph())
+	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph(), a.saveGraph(),
+		a.verifyGraph())
 	return cmd
 }
 
@@ -67,7 +68,8 @@ func (f *loadFlags) source(ctx context.Context, onCluster bool) (s *job.Source, 
 		return nil, 0, 0, err
 	}
 	if s.Weights = f.Weights; s.Weights == "none" && s.WeightColumn != "" {
-		return nil, 0, 0, usagef("--weight-column %s is not read with --weights none", s.WeightColumn)
+		return nil, 0, 0, usagef("--weight-column %s is not read with --weights none",
+			s.WeightColumn)
 	}
 	f.grid.onCluster = onCluster
 	rows, columns, err = f.grid.partitionsOf(ctx, string(f.Graph), graph.Of)
@@ -166,7 +168,8 @@ the exit status is 1.`,
 				}
 				return a.listSnapshots(cmd.Context(), args[0], f.JSON)
 			}
-			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{After: f.After}, control.GraphsText)
+			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.ListGraphs,
+				&control.ListGraphsRequest{After: f.After}, control.GraphsText)
 		},
 	}
 	clientFlagsOf(cmd, &f)
@@ -183,7 +186,8 @@ func (a *app) showGraph() *cobra.Command {
 		Args:              exactly(1, aGraph),
 		ValidArgsFunction: firstOf(f.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tell(cmd.Context(), a, &f, control.ClusterClient.InspectGraph, &control.InspectGraphRequest{Name: args[0]}, control.GraphText)
+			return tell(cmd.Context(), a, &f, control.ClusterClient.InspectGraph,
+				&control.InspectGraphRequest{Name: args[0]}, control.GraphText)
 		},
 	}
 	clientFlagsOf(cmd, &f)
@@ -199,9 +203,10 @@ func (a *app) dropGraph() *cobra.Command {
 		Args:              exactly(1, aGraph),
 		ValidArgsFunction: firstOf(f.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tell(cmd.Context(), a, &f, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: args[0]}, func(g *control.Graph) string {
-				return fmt.Sprintf("graph %s is dropped\n", escape.Text(g.Name, escape.Most))
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.DropGraph,
+				&control.DropGraphRequest{Name: args[0]}, func(g *control.Graph) string {
+					return fmt.Sprintf("graph %s is dropped\n", escape.Text(g.Name, escape.Most))
+				})
 		},
 	}
 	clientFlagsOf(cmd, &f)

@@ -93,7 +93,8 @@ func askHealth(ctx context.Context, address, page, ca string) (string, error) {
 	// No proxy: it is this host, or near. Whose certificate of the cluster it is does not matter.
 	transport, url := &http.Transport{DisableKeepAlives: true}, "http://"+address+page
 	if who.TLS != nil {
-		transport.TLSClientConfig, url = who.TLS.Client("", certs.Master|certs.Worker), "https://"+address+page
+		transport.TLSClientConfig, url = who.TLS.Client("", certs.Master|certs.Worker),
+			"https://"+address+page
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

@@ -29,15 +29,18 @@ func TestHelpHasFewFlags(t *testing.T) {
 				t.Fatalf("%s: status %d: %s", c.CommandPath(), status, &out)
 			}
 			shown[help] = len(flagLine.FindAllString(out.String(), -1))
-			if help == "--help" && strings.Contains(out.String(), "--help-all shows") != (shown[help] < flagsOfCommand(c)) {
-				t.Errorf("%s shows %d flags of %d, and says\n%s", c.CommandPath(), shown[help], flagsOfCommand(c), &out)
+			if help == "--help" && strings.Contains(out.String(),
+				"--help-all shows") != (shown[help] < flagsOfCommand(c)) {
+				t.Errorf("%s shows %d flags of %d, and says\n%s", c.CommandPath(), shown[help],
+					flagsOfCommand(c), &out)
 			}
 		}
 		if shown["--help"] > 20 {
 			t.Errorf("%s --help shows %d flags", c.CommandPath(), shown["--help"])
 		}
 		if want := flagsOfCommand(c) + 3; shown["--help-all"] != want { // and those of all commands
-			t.Errorf("%s --help-all shows %d flags, expected %d", c.CommandPath(), shown["--help-all"], want)
+			t.Errorf("%s --help-all shows %d flags, expected %d", c.CommandPath(),
+				shown["--help-all"], want)
 		}
 	}
 	walk(Commands())
@@ -63,11 +66,16 @@ func TestGroupsOfHelp(t *testing.T) {
 	}
 }
 
-// TestMasterVariable: $SUPERSTEP_MASTER means a cluster to every command, and --master off this process.
+// TestMasterVariable: $SUPERSTEP_MASTER means a cluster to every command, and --master off this
+// process.
 func TestMasterVariable(t *testing.T) {
 	t.Setenv(masterVariable, "127.0.0.1:1")
 	for _, args := range [][]string{
-		{"run", "wcc", "--graph", "path:vertices=3"}, {"graph500", "--scale", "5", "--roots", "1"}, {"netbench", "--sizes", "1KiB"}, {"resume", "j-1"}, {"jobs"},
+		{"run", "wcc", "--graph", "path:vertices=3"},
+		{"graph500", "--scale", "5", "--roots", "1"},
+		{"netbench", "--sizes", "1KiB"},
+		{"resume", "j-1"},
+		{"jobs"},
 	} {
 		var out, wrong bytes.Buffer
 		status := Run("superstep", append(args, "--retry-for", "0"), nil, &out, &wrong)
@@ -76,7 +84,9 @@ func TestMasterVariable(t *testing.T) {
 		}
 	}
 	var out, wrong bytes.Buffer
-	if status := Run("superstep", []string{"run", "wcc", "--graph", "path:vertices=3", "--master", "off"}, nil, &out, &wrong); status != exitDone {
+	if status := Run("superstep",
+		[]string{"run", "wcc", "--graph", "path:vertices=3", "--master", "off"}, nil, &out,
+		&wrong); status != exitDone {
 		t.Errorf("in this process: status %d: %s", status, &wrong)
 	}
 }

@@ -70,7 +70,8 @@ func (c *interrupted) leaves(lines *bufio.Reader) {
 }
 
 func TestARunIsServedAndThenItsTrace(t *testing.T) {
-	c := start(t, map[string]string{"g.el": ring}, "superstep", "run", "wcc", "-g", "g.el", "--partitions", "2", "--trace", "t.jsonl",
+	c := start(t, map[string]string{"g.el": ring}, "superstep", "run", "wcc", "-g", "g.el",
+		"--partitions", "2", "--trace", "t.jsonl",
 		"--http", "127.0.0.1:0", "--http-linger")
 	lines := bufio.NewReader(c.stderr)
 	url, client := c.saysAddress(lines, "the page stays at")
@@ -95,10 +96,13 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	trace, err := os.ReadFile(c.Dir + "/t.jsonl")
 	must(t, err)
 
-	ui := start(t, map[string]string{"t.jsonl": string(trace), "cut.jsonl": string(trace[:len(trace)-5])}, "superstep", "ui", "t.jsonl", "cut.jsonl")
+	ui := start(t,
+		map[string]string{"t.jsonl": string(trace), "cut.jsonl": string(trace[:len(trace)-5])},
+		"superstep", "ui", "t.jsonl", "cut.jsonl")
 	lines = bufio.NewReader(ui.stderr)
 	url, client = ui.saysAddress(lines, "the page is at")
-	awaits(t, client, url+"api/v1/stages", `"stage":"reading cut.jsonl","done":`+fmt.Sprint(len(trace)-5)+`,"total":`+fmt.Sprint(len(trace)-5)+`,"seconds":`)
+	awaits(t, client, url+"api/v1/stages", `"stage":"reading cut.jsonl","done":`+
+		fmt.Sprint(len(trace)-5)+`,"total":`+fmt.Sprint(len(trace)-5)+`,"seconds":`)
 	if jobs := get(t, client, url+"api/v1/jobs"); strings.Count(jobs, `"state":"done"`) != 2 {
 		t.Errorf("found %s", jobs)
 	}
@@ -114,7 +118,8 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	ui.leaves(lines)
 
 	// A trace that takes long to read is shown as far as it is read.
-	ui = start(t, map[string]string{"slow": "pipe"}, "sh", "-c", "exec superstep ui /dev/stdin <slow")
+	ui = start(t, map[string]string{"slow": "pipe"}, "sh", "-c",
+		"exec superstep ui /dev/stdin <slow")
 	slow, err := os.OpenFile(ui.Dir+"/slow", os.O_WRONLY, 0)
 	must(t, err)
 	head, tail, _ := strings.Cut(string(trace), `{"v":2,"kind":"end"`)

@@ -29,7 +29,9 @@ func (a *app) info() *cobra.Command {
 		Example: `  superstep info web.txt.gz
   superstep info kronecker:scale=16`,
 		Args: exactly(1, "a graph: a file, or a generator such as kronecker:scale=16"),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string,
+			start string,
+		) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -84,12 +86,15 @@ func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 	}
 	escape.Printf(w, "vertices    %s (%s isolated)\n", counted(s.Vertices), counted(s.Isolated))
 	escape.Printf(w, "edges       %s, %s, %s\n", counted(s.Tuples), kind, weights)
-	escape.Printf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates), counted(s.Loops))
+	escape.Printf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates),
+		counted(s.Loops))
 	if s.LargestDegree > 0 {
 		escape.Printf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %s)\n",
-			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree), vertexText(in, s.Largest))
+			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree),
+			vertexText(in, s.Largest))
 	}
-	escape.Printf(w, "memory      %s while loading, %s for the graph", mem.Text(s.LoadBytes), mem.Text(s.GraphBytes))
+	escape.Printf(w, "memory      %s while loading, %s for the graph", mem.Text(s.LoadBytes),
+		mem.Text(s.GraphBytes))
 	if free := mem.Available(); free > 0 {
 		escape.Printf(w, "; %s are available", mem.Text(free))
 	}
@@ -125,7 +130,8 @@ func vertexText(in *edges.Input, id uint64) string {
 // quoted quotes a word for a shell if it must be.
 func quoted(s string) string {
 	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("./_-:=,", c)
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("./_-:=,", c)
 	}
 	if s != "" && strings.TrimFunc(s, plain) == "" {
 		return s

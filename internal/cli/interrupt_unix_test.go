@@ -54,7 +54,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// ends checks that the command, which has had its signal, ends as it should and leaves nothing but the files given.
+// ends checks that the command, which has had its signal, ends as it should and leaves nothing but
+// the files given.
 func (c *interrupted) ends(files ...string) {
 	c.t.Helper()
 	begun := time.Now()
@@ -117,7 +118,8 @@ func TestInterruptWhileReading(t *testing.T) {
 
 func TestInterruptInSupersteps(t *testing.T) {
 	for _, workers := range []string{"1", "3"} {
-		c := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "-o", "out", "--json", "report", "--partitions", workers)
+		c := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "-o",
+			"out", "--json", "report", "--partitions", workers)
 		c.says("here")
 		must(t, c.Process.Signal(syscall.SIGTERM))
 		c.ends("g.el")
@@ -140,7 +142,8 @@ func TestSecondInterruptKills(t *testing.T) {
 		case <-again.C:
 			_ = c.Process.Signal(os.Interrupt) // it may have ended
 		case <-ended:
-			if s, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGINT {
+			if s, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok ||
+				s.Signal() != syscall.SIGINT {
 				t.Errorf("ended with %v", c.ProcessState)
 			}
 			return
@@ -150,7 +153,8 @@ func TestSecondInterruptKills(t *testing.T) {
 
 // TestInterruptWhileMeasuring: the processes that netbench starts end with it.
 func TestInterruptWhileMeasuring(t *testing.T) {
-	c := start(t, nil, "superstep", "netbench", "--workers", "2", "--repetitions", "1000000", "--json", "report", "--svg", "figure")
+	c := start(t, nil, "superstep", "netbench", "--workers", "2", "--repetitions", "1000000",
+		"--json", "report", "--svg", "figure")
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skipf("no list of processes: %v", err)
 	}

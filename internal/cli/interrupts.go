@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// patience is how long after an interrupt the process ends by itself: a pipe that nobody opens holds a goroutine for ever.
+// patience is how long after an interrupt the process ends by itself: a pipe that nobody opens
+// holds a goroutine for ever.
 const patience = 3 * time.Second
 
-// interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the process, unless a command has
-// taken them.
+// interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the
+// process, unless a command has taken them.
 type interrupts struct {
 	leave func()       // says so and ends the process
 	more  atomic.Int64 // nanoseconds that the end may take beyond patience
@@ -61,7 +62,8 @@ func (i *interrupts) watch() (context.Context, func()) {
 	}
 }
 
-// hearHangUp makes the end of the terminal that the process was started in an interrupt too, unless it is to outlive that (nohup).
+// hearHangUp makes the end of the terminal that the process was started in an interrupt too, unless
+// it is to outlive that (nohup).
 func (i *interrupts) hearHangUp() {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(i.heard, syscall.SIGHUP)
@@ -109,7 +111,8 @@ func (a *app) interrupted() {
 	os.Exit(exitFailed)
 }
 
-// late ends the process when a run that took too long does not end by itself: a Compute that does not return holds it.
+// late ends the process when a run that took too long does not end by itself: a Compute that does
+// not return holds it.
 func (a *app) late(err error) {
 	time.AfterFunc(patience, func() {
 		a.notices().say(slog.LevelError, oneLine(err))
@@ -118,8 +121,8 @@ func (a *app) late(err error) {
 	})
 }
 
-// endWithInput begins to wait for the end of standard input, if that is wanted: a parent keeps this process, which ends with it.
-// It interrupts this process, and again if that takes long.
+// endWithInput begins to wait for the end of standard input, if that is wanted: a parent keeps this
+// process, which ends with it. It interrupts this process, and again if that takes long.
 func (f *daemonFlags) endWithInput(a *app) {
 	if !f.EndWithInput {
 		return

@@ -14,11 +14,14 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// runner runs the jobs of the commands run, graph500 and netbench: in this process (local), or on a cluster (remote).
+// runner runs the jobs of the commands run, graph500 and netbench: in this process (local), or on a
+// cluster (remote).
 type runner interface {
-	// program runs a vertex program. The caller closes the result, and says before whether it will verify it.
+	// program runs a vertex program. The caller closes the result, and says before whether it will
+	// verify it.
 	program(ctx context.Context, spec *job.Spec, verify bool) (result, error)
-	// graph500 runs the benchmark. There is a report, too, with the error that a search was not valid.
+	// graph500 runs the benchmark. There is a report, too, with the error that a search was not
+	// valid.
 	graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error)
 	netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error)
 }
@@ -31,15 +34,17 @@ type result interface {
 	write(ctx context.Context, w io.Writer) error
 	// form is how these lines read.
 	form(a *app) resultlines.Form
-	// figures fills in a report. written says that the result is where it belongs: nothing is to be computed again.
+	// figures fills in a report. written says that the result is where it belongs: nothing is to be
+	// computed again.
 	figures(report *runReport, written bool)
-	// offer shows it on the page of this process, if that stays when the run has ended; close comes when the page has ended then.
+	// offer shows it on the page of this process, if that stays when the run has ended; close comes
+	// when the page has ended then.
 	offer()
 	close()
 }
 
-// place says where a command is to work, and refuses flags that make no sense there: jobs is what it does on a cluster, waiting the
-// flags of what comes later, which detached says.
+// place says where a command is to work, and refuses flags that make no sense there: jobs is what
+// it does on a cluster, waiting the flags of what comes later, which detached says.
 func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached string) error {
 	if f.onCluster = onCluster; !onCluster {
 		if name, ok := changed(f.flags, ofClients...); ok {
@@ -68,10 +73,12 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 	return nil
 }
 
-// perform has do run a job where the flags say, and report. What is around it is done here: refusing by check what cannot be run,
-// which on a cluster its master does; progress, interrupts, --trace and the page. outputs are files that do writes, beside --json.
+// perform has do run a job where the flags say, and report. What is around it is done here:
+// refusing by check what cannot be run, which on a cluster its master does; progress, interrupts,
+// --trace and the page. outputs are files that do writes, beside --json.
 func (f *runFlags) perform(
-	ctx context.Context, a *app, spec *job.Spec, check func(engine.Registry, *job.Spec, graph.Grid) error,
+	ctx context.Context, a *app, spec *job.Spec,
+	check func(engine.Registry, *job.Spec, graph.Grid) error,
 	do func(ctx context.Context, to runner, seen *observer) error, outputs ...string,
 ) error {
 	threads := f.Threads

@@ -126,11 +126,13 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	}
 	o.Job, o.Log, o.Summary = spec.Program, l.seen.log, true
 	named := &trace.Named{To: l.seen, Name: spec.Program, About: func(t *trace.Job) {
-		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input, grid
+		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input,
+			grid
 	}}
 	o.Trace = named
 	keep := &l.flags.keep
-	if r.kept, err = keep.keep(ctx, l.app, &o, spec, int64(r.graph.N)*checkpoint.BytesOfVertex, l.seen.warn); err != nil {
+	if r.kept, err = keep.keep(ctx, l.app, &o, spec, int64(r.graph.N)*checkpoint.BytesOfVertex,
+		l.seen.warn); err != nil {
 		return nil, err
 	}
 	o.From = keep.from
@@ -154,7 +156,8 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	running, release := o.Checkpoints.Linger(ctx)
 	defer release()
 	r.outcome, err = r.bound.Run(running)
-	r.runTime = time.Since(began) - r.bound.SummaryTime() + time.Duration(named.Before*float64(time.Second))
+	r.runTime = time.Since(began) - r.bound.SummaryTime() +
+		time.Duration(named.Before*float64(time.Second))
 	return r, err
 }
 
@@ -181,8 +184,8 @@ func (r *localResult) offer() {
 	})
 }
 
-// lines writes the lines of all vertices by a team, which may be nil, and tells of every writeEvery of them. It may be called by several
-// goroutines with teams of their own, until close.
+// lines writes the lines of all vertices by a team, which may be nil, and tells of every writeEvery
+// of them. It may be called by several goroutines with teams of their own, until close.
 func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
 	g := r.graph
 	return graphio.WriteValues(&meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
@@ -213,7 +216,8 @@ func (r *localResult) figures(p *runReport, written bool) {
 	r.done = written && r.outcome.Ended.Complete()
 	p.Vertices, p.Edges, p.Directed = r.graph.N, r.graph.Tuples, r.graph.Directed
 	p.Supersteps, p.SuperstepTime = r.outcome.Supersteps, r.bound.Times()
-	p.Ended, p.Converged, p.Forked = r.outcome.Ended, r.outcome.Ended == trace.Converged, r.outcome.Forked
+	p.Ended, p.Converged, p.Forked = r.outcome.Ended, r.outcome.Ended == trace.Converged,
+		r.outcome.Forked
 	p.Messages, p.MessagesSent, p.BytesSent = r.outcome.Messages, r.outcome.Sent, r.outcome.Bytes
 	p.Aggregators = r.bound.Final()
 	p.leftOut(r.in.Skipped)
@@ -259,7 +263,8 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source
 	if l.entry, err = p.app.program(spec.Program); err != nil {
 		return nil, err
 	}
-	program, err := l.entry.New(resolve.BeforeLoading(l.entry.Parameters, spec.Parameters, source), nil)
+	program, err := l.entry.New(resolve.BeforeLoading(l.entry.Parameters, spec.Parameters, source),
+		nil)
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,18 @@ func (f *masterFlags) options(log *slog.Logger) (master.Options, error) {
 		return master.Options{}, err
 	}
 	if f.Standby && f.Checkpoints == "" {
-		return master.Options{}, usagef("--standby needs --checkpoints, a place that all masters reach")
+		return master.Options{},
+			usagef("--standby needs --checkpoints, a place that all masters reach")
 	}
 	o := master.Options{
-		Listen: f.Listen, Lease: time.Duration(f.Lease), Hold: time.Duration(f.Hold), CommandTimeout: time.Duration(f.CommandTimeout),
-		Retries: f.Retries, Running: f.Running, Data: f.Data, Checkpoints: f.Checkpoints, CheckpointEvery: f.Every.steps,
-		CheckpointInterval: f.Every.time, MTBF: time.Duration(f.MTBF), CheckpointStrict: f.Strict, Stragglers: f.Stragglers,
-		Standby: f.Standby, InsecureToken: f.InsecureToken, AuditLog: f.AuditLog, KeepResults: time.Duration(f.KeepResults),
+		Listen: f.Listen, Lease: time.Duration(f.Lease), Hold: time.Duration(f.Hold),
+		CommandTimeout: time.Duration(f.CommandTimeout),
+		Retries:        f.Retries, Running: f.Running, Data: f.Data, Checkpoints: f.Checkpoints,
+		CheckpointEvery:    f.Every.steps,
+		CheckpointInterval: f.Every.time, MTBF: time.Duration(f.MTBF), CheckpointStrict: f.Strict,
+		Stragglers: f.Stragglers,
+		Standby:    f.Standby, InsecureToken: f.InsecureToken, AuditLog: f.AuditLog,
+		KeepResults:     time.Duration(f.KeepResults),
 		KeepResultBytes: int64(f.KeepResultBytes), Quotas: quotas, Log: log,
 	}
 	if o.Retries == 0 {
@@ -118,13 +123,16 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	options.Ready = func(address string) {
 		page := web.Link(web.URL(m.Listen, l.Addr(), who.TLS != nil), who.Token)
-		fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, m.app.shownOf(address, page))
+		fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address,
+			m.app.shownOf(address, page))
 	}
 	if m.EndWithInput {
-		options.Listen = address // the next master has this one's token: superstep up takes care of it
+		// the next master has this one's token: superstep up takes care of it
+		options.Listen = address
 	}
 	o := master.Config{
-		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l,
+		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken,
+		Registry: m.app.programs, Listener: l,
 	}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {

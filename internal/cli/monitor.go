@@ -23,9 +23,10 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// monitor is a child process of a worker that tells the master how the worker died: of a stack that overflowed, of a map that
-// was written to concurrently, killed from outside. It reads a pipe, to which the worker writes lines, and Go's runtime
-// the text of a crash; the pipe ends with the worker. A worker that ends by itself says so before.
+// monitor is a child process of a worker that tells the master how the worker died: of a stack that
+// overflowed, of a map that was written to concurrently, killed from outside. It reads a pipe, to
+// which the worker writes lines, and Go's runtime the text of a crash; the pipe ends with the
+// worker. A worker that ends by itself says so before.
 //
 //	worker                                    monitor
 //	\0{"Master":...,"Incarnation":...}\n  ->
@@ -42,7 +43,8 @@ type monitor struct {
 // monitorName is the command of a monitor.
 const monitorName = "worker-monitor"
 
-// monitorLine is what a worker tells its monitor. The token is neither in arguments nor in the environment.
+// monitorLine is what a worker tells its monitor. The token is neither in arguments nor in the
+// environment.
 type monitorLine struct {
 	Master, Token, Name string
 	TLS                 certs.Names
@@ -52,7 +54,8 @@ type monitorLine struct {
 	Starved             bool   // for want of memory
 }
 
-// startMonitor starts a monitor of this process. It gets no descriptor of the worker's but the pipe.
+// startMonitor starts a monitor of this process. It gets no descriptor of the worker's but the
+// pipe.
 func startMonitor(name string, who control.Credentials) (*monitor, error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -91,7 +94,8 @@ func (m *monitor) registered(master string, incarnation uint64) {
 		l := monitorLine{Master: master, Token: m.who.Token.Secret(), Name: m.name, Incarnation: incarnation}
 		if m.who.TLS != nil {
 			l.TLS = m.who.TLS.Names
-			for _, file := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.CA} { // the monitor may have another directory
+			// the monitor may have another directory
+			for _, file := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.CA} {
 				if full, err := filepath.Abs(*file); err == nil && *file != "" {
 					*file = full
 				}
@@ -101,7 +105,8 @@ func (m *monitor) registered(master string, incarnation uint64) {
 	}
 }
 
-// starved says that the worker ends now for want of memory, by itself and without a word to the master.
+// starved says that the worker ends now for want of memory, by itself and without a word to the
+// master.
 func (m *monitor) starved(err error) {
 	if m != nil {
 		m.tell(struct { // the other fields stay
@@ -130,7 +135,8 @@ func (m *monitor) end() {
 
 // workerMonitor is the command of a monitor, which people do not use.
 func (a *app) workerMonitor() *cobra.Command {
-	return &cobra.Command{Use: monitorName, Hidden: true, Args: exactly(0, "no arguments"), RunE: func(*cobra.Command, []string) error {
+	return &cobra.Command{Use: monitorName, Hidden: true, Args: exactly(0,
+		"no arguments"), RunE: func(*cobra.Command, []string) error {
 		// It ends with the worker, and soon.
 		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		return watchOver(a.in, control.ReportExit)
@@ -144,7 +150,9 @@ const (
 )
 
 // watchOver reads what a worker and its runtime say until the worker has ended, and reports how.
-func watchOver(in io.Reader, report func(string, control.Credentials, control.Dialer, *control.ReportExitRequest) error) error {
+func watchOver(in io.Reader, report func(string, control.Credentials, control.Dialer,
+	*control.ReportExitRequest) error,
+) error {
 	var last monitorLine
 	var text []byte
 	done := make(chan error, 1)
@@ -196,7 +204,8 @@ func watchOver(in io.Reader, report func(string, control.Credentials, control.Di
 					return err
 				}
 			}
-			return report(last.Master, who, nil, &control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason, Starved: starved})
+			return report(last.Master, who, nil,
+				&control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason, Starved: starved})
 		}
 	}
 }
@@ -210,16 +219,16 @@ func oomKills() int {
 	return n
 }
 
-// signs tell what went wrong by the frames of a stack: of a fatal error the runtime writes the stack alone to the pipe, and the
-// error itself to standard error only.
+// signs tell what went wrong by the frames of a stack: of a fatal error the runtime writes the
+// stack alone to the pipe, and the error itself to standard error only.
 var signs = []struct{ frame, what string }{
 	{"runtime.newstack(", "fatal error: stack overflow"},
 	{"internal/runtime/maps.fatal(", "fatal error: concurrent access to a map"},
 	{"runtime.(*mheap).", "fatal error: out of memory"},
 }
 
-// crashReason is the text of a crash in a line: what went wrong, and the first function in the stack of the goroutine that ran
-// which is not the runtime's. It is empty if there is no text.
+// crashReason is the text of a crash in a line: what went wrong, and the first function in the
+// stack of the goroutine that ran which is not the runtime's. It is empty if there is no text.
 //
 //	goroutine 8 [running]:
 //	internal/runtime/maps.fatal({0x4d, 0x2})
@@ -244,7 +253,8 @@ func crashReason(text string) string {
 		case strings.HasPrefix(line, "goroutine "):
 			running = strings.Contains(line, "running")
 		case running && where == "" && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "\t") &&
-			!hasPrefix(line, "runtime.", "internal/runtime/", "internal/sync.", "sync.", "panic(", "created by "):
+			!hasPrefix(line, "runtime.", "internal/runtime/", "internal/sync.", "sync.", "panic(",
+				"created by "):
 			name := line[:max(strings.LastIndexByte(line, '('), 0)]
 			at, _, _ := strings.Cut(filepath.Base(strings.TrimSpace(lines[i+1])), " ")
 			where = fmt.Sprintf(", in %s (%s)", name, at)

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestHowWorkersDie ends workers in ways of which they cannot tell: the reason of their jobs does. Others come in their place,
-// and of the dead nothing is left.
+// TestHowWorkersDie ends workers in ways of which they cannot tell: the reason of their jobs does.
+// Others come in their place, and of the dead nothing is left.
 func TestHowWorkersDie(t *testing.T) {
 	t.Parallel()
 	up, address, _ := scripts.StartUp(t, "own")
@@ -33,7 +33,8 @@ func TestHowWorkersDie(t *testing.T) {
 				t.Fatalf("%s has the children %v, expected a monitor", name, of)
 			}
 		}
-		job := exec.Command("own", "run", k.program, "-g", "star:vertices=1", "--master", address, "--workers", "2")
+		job := exec.Command("own", "run", k.program, "-g", "star:vertices=1", "--master", address,
+			"--workers", "2")
 		said := &scripts.Output{}
 		job.Stdout, job.Stderr = said, said
 		must(t, job.Start())
@@ -41,7 +42,8 @@ func TestHowWorkersDie(t *testing.T) {
 			if !scripts.Soon(func() bool { return regexp.MustCompile(`superstep 3: here`).MatchString(said.String()) }) {
 				t.Fatalf("it said %s", said)
 			}
-			for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // as systemd does to all of a unit
+			// as systemd does to all of a unit
+			for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 				must(t, syscall.Kill(monitors["w1"], s))
 			}
 			must(t, syscall.Kill(workers["w1"], syscall.SIGKILL))
@@ -53,17 +55,20 @@ func TestHowWorkersDie(t *testing.T) {
 		_ = job.Wait() // what it says is looked at
 		want := regexp.MustCompile(`(?m)^superstep: job \S+ failed: 3 attempts: (worker w[12] was lost: ` + k.reason + `, after \d+ supersteps?(; |$)){3}`)
 		if k.killed {
-			want = regexp.MustCompile(`(?m)^superstep: warning: job \S+: worker w1 was lost: ` + k.reason + `, after \d+ supersteps?; the job begins again, attempt 2 of 3$`)
+			want = regexp.MustCompile(`(?m)^superstep: warning: job \S+: worker w1 was lost: ` +
+				k.reason + `, after \d+ supersteps?; the job begins again, attempt 2 of 3$`)
 		}
 		if !want.MatchString(said.String()) {
 			t.Errorf("%s: it said %s", k.program, said)
 		}
-		next, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput()
+		next, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master",
+			address, "--workers", "2").CombinedOutput()
 		if err != nil {
 			t.Fatalf("after %s: %v: %s", k.program, err, next)
 		}
 		for name, pid := range workers {
-			if (name == "w1" || name == "w2") && !there(pid) && !scripts.Soon(func() bool { return !there(monitors[name]) }) {
+			if (name == "w1" || name == "w2") && !there(pid) &&
+				!scripts.Soon(func() bool { return !there(monitors[name]) }) {
 				t.Errorf("%s: the monitor of %s is left", k.program, name)
 			}
 		}
@@ -75,7 +80,8 @@ func TestHowWorkersDie(t *testing.T) {
 	if !scripts.Soon(func() bool { return strings.Contains(up.Said.String(), "ended: exit status 0; starting it again") }) {
 		t.Fatalf("it said %s", up.Said)
 	}
-	if out, err := exec.Command("own", "status", "--master", address, "--workers", "2").CombinedOutput(); err != nil {
+	if out, err := exec.Command("own", "status", "--master", address, "--workers",
+		"2").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if n := strings.Count(up.Said.String(), killed); reported == 0 || n != reported {
@@ -84,7 +90,8 @@ func TestHowWorkersDie(t *testing.T) {
 	all := scripts.ProcessesOf(t, up.Process.Pid)
 	monitor := scripts.ProcessesOf(t, all["w1"])[""]
 	for fd, want := range map[string]string{"0": `^pipe:`, "1": `^/dev/null$`, "2": `^/dev/null$`} {
-		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", monitor, fd)); err != nil || !regexp.MustCompile(want).MatchString(to) {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", monitor, fd)); err != nil ||
+			!regexp.MustCompile(want).MatchString(to) {
 			t.Errorf("descriptor %s of a monitor is %s, %v", fd, to, err)
 		}
 	}

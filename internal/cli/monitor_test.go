@@ -53,7 +53,8 @@ main.main()
 
 // TestWatchOver: what a monitor reads of a worker, and what it reports then.
 func TestWatchOver(t *testing.T) {
-	const known = "\x00" + `{"Master":"a:1","Name":"w","Incarnation":7,"Token":"0123456789abcdef"}` + "\n"
+	const known = "\x00" +
+		`{"Master":"a:1","Name":"w","Incarnation":7,"Token":"0123456789abcdef"}` + "\n"
 	for _, k := range []struct{ text, reason string }{
 		{"", ""},
 		{"fatal error: before it was registered\n", ""},
@@ -65,15 +66,21 @@ func TestWatchOver(t *testing.T) {
 		{known + fault, "signal SIGSEGV: segmentation violation code=0x1 addr=0x1234567 pc=0x4c1d1b"},
 		{known + unlocked, "fatal error of Go's runtime, in main.main (mutex.go:9)"},
 		{known + "panic: what\xff\n\ngoroutine 7 [running]:\npanic({0x1, 0x2})\n\t/go/src/runtime/panic.go:1 +0x1\n", "panic: what\uFFFD"},
-		{known + "fatal error: " + strings.Repeat("long", 1<<20), "fatal error: " + strings.Repeat("long", 1<<20)[:maxCrash-len("fatal error: ")]},
+		{known + "fatal error: " + strings.Repeat("long",
+			1<<20), "fatal error: " + strings.Repeat("long",
+			1<<20)[:maxCrash-len("fatal error: ")]},
 		{known + "odd", "fatal error of Go's runtime"},
 	} {
 		var reason string
-		report := func(master string, who control.Credentials, _ control.Dialer, r *control.ReportExitRequest) error {
-			if strings.HasPrefix(r.Reason, "not enough memory") && !r.Starved || strings.HasPrefix(r.Reason, "fatal error") && r.Starved {
+		report := func(master string, who control.Credentials, _ control.Dialer,
+			r *control.ReportExitRequest,
+		) error {
+			if strings.HasPrefix(r.Reason, "not enough memory") && !r.Starved ||
+				strings.HasPrefix(r.Reason, "fatal error") && r.Starved {
 				t.Errorf("%.200q: reports %v", k.text, r)
 			}
-			if reason = r.Reason; master != "a:1" || who.Token.Secret() != "0123456789abcdef" || r.Name != "w" || r.Incarnation != 7 {
+			if reason = r.Reason; master != "a:1" || who.Token.Secret() != "0123456789abcdef" ||
+				r.Name != "w" || r.Incarnation != 7 {
 				t.Errorf("%.200q: reports to %s with %q: %v", k.text, master, who.Token.Secret(), r)
 			}
 			return nil
@@ -86,7 +93,8 @@ func TestWatchOver(t *testing.T) {
 		if err := watchOver(in, report); err != nil {
 			t.Errorf("%.200q: %v", k.text, err)
 		}
-		if strings.HasPrefix(reason, "its process was killed; ") { // for want of memory, another one
+		// for want of memory, another one
+		if strings.HasPrefix(reason, "its process was killed; ") {
 			reason = "its process was killed, or called os.Exit"
 		}
 		if reason != k.reason {

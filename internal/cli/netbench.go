@@ -65,13 +65,15 @@ worker to the last, alone and in a stream, take turns with a raw TCP connection.
 	cmd.Flags().Lookup("collectives").Usage += strings.Join(words(known()), ", ")
 	n.run.flags = cmd.Flags()
 	n.run.cluster.define(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("collectives", cobra.FixedCompletions(words(known()), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("collectives",
+		cobra.FixedCompletions(words(known()), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // known returns what can be measured.
 func known() []collective.Collective {
-	return append([]collective.Collective{netbench.PointToPoint, netbench.Stream}, collective.Collectives...)
+	return append([]collective.Collective{netbench.PointToPoint, netbench.Stream},
+		collective.Collectives...)
 }
 
 func words[S ~string](list []S) (all []string) {
@@ -117,7 +119,8 @@ func parseSizes(list string) ([]uint64, error) {
 			return nil, err
 		}
 		if low < 1 || high < low || high > netbench.MaxSize {
-			return nil, fmt.Errorf("found %q, expected sizes from 1B to 1GiB, the lower one first", item)
+			return nil, fmt.Errorf("found %q, expected sizes from 1B to 1GiB, the lower one first",
+				item)
 		}
 		for s := low; s <= high; s *= 4 {
 			sizes = append(sizes, uint64(s))
@@ -132,7 +135,8 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"}, "report: not with --%s; superstep watch shows it later, superstep result as JSON")
+	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"},
+		"report: not with --%s; superstep watch shows it later, superstep result as JSON")
 	if err != nil {
 		return err
 	}
@@ -143,14 +147,15 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 		return err
 	}
 	n.run.Workers, n.run.JSON, n.run.Threads = n.of.Workers, n.of.JSON, 1
-	return n.run.perform(ctx, n.app, spec, resolve.CheckNetbench, func(ctx context.Context, to runner, seen *observer) error {
-		report, err := to.netbench(ctx, spec)
-		if err != nil {
-			return err
-		}
-		seen.done()
-		return n.write(ctx, report)
-	}, n.of.SVG)
+	return n.run.perform(ctx, n.app, spec, resolve.CheckNetbench,
+		func(ctx context.Context, to runner, seen *observer) error {
+			report, err := to.netbench(ctx, spec)
+			if err != nil {
+				return err
+			}
+			seen.done()
+			return n.write(ctx, report)
+		}, n.of.SVG)
 }
 
 func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) error {

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/escape"
 )
 
-// notices are where people are told things beside results and reports: plainly, or with --log-format json as JSON lines.
+// notices are where people are told things beside results and reports: plainly, or with
+// --log-format json as JSON lines.
 type notices struct {
 	w    io.Writer
 	json bool
@@ -27,15 +28,16 @@ func (a *app) remark(line string) {
 
 // jsonHandler writes logs as JSON, in which the same is escaped as in plain ones.
 func jsonHandler(w io.Writer, level slog.Leveler) slog.Handler {
-	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch v := a.Value.Any().(type) {
-		case string:
-			a.Value = slog.StringValue(escape.Lines(v))
-		case error:
-			a.Value = slog.StringValue(escape.Lines(v.Error()))
-		}
-		return a
-	}})
+	return slog.NewJSONHandler(w,
+		&slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			switch v := a.Value.Any().(type) {
+			case string:
+				a.Value = slog.StringValue(escape.Lines(v))
+			case error:
+				a.Value = slog.StringValue(escape.Lines(v.Error()))
+			}
+			return a
+		}})
 }
 
 // crash says what went wrong where.

@@ -13,16 +13,19 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.
+// spans returns what sends traces to a collector, or nil if the environment names none. Close it in
+// the end.
 func (a *app) spans(ctx context.Context, service, root string) (trace.Exporter, error) {
-	e, err := trace.Export(ctx, trace.ExportOptions{Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger()})
+	e, err := trace.Export(ctx,
+		trace.ExportOptions{Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger()})
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return e, nil
 }
 
-// watched is what observes a worker: it counts, says whether the worker is ready, and keeps its monitor informed.
+// watched is what observes a worker: it counts, says whether the worker is ready, and keeps its
+// monitor informed.
 type watched struct {
 	*metrics.Worker
 	health  control.Health
@@ -65,7 +68,8 @@ func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, gate
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := control.Serve(server, l, gate.TLS); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := control.Serve(server, l, gate.TLS); err != nil &&
+			!errors.Is(err, http.ErrServerClosed) {
 			log.Error("no metrics any more", "error", err)
 		}
 	}()

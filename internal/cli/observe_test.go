@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestNothingIsTracedUnasked: without a collector there is no exporter, and nothing runs beside the run.
+// TestNothingIsTracedUnasked: without a collector there is no exporter, and nothing runs beside the
+// run.
 func TestNothingIsTracedUnasked(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		t.Setenv(name, "")
@@ -38,7 +39,9 @@ func TestNothingIsTracedUnasked(t *testing.T) {
 func TestBadEndpointIsBadUsage(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")
 	var out, err strings.Builder
-	if status := Run("superstep", []string{"run", "bfs", "--graph", "star:vertices=3", "-p", "source=0"}, nil, &out, &err); status != exitUsage {
+	if status := Run("superstep",
+		[]string{"run", "bfs", "--graph", "star:vertices=3", "-p", "source=0"}, nil, &out,
+		&err); status != exitUsage {
 		t.Errorf("status %d: %s", status, err.String())
 	}
 	if want := "superstep: OTEL_EXPORTER_OTLP_ENDPOINT: found \"collector:4317\", expected a URL such as http://127.0.0.1:4318\n"; err.String() != want {

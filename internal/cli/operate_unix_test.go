@@ -76,7 +76,8 @@ func (p *process) ended(status int) {
 	_, _ = io.Copy(io.Discard, p.stdout)
 	_ = p.Wait() // the status is looked at
 	if got := p.ProcessState.ExitCode(); got != status {
-		p.t.Errorf("%v: exit status %d, expected %d: %s", p.Args[1:], got, status, p.stderr.String())
+		p.t.Errorf("%v: exit status %d, expected %d: %s", p.Args[1:], got, status,
+			p.stderr.String())
 	}
 }
 
@@ -133,7 +134,8 @@ func startMaster(t *testing.T, args ...string) (*process, string) {
 
 func startMasterTo(t *testing.T, stderr *os.File, args ...string) (*process, string) {
 	t.Helper()
-	m := launchTo(t, stderr, append([]string{"master", "--listen", "127.0.0.1:0", "--gossip-listen", "off"}, args...)...)
+	m := launchTo(t, stderr,
+		append([]string{"master", "--listen", "127.0.0.1:0", "--gossip-listen", "off"}, args...)...)
 	line, err := m.stdout.ReadString('\n')
 	must(t, err)
 	_, address, _ := strings.Cut(line, "master at ")
@@ -174,12 +176,15 @@ func listening(t *testing.T, text string) string {
 	return l.Addr().String()
 }
 
-// TestOperate starts a master and a worker as what runs containers does, and tells them to end while a job runs.
+// TestOperate starts a master and a worker as what runs containers does, and tells them to end
+// while a job runs.
 func TestOperate(t *testing.T) {
 	t.Parallel()
 	token, prometheus := secrets(t)
-	m, at := startMaster(t, "--token-file", token, "--metrics-token-file", prometheus, "--log-format", "json")
-	w := launch(t, "worker", "--master", at, "--token-file", token, "--metrics-token-file", prometheus, "--gossip-listen", "off",
+	m, at := startMaster(t, "--token-file", token, "--metrics-token-file", prometheus,
+		"--log-format", "json")
+	w := launch(t, "worker", "--master", at, "--token-file", token, "--metrics-token-file",
+		prometheus, "--gossip-listen", "off",
 		"--name", "w0", "--threads", "1", "--log-format", "json")
 	own := target(t, at)
 	until(t, "the worker to be ready", func() bool { status, _ := page(t, "http://"+own+"/readyz", ""); return status == 200 })
@@ -208,7 +213,11 @@ func TestOperate(t *testing.T) {
 		{own + " --alive", 0, "ok"},
 		{"127.0.0.1:1", 1, "127.0.0.1:1: dial tcp 127.0.0.1:1: "},
 		{"nowhere", 2, "expected HOST:PORT"},
-		{listening(t, "SSH-2.0-OpenSSH_9.6\r\n"), 1, ": what answers is neither a master nor a worker's --listen: "},
+		{
+			listening(t,
+				"SSH-2.0-OpenSSH_9.6\r\n"), 1,
+			": what answers is neither a master nor a worker's --listen: ",
+		},
 		{listening(t, ""), 1, ": no answer within 3s"},
 	} {
 		p := launch(t, append([]string{"health"}, strings.Fields(k.args)...)...)
@@ -219,12 +228,14 @@ func TestOperate(t *testing.T) {
 		}
 	}
 	// The job takes longer than what has not been told to wait may take to end.
-	job := launch(t, "run", "mixes", "--master", at, "--token-file", token, "--graph", "path:vertices=9", "-p", "rounds=250", "-p", "while="+token)
+	job := launch(t, "run", "mixes", "--master", at, "--token-file", token, "--graph",
+		"path:vertices=9", "-p", "rounds=250", "-p", "while="+token)
 	until(t, "supersteps", func() bool {
 		_, text := page(t, "http://"+own+"/metrics", prometheusToken)
 		for line := range strings.Lines(text) {
 			var n float64
-			if _, err := fmt.Sscanf(line, `superstep_partition_supersteps_total %g`, &n); err == nil {
+			if _, err := fmt.Sscanf(line, `superstep_partition_supersteps_total %g`,
+				&n); err == nil {
 				return n >= 5
 			}
 		}
@@ -249,7 +260,8 @@ func TestOperate(t *testing.T) {
 	for _, p := range []*process{m, w} {
 		for line := range strings.Lines(p.stderr.String()) {
 			var entry struct{ Time, Level, Msg string }
-			if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Msg == "" || entry.Level == "" {
+			if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Msg == "" ||
+				entry.Level == "" {
 				t.Errorf("%s: found %q, %v", p.Args[1], line, err)
 			}
 			for _, secret := range []string{clusterToken, prometheusToken} {
@@ -261,14 +273,16 @@ func TestOperate(t *testing.T) {
 	}
 }
 
-// TestStuckWorker: a worker whose command does not stop says so at /healthz, and why it ends to the master.
+// TestStuckWorker: a worker whose command does not stop says so at /healthz, and why it ends to the
+// master.
 func TestStuckWorker(t *testing.T) {
 	t.Parallel()
 	_, prometheus := secrets(t)
 	c := scripts.NewCluster(t, "own", 0, "--metrics-token-file", prometheus)
 	must(t, c.StartWorker("w0", "--stop-timeout", "3s"))
 	pages := target(t, c.Address)
-	must(t, c.Start("job", "run", "stuck", "--master", c.Address, "--graph", "star:vertices=1", "--superstep-timeout", "10ms", "--workers", "1"))
+	must(t, c.Start("job", "run", "stuck", "--master", c.Address, "--graph", "star:vertices=1",
+		"--superstep-timeout", "10ms", "--workers", "1"))
 	var text string
 	until(t, "/healthz to say that the worker is stuck", func() bool {
 		var status int
@@ -300,7 +314,8 @@ func TestErrorsAsJSON(t *testing.T) {
 	p.ended(2)
 	var entry struct{ Level, Msg string }
 	text := p.stderr.String()
-	if err := json.Unmarshal([]byte(text), &entry); err != nil || entry.Level != "ERROR" || entry.Msg != `--threads: found "0", expected 1 to 4096` {
+	if err := json.Unmarshal([]byte(text), &entry); err != nil || entry.Level != "ERROR" ||
+		entry.Msg != `--threads: found "0", expected 1 to 4096` {
 		t.Errorf("found %q, %v", text, err)
 	}
 }
@@ -309,7 +324,8 @@ func TestErrorsAsJSON(t *testing.T) {
 func TestWorkerWithoutPages(t *testing.T) {
 	token, prometheus := secrets(t)
 	_, at := startMaster(t, "--token-file", token, "--metrics-token-file", prometheus)
-	w := launch(t, "worker", "--master", at, "--token-file", token, "--gossip-listen", "off", "--listen", "off")
+	w := launch(t, "worker", "--master", at, "--token-file", token, "--gossip-listen", "off",
+		"--listen", "off")
 	until(t, "the worker to register", func() bool {
 		_, text := page(t, "http://"+at+"/metrics", prometheusToken)
 		return strings.Contains(text, "\nsuperstep_workers_attached 1")

@@ -28,8 +28,11 @@ func (a *app) writeJSON(ctx context.Context, path string, report any) error {
 	})
 }
 
-// save writes something to a file, which appears whole or not at all, to standard output if that is -, or nowhere.
-func (a *app) save(ctx context.Context, path string, threads int, fill func(ctx context.Context, w io.Writer) error) error {
+// save writes something to a file, which appears whole or not at all, to standard output if that is
+// -, or nowhere.
+func (a *app) save(ctx context.Context, path string, threads int, fill func(ctx context.Context,
+	w io.Writer) error,
+) error {
 	if path == "" {
 		return nil
 	}
@@ -64,7 +67,8 @@ func (a *app) reportTo(paths ...string) io.Writer {
 	return a.text(paths...)
 }
 
-// apart refuses files that would overwrite each other or the graph; names are those of the flags, by turns with paths.
+// apart refuses files that would overwrite each other or the graph; names are those of the flags,
+// by turns with paths.
 func apart(graph string, flags ...string) error {
 	seen := map[string]string{}
 	for i := 0; i < len(flags); i += 2 {
@@ -98,7 +102,8 @@ func writable(paths ...string) error {
 	return nil
 }
 
-// lateFile is a file that is made when something is written to it, so that work that fails before leaves none.
+// lateFile is a file that is made when something is written to it, so that work that fails before
+// leaves none.
 type lateFile struct {
 	path   string
 	file   *os.File

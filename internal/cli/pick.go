@@ -38,7 +38,8 @@ func (f *pickFlags) check() (*pick, error) {
 		}
 		m := regexp.MustCompile(condition).FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
-			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
+			return nil,
+				usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
 		}
 		c := test{name: m[1], operator: m[2]}
 		var ok bool
@@ -77,7 +78,8 @@ func (t test) holds(x float64) bool {
 	}
 }
 
-// pick takes the lines of a result, "id value" or "name<TAB>value", and keeps those that are wanted.
+// pick takes the lines of a result, "id value" or "name<TAB>value", and keeps those that are
+// wanted.
 type pick struct {
 	most  int  // how many; 0 is all
 	least bool // those of least value first
@@ -201,11 +203,13 @@ func (p *pick) line(line []byte) (bool, error) {
 // number is the field of a value that is compared.
 func number(fields []string, at int) (float64, error) {
 	if at >= len(fields) {
-		return 0, usagef("--select value%d: the values have %s", at+1, things(len(fields), "field", "fields"))
+		return 0, usagef("--select value%d: the values have %s", at+1,
+			things(len(fields), "field", "fields"))
 	}
 	x, ok := resultlines.Number(fields[at])
 	if !ok {
-		return 0, usagef("--top, --bottom and --select are of numbers: found the value %.80q", fields[at])
+		return 0, usagef("--top, --bottom and --select are of numbers: found the value %.80q",
+			fields[at])
 	}
 	return x, nil
 }

@@ -22,8 +22,8 @@ import (
 
 // progress shows how far long work is, in the last line of a terminal; elsewhere it shows nothing.
 //
-// Its methods may be called by several goroutines. Invariant: nothing of bars is called with mu held. The display takes mu to draw, and
-// its methods wait for it.
+// Its methods may be called by several goroutines. Invariant: nothing of bars is called with mu
+// held. The display takes mu to draw, and its methods wait for it.
 type progress struct {
 	app  *app
 	now  func() time.Time
@@ -46,7 +46,8 @@ type step struct {
 	begun       time.Time
 	left        history.TimeLeft
 
-	// Of the superstep done last, if there was one; most is how many there are at most, 0 if nobody knows.
+	// Of the superstep done last, if there was one; most is how many there are at most, 0 if nobody
+	// knows.
 	superstep, most, active, senders int
 	scheme                           string
 }
@@ -70,7 +71,8 @@ func (p *progress) appear() {
 		out = struct{ io.Writer }{f}
 	}
 	p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
-	p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
+	p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(),
+		mpb.BarFillerTrim())
 }
 
 // vanish removes the display.
@@ -102,7 +104,8 @@ func (p *progress) show() {
 
 func terminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" && f.Name() != os.DevNull
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" &&
+		f.Name() != os.DevNull
 }
 
 // stage says that done of total is done of something; a new name begins a new step.
@@ -119,7 +122,8 @@ func (p *progress) stage(name string, done, total int64) {
 	}
 }
 
-// ended tells that the step shown has ended. The lock is held. A trace that cannot be written fails the run elsewhere.
+// ended tells that the step shown has ended. The lock is held. A trace that cannot be written fails
+// the run elsewhere.
 func (p *progress) ended() {
 	if s := &p.shown; p.tell != nil && s.name != "" {
 		took := max(p.now().Sub(s.begun), time.Nanosecond)
@@ -127,7 +131,8 @@ func (p *progress) ended() {
 	}
 }
 
-// shows is a Journal that shows how far a run is, of the most supersteps that it may have or of nobody knows how many.
+// shows is a Journal that shows how far a run is, of the most supersteps that it may have or of
+// nobody knows how many.
 type shows struct {
 	*progress
 	run  string
@@ -135,7 +140,8 @@ type shows struct {
 	sum  trace.Step
 }
 
-// Record shows a superstep, unless it is of a run within the one that was begun. It words nothing in the middle of a run.
+// Record shows a superstep, unless it is of a run within the one that was begun. It words nothing
+// in the middle of a run.
 func (s *shows) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
@@ -145,7 +151,8 @@ func (s *shows) Record(e trace.Event) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.shown.done, s.shown.total, s.shown.most = int64(e.Superstep)+1, int64(s.most), s.most
-			s.shown.superstep, s.shown.active, s.shown.senders, s.shown.scheme = e.Superstep, s.sum.Active, s.sum.Senders, e.Scheme
+			s.shown.superstep, s.shown.active, s.shown.senders, s.shown.scheme = e.Superstep,
+				s.sum.Active, s.sum.Senders, e.Scheme
 			s.shown.left.Add(e.Superstep, e.Seconds, s.now())
 		}
 	}
@@ -224,7 +231,8 @@ func (s step) line(now time.Time, width int) string {
 	case s.total > 0:
 		share = min(float64(s.done)/float64(s.total), 1)
 		full := int(share * barWidth)
-		parts = append(parts, "["+strings.Repeat("=", full)+strings.Repeat(" ", barWidth-full)+"]", fmt.Sprintf("%3.0f%%", share*100))
+		parts = append(parts, "["+strings.Repeat("=", full)+strings.Repeat(" ", barWidth-full)+"]",
+			fmt.Sprintf("%3.0f%%", share*100))
 	default:
 		parts = append(parts, elapsed.Truncate(100*time.Millisecond).String())
 	}
@@ -236,7 +244,8 @@ func (s step) line(now time.Time, width int) string {
 		parts = append(parts, left.Round(time.Second).String()+" left")
 	}
 	if stepped {
-		text := fmt.Sprintf("%s, %s active, %s senders", s.scheme, counted(s.active), counted(s.senders))
+		text := fmt.Sprintf("%s, %s active, %s senders", s.scheme, counted(s.active),
+			counted(s.senders))
 		if s.most == 0 {
 			text = fmt.Sprintf("superstep %d, %s", s.superstep, text)
 		}
@@ -245,15 +254,19 @@ func (s step) line(now time.Time, width int) string {
 	if s.note != "" {
 		parts = append(parts, s.note)
 	}
-	return runewidth.Truncate(escape.Text(strings.Join(parts, "  "), escape.Most), max(width-1, 0), "…")
+	return runewidth.Truncate(escape.Text(strings.Join(parts, "  "), escape.Most), max(width-1, 0),
+		"…")
 }
 
-// bound says how far a run is of the supersteps that it has at most and, if wanted, the time left, in what a narrow terminal has room for. There is no
-// bar: the run may end before, so that what is left is so much at most.
+// bound says how far a run is of the supersteps that it has at most and, if wanted, the time left,
+// in what a narrow terminal has room for. There is no bar: the run may end before, so that what is
+// left is so much at most.
 func (s step) bound(now time.Time, wantLeft bool) string {
 	text := fmt.Sprintf("%d of at most %d supersteps", s.left.Done(), s.most)
 	if left := s.left.Seconds(s.most, now); left > 0 && wantLeft {
-		text += ", at most about " + max(time.Duration(left*float64(time.Second)).Round(time.Second), time.Second).String() + " left"
+		text += ", at most about " +
+			max(time.Duration(left*float64(time.Second)).Round(time.Second), time.Second).String() +
+			" left"
 	}
 	return text
 }

@@ -14,11 +14,14 @@ func TestProgressLine(t *testing.T) {
 		want  string
 	}{
 		{time.Second, step{}, ""},
-		{100 * time.Millisecond, step{name: "a", done: 5, total: 10}, "a  [" + strings.Repeat("=", 15) + strings.Repeat(" ", 15) + "]   50%"},
+		{100 * time.Millisecond, step{name: "a", done: 5, total: 10}, "a  [" + strings.Repeat("=",
+			15) + strings.Repeat(" ", 15) + "]   50%"},
 		{500 * time.Millisecond, step{name: "a", done: 5_000_000, total: 10_000_000}, "a  [" + strings.Repeat("=", 15) + strings.Repeat(" ", 15) + "]   50%  10.0 M/s"},
 		{4 * time.Second, step{name: "a", done: 1, total: 4, note: "so far"}, "a  [" + strings.Repeat("=", 7) + strings.Repeat(" ", 23) + "]   25%  0.2 /s  12s left  so far"},
-		{4 * time.Second, step{name: "a", done: 4, total: 4}, "a  [" + strings.Repeat("=", 30) + "]  100%  1.0 /s"},
-		{9 * time.Second, step{name: "a", done: 5, total: 4}, "a  [" + strings.Repeat("=", 30) + "]  100%  0.6 /s"},
+		{4 * time.Second, step{name: "a", done: 4, total: 4}, "a  [" + strings.Repeat("=",
+			30) + "]  100%  1.0 /s"},
+		{9 * time.Second, step{name: "a", done: 5, total: 4}, "a  [" + strings.Repeat("=",
+			30) + "]  100%  0.6 /s"},
 		{2 * time.Second, step{name: "running bfs", note: "superstep 3", done: 4}, "running bfs  2s  2.0 /s  superstep 3"},
 		{1500 * time.Millisecond, step{name: "running bfs", note: "superstep 3"}, "running bfs  1.5s  superstep 3"},
 	} {
@@ -27,7 +30,8 @@ func TestProgressLine(t *testing.T) {
 			t.Errorf("%+v: line %q, want %q", test.step, got, test.want)
 		}
 	}
-	// Supersteps: how long the rest takes is told by the newest ones, and only where there is a bound.
+	// Supersteps: how long the rest takes is told by the newest ones, and only where there is a
+	// bound.
 	ran := func(limit int, seconds ...float64) step {
 		s := step{name: "running pagerank", begun: begun, superstep: len(seconds) - 1, most: limit, active: 5, senders: 6, scheme: "pull"}
 		s.done, s.total = int64(len(seconds)), int64(limit)
@@ -43,9 +47,18 @@ func TestProgressLine(t *testing.T) {
 	}{
 		{ran(0, 1, 1, 1, 1), "running pagerank  4s  1.0 /s  superstep 3, " + tail},
 		{ran(20, 1, 1), "running pagerank  2 of at most 20 supersteps  0.5 /s  " + tail},
-		{ran(20, 1, 0.5, 0.5, 0.5, 9), "running pagerank  5 of at most 20 supersteps, at most about 8s left  1.2 /s  " + tail},
-		{ran(200, 1, 0.5, 0.5, 0.5, 9), "running pagerank  5 of at most 200 supersteps, at most about 1m38s left  1.2 /s  " + tail},
-		{ran(4, 1, 1, 0.01), "running pagerank  3 of at most 4 supersteps, at most about 1s left  0.8 /s  " + tail},
+		{ran(20, 1, 0.5, 0.5, 0.5,
+			9), "running pagerank  5 of at most 20 supersteps, at most about 8s left  1.2 /s  " +
+			tail},
+		{
+			ran(200, 1, 0.5, 0.5, 0.5,
+				9),
+			"running pagerank  5 of at most 200 supersteps, at most about 1m38s left  1.2 /s  " +
+				tail,
+		},
+		{ran(4, 1, 1,
+			0.01), "running pagerank  3 of at most 4 supersteps, at most about 1s left  0.8 /s  " +
+			tail},
 		{ran(4, 1, 1, 1, 1), "running pagerank  4 of at most 4 supersteps  1.0 /s  " + tail},
 	} {
 		if got := test.step.line(begun.Add(4*time.Second), 150); got != test.want {

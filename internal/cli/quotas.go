@@ -27,7 +27,8 @@ func quotasOf(texts []string) (map[string]master.Quota, error) {
 	for _, text := range texts {
 		owner, q, err := parseQuota(text)
 		if _, twice := all[owner]; twice && err == nil {
-			err = fmt.Errorf("expected one quota for %s, and there is one already", cmp.Or(owner, "all others"))
+			err = fmt.Errorf("expected one quota for %s, and there is one already",
+				cmp.Or(owner, "all others"))
 		}
 		if err != nil {
 			return nil, usagef("--quota: found %q, %w", text, err)
@@ -42,7 +43,8 @@ func parseQuota(text string) (owner string, q master.Quota, err error) {
 	settings := text
 	if i := strings.LastIndexByte(text, ':'); i >= 0 { // no value has one
 		owner, settings = text[:i], text[i+1:]
-		if owner == "" || len(owner) > maxQuotaOwner || owner != strings.TrimSpace(owner) || strings.ContainsFunc(owner, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if owner == "" || len(owner) > maxQuotaOwner || owner != strings.TrimSpace(owner) ||
+			strings.ContainsFunc(owner, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return "", master.Quota{}, fmt.Errorf("expected the name of an owner before the colon")
 		}
 	}

@@ -38,7 +38,8 @@ func askedQuotas(t *testing.T, text string, args ...string) (map[string]master.Q
 // TestQuotas: what quotas may say, on the command line and in a file, and where an error is.
 func TestQuotas(t *testing.T) {
 	want := map[string]master.Quota{
-		"": {Queued: 20, Running: 2, Time: 90 * time.Minute, ResultBytes: 5e9}, "alice": {Queued: 100}, "a:b=c": {ResultBytes: 1 << 20},
+		"":      {Queued: 20, Running: 2, Time: 90 * time.Minute, ResultBytes: 5e9},
+		"alice": {Queued: 100}, "a:b=c": {ResultBytes: 1 << 20},
 	}
 	flags := []string{"--quota", "queued=20,running=2,time=1h30m,result-bytes=5GB", "--quota", "alice:queued=100", "--quota", "a:b=c:result-bytes=1MiB"}
 	file := "quota:\n  - time=1h30m,result-bytes=5GB,running=2,queued=20\n  - alice:queued=100\n  - \"a:b=c:result-bytes=1MiB\"\n"
@@ -48,7 +49,8 @@ func TestQuotas(t *testing.T) {
 	if got, err := askedQuotas(t, file); err != nil || !maps.Equal(got, want) {
 		t.Errorf("file: found %v, %v", got, err)
 	}
-	if got, err := askedQuotas(t, "quota: queued=7\n", flags...); err != nil || !maps.Equal(got, want) {
+	if got, err := askedQuotas(t, "quota: queued=7\n", flags...); err != nil ||
+		!maps.Equal(got, want) {
 		t.Errorf("flags before a file: found %v, %v", got, err)
 	}
 	for text, why := range map[string]string{
@@ -71,7 +73,9 @@ func TestQuotas(t *testing.T) {
 		"result-bytes=lots":            "expected a number of bytes, such as result-bytes=500MB",
 		strings.Repeat("x", 257) + ":": "expected the name of an owner",
 	} {
-		if _, err := askedQuotas(t, "", "--quota", text); err == nil || !strings.HasPrefix(err.Error(), "--quota: found ") || !strings.Contains(err.Error(), why) {
+		if _, err := askedQuotas(t, "", "--quota", text); err == nil ||
+			!strings.HasPrefix(err.Error(), "--quota: found ") ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%q: found %v, expected %s", text, err, why)
 		}
 	}
@@ -80,7 +84,8 @@ func TestQuotas(t *testing.T) {
 		"bob:queued=1 bob:running=2": `--quota: found "bob:running=2", expected one quota for bob, and there is one already`,
 	} {
 		a, b, _ := strings.Cut(args, " ")
-		if _, err := askedQuotas(t, "", "--quota", a, "--quota", b); err == nil || err.Error() != why {
+		if _, err := askedQuotas(t, "", "--quota", a, "--quota", b); err == nil ||
+			err.Error() != why {
 			t.Errorf("%s: found %v, expected %s", args, err, why)
 		}
 	}
@@ -97,7 +102,8 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// FuzzQuota: a text is a quota, which says the same when it is written by what was read, or an error of one line.
+// FuzzQuota: a text is a quota, which says the same when it is written by what was read, or an
+// error of one line.
 func FuzzQuota(f *testing.F) {
 	f.Add("queued=20,running=2,time=1h30m,result-bytes=5GB")
 	f.Add("alice:queued=1")
@@ -111,7 +117,8 @@ func FuzzQuota(f *testing.F) {
 			}
 			return
 		}
-		if min(q.Queued, q.Running) < 0 || min(int64(q.Time), q.ResultBytes) < 0 || q == (master.Quota{}) {
+		if min(q.Queued, q.Running) < 0 || min(int64(q.Time), q.ResultBytes) < 0 ||
+			q == (master.Quota{}) {
 			t.Errorf("found %+v", q)
 		}
 		var all []string
@@ -132,7 +139,8 @@ func FuzzQuota(f *testing.F) {
 			again = owner + ":" + again
 		}
 		if o, p, err := parseQuota(again); err != nil || o != owner || p != q {
-			t.Errorf("%q was read as %q, which is %q, %+v, %v; expected %+v", text, again, o, p, err, q)
+			t.Errorf("%q was read as %q, which is %q, %+v, %v; expected %+v", text, again, o, p,
+				err, q)
 		}
 	})
 }

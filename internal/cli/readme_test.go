@@ -25,8 +25,9 @@ func blocks(readme string) map[string][]string {
 	return all
 }
 
-// TestREADME runs README's blocks in a shell, on smaller graphs, in a clone. They leave no file that git would show. The blocks
-// that compile are run by others: .ci/run program follows the first program, and the two commands are .ci/run itself.
+// TestREADME runs README's blocks in a shell, on smaller graphs, in a clone. They leave no file
+// that git would show. The blocks that compile are run by others: .ci/run program follows the first
+// program, and the two commands are .ci/run itself.
 func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	must(t, err)
@@ -61,28 +62,34 @@ func TestREADME(t *testing.T) {
 	scale := regexp.MustCompile(`scale=\d+`)
 	all := blocks(scale.ReplaceAllString(readme, "scale=8"))
 	count := map[string]int{
-		"Two commands": 1, "A first program": 2, "From a table of edges to an answer": 1, "See what a run does": 1, "A cluster": 1,
+		"Two commands": 1, "A first program": 2, "From a table of edges to an answer": 1,
+		"See what a run does": 1, "A cluster": 1,
 	}
 	for heading, found := range all {
 		if len(found) != count[heading] {
-			t.Fatalf("README has %d blocks below %q, and %d are run", len(found), heading, count[heading])
+			t.Fatalf("README has %d blocks below %q, and %d are run", len(found), heading,
+				count[heading])
 		}
 	}
 	if len(all) != len(count) {
 		t.Fatalf("README has blocks below %d headings, want %d", len(all), len(count))
 	}
 	out := shell(all["From a table of edges to an answer"][0])
-	first := strings.Join(strings.SplitAfterN(out, "\n", 5)[:4], "") // what was understood, and three vertices
-	if _, want, _ := strings.Cut(readme, "--top 3\n```\n\n```text\n"); !strings.HasPrefix(want, first) {
+	// what was understood, and three vertices
+	first := strings.Join(strings.SplitAfterN(out, "\n", 5)[:4], "")
+	if _, want, _ := strings.Cut(readme, "--top 3\n```\n\n```text\n"); !strings.HasPrefix(want,
+		first) {
 		t.Errorf("the table's answer is\n%s", out)
 	}
 	if out = shell(all["See what a run does"][0]); strings.Count(out, "converged") != 1 {
 		t.Errorf("the traced run printed\n%s", out)
 	}
 	cluster := all["A cluster"][0]
-	cluster = strings.NewReplacer("superstep up", "superstep up --listen "+address, "127.0.0.1:7700", address).Replace(cluster)
+	cluster = strings.NewReplacer("superstep up", "superstep up --listen "+address,
+		"127.0.0.1:7700", address).Replace(cluster)
 	out = shell(cluster)
-	if !strings.HasPrefix(out, "pagerank on kronecker:scale=8: ") || strings.Contains(out, "warning") || !strings.Contains(out, " between 2 partitions\n") {
+	if !strings.HasPrefix(out, "pagerank on kronecker:scale=8: ") ||
+		strings.Contains(out, "warning") || !strings.Contains(out, " between 2 partitions\n") {
 		t.Errorf("on the cluster it said\n%s", out)
 	}
 	if left := shell("git status --porcelain --untracked-files=all"); left != "?? .gitignore\n" {

@@ -59,7 +59,8 @@ type (
 
 func (combinerless) Compute(v *pregel.Vertex[int64, int64], _ int64) { v.VoteToHalt() }
 
-// TestProgramsThatCannotBeRegistered gives a binary programs that are none: nothing runs, and each problem has its line.
+// TestProgramsThatCannotBeRegistered gives a binary programs that are none: nothing runs, and each
+// problem has its line.
 func TestProgramsThatCannotBeRegistered(t *testing.T) {
 	_ = private{}.limit
 	for _, test := range []struct {
@@ -68,27 +69,41 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 		want    []string
 	}{
 		{"names", []pregel.Registered{
-			engine.Register("", pregel.Erase(summing{})), engine.Register("two words", pregel.Erase(summing{})), engine.Register("-x", pregel.Erase(summing{})),
+			engine.Register("", pregel.Erase(summing{})), engine.Register("two words",
+				pregel.Erase(summing{})), engine.Register("-x", pregel.Erase(summing{})),
 		}, []string{
 			`program "": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
 			`program "two words": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
 			`program "-x": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
 		}},
-		{"taken", []pregel.Registered{engine.Register("bfs", pregel.Erase(summing{})), engine.Register("x", pregel.Erase(summing{})), engine.Register("x", pregel.Erase(summing{}))}, []string{
+		{"taken", []pregel.Registered{
+			engine.Register("bfs",
+				pregel.Erase(summing{})), engine.Register("x", pregel.Erase(summing{})),
+			engine.Register("x", pregel.Erase(summing{})),
+		}, []string{
 			`program "x": another program has this name`,
 		}},
-		{"methods", []pregel.Registered{engine.Register("x", pregel.Erase(combinerless{})), engine.Register("y", pregel.Erase[int64, int64](nil)), engine.Register("z", pregel.Erase((*nested)(nil)))}, []string{
+		{"methods", []pregel.Registered{
+			engine.Register("x",
+				pregel.Erase(combinerless{})), engine.Register("y", pregel.Erase[int64, int64](nil)),
+			engine.Register("z", pregel.Erase((*nested)(nil))),
+		}, []string{
 			`program "x": combinerless: the method Combiner() pregel.Combiner[int64] is missing; or wrap a program of all messages in pregel.List`,
 			`program "y": the program is nil`, `program "z": the program is nil`,
 		}},
-		{"tags", []pregel.Registered{engine.Register("x", pregel.Erase(repeated{})), engine.Register("y", pregel.Erase(&unnamed{})), engine.Register("z", pregel.Erase(private{}))}, []string{
+		{"tags", []pregel.Registered{
+			engine.Register("x",
+				pregel.Erase(repeated{})), engine.Register("y", pregel.Erase(&unnamed{})),
+			engine.Register("z", pregel.Erase(private{})),
+		}, []string{
 			`program "x": field Second: parameter "n" is field First already`,
 			`program "y": field A: a parameter cannot be named "": use letters, digits, _ . and -`,
 			`program "y": field B: a parameter cannot be named "two words": use letters, digits, _ . and -`,
 			`program "y": field C: a parameter cannot be named "k=v": use letters, digits, _ . and -`,
 			`program "z": field limit: parameter "limit": the field is not exported`,
 		}},
-		{"types", []pregel.Registered{engine.Register("x", pregel.Erase(listing{})), engine.Register("y", pregel.Erase(nested{}))}, []string{
+		{"types", []pregel.Registered{engine.Register("x",
+			pregel.Erase(listing{})), engine.Register("y", pregel.Erase(nested{}))}, []string{
 			`program "x": field Sources: parameter "sources": a field of type [][]pregel.VertexID cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
 			`program "x": field Weights: parameter "weights": a field of type map[string]int cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
 			`program "y": field Inner: the parameters of an embedded struct are not found: name its fields here`,
@@ -104,7 +119,8 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 			status := cli.Run("own", []string{"algorithms"}, test.entries, &out, &errs)
 			want := "superstep: " + strings.Join(test.want, "\nsuperstep: ") + "\n"
 			if status != 2 || out.Len() > 0 || errs.String() != want {
-				t.Errorf("status %d, output %q, errors\n%s\nwant status 2 and\n%s", status, out.String(), errs.String(), want)
+				t.Errorf("status %d, output %q, errors\n%s\nwant status 2 and\n%s", status,
+					out.String(), errs.String(), want)
 			}
 		})
 	}
@@ -139,12 +155,15 @@ type (
 // TestParametersOfNamedTypes lists what values parameters take by what their types are made of.
 func TestParametersOfNamedTypes(t *testing.T) {
 	var out, errs bytes.Buffer
-	if status := cli.Run("own", []string{"algorithms"}, []pregel.Registered{engine.Register("named", pregel.Erase(named{}))}, &out, &errs); status != 0 {
+	if status := cli.Run("own", []string{"algorithms"},
+		[]pregel.Registered{engine.Register("named", pregel.Erase(named{}))}, &out,
+		&errs); status != 0 {
 		t.Fatal(errs.String())
 	}
 	for _, want := range []string{
 		"-p many=N ", "-p rate=NUMBER ", "-p word=TEXT ", "-p yes=true|false ", "-p from=VERTEX ",
-		"-p every=TIME ", "-p all=VERTEX,... ", "-p rates=NUMBER,... ", "-p names=TEXT,... ", "-p times=TIME,... ", "-p bits=true|false,... ",
+		"-p every=TIME ", "-p all=VERTEX,... ", "-p rates=NUMBER,... ", "-p names=TEXT,... ",
+		"-p times=TIME,... ", "-p bits=true|false,... ",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("found\n%s\nwithout %s", out.String(), want)
@@ -152,20 +171,24 @@ func TestParametersOfNamedTypes(t *testing.T) {
 	}
 }
 
-// TestOwnProgramsTakeThePlaceOfBuiltInOnes: the list of programs says so, and --verify knows no certificate of them.
+// TestOwnProgramsTakeThePlaceOfBuiltInOnes: the list of programs says so, and --verify knows no
+// certificate of them.
 func TestOwnProgramsTakeThePlaceOfBuiltInOnes(t *testing.T) {
 	own := []pregel.Registered{pregel.Register("bfs", summing{})}
 	run := func(args ...string) (status int, out, errs bytes.Buffer) {
 		status = cli.Run("own", args, own, &out, &errs)
 		return status, out, errs
 	}
-	if status, out, errs := run("algorithms"); status != 0 || !strings.Contains(out.String(), "a program of this binary, in place of the built-in program") {
+	if status, out, errs := run("algorithms"); status != 0 || !strings.Contains(out.String(),
+		"a program of this binary, in place of the built-in program") {
 		t.Errorf("status %d, %s%s", status, &out, &errs)
 	}
-	if status, out, errs := run("run", "bfs", "-g", "path:vertices=3", "--output", "-"); status != 0 || strings.Contains(errs.String(), "source") {
+	if status, out, errs := run("run", "bfs", "-g", "path:vertices=3", "--output",
+		"-"); status != 0 || strings.Contains(errs.String(), "source") {
 		t.Errorf("status %d, %s%s", status, &out, &errs)
 	}
-	if status, _, errs := run("run", "bfs", "-g", "path:vertices=3", "--verify"); status != 2 || !strings.Contains(errs.String(), "there is no certificate for bfs") {
+	if status, _, errs := run("run", "bfs", "-g", "path:vertices=3", "--verify"); status != 2 ||
+		!strings.Contains(errs.String(), "there is no certificate for bfs") {
 		t.Errorf("status %d, %s", status, &errs)
 	}
 }

@@ -27,7 +27,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// remote runs jobs on a cluster: it submits them, waits for them and fetches what they have computed.
+// remote runs jobs on a cluster: it submits them, waits for them and fetches what they have
+// computed.
 type remote struct {
 	*waiting
 	flags *runFlags
@@ -50,7 +51,8 @@ func (c *remote) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report
 	return benchmarkReport(job), err
 }
 
-// benchmarkReport is the report of a job of Graph500 that is done, or whose last search was not valid.
+// benchmarkReport is the report of a job of Graph500 that is done, or whose last search was not
+// valid.
 func benchmarkReport(j *control.Job) *graph500.Report {
 	result := j.GetGraph500()
 	valid := result.GetViolation() == nil
@@ -59,11 +61,14 @@ func benchmarkReport(j *control.Job) *graph500.Report {
 	}
 	spec := j.Spec().Graph500
 	r := &graph500.Report{
-		Scale: int(spec.Scale), EdgeFactor: int(spec.EdgeFactor), Seeds: [2]uint64{spec.Seed1, spec.Seed2},
-		Processes: len(j.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
+		Scale: int(spec.Scale), EdgeFactor: int(spec.EdgeFactor),
+		Seeds:     [2]uint64{spec.Seed1, spec.Seed2},
+		Processes: len(j.Workers), Generation: result.GetGeneration(),
+		Construction: result.GetConstruction(), Roots: result.GetRoots(),
 		BFS: resolve.Searched(result.GetBfs()), SSSP: resolve.Searched(result.GetSssp()),
 		Restarts: result.GetRestarts(),
-		Threads:  int(j.Threads), Partitions: gridOf(j).Partitions(), Rows: int(j.Rows), Columns: int(j.Columns), PeakRSS: int64(j.PeakMemory),
+		Threads:  int(j.Threads), Partitions: gridOf(j).Partitions(), Rows: int(j.Rows),
+		Columns: int(j.Columns), PeakRSS: int64(j.PeakMemory),
 	}
 	if !spec.NoValidate {
 		r.Valid = &valid
@@ -123,7 +128,8 @@ type remoteResult struct {
 	lines    []byte      // nil until they are fetched to be verified
 }
 
-// verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
+// verifiable finds out before the job is submitted whether its result can be verified here, where
+// the graph is read again.
 func (r *remoteResult) verifiable(ctx context.Context, spec *job.Spec) error {
 	if err := certifiable(r.app.programs, spec); err != nil {
 		return err
@@ -163,7 +169,8 @@ func (r *remoteResult) verify(ctx context.Context) error {
 	texts, err := l.texts(r.lines, form)
 	if err == nil {
 		text := func(dst []byte, v int) []byte { return append(dst, texts[v]...) }
-		err = l.certify(ctx, text, form.Named, int(r.job.Supersteps), trace.Ended(r.job.EndedBy), r.job.FinalAggregates())
+		err = l.certify(ctx, text, form.Named, int(r.job.Supersteps), trace.Ended(r.job.EndedBy),
+			r.job.FinalAggregates())
 	}
 	if wrong := new(valueError); errors.As(err, &wrong) {
 		return fmt.Errorf("the result of job %s: %w", r.job.Id, wrong)
@@ -175,7 +182,9 @@ func (r *remoteResult) verify(ctx context.Context) error {
 func (l *loaded) texts(lines []byte, form resultlines.Form) ([]string, error) {
 	g := l.graph
 	if form.Named != (g.Names != nil) {
-		return nil, &valueError{fmt.Errorf("%s has names for its vertices either here or on the cluster", g.Name)}
+		return nil,
+			&valueError{fmt.Errorf("%s has names for its vertices either here or on the cluster",
+				g.Name)}
 	}
 	labels, values, err := graphio.ReadValues(bytes.NewReader(lines), "the master's answer")
 	if form.Named {
@@ -192,7 +201,8 @@ func (l *loaded) texts(lines []byte, form resultlines.Form) ([]string, error) {
 		v, ok := g.Labels.Find(label, g.N)
 		switch {
 		case !ok:
-			return nil, &valueError{fmt.Errorf("found a value for %d, which is no vertex of %s", label, g.Name)}
+			return nil, &valueError{fmt.Errorf("found a value for %d, which is no vertex of %s",
+				label, g.Name)}
 		case seen[v]:
 			return nil, &valueError{fmt.Errorf("found two values for %d", label)}
 		}
@@ -238,7 +248,8 @@ func (r *remoteResult) offer() {} // it is the master that has a page
 
 func (r *remoteResult) close() {}
 
-// followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of it.
+// followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of
+// it.
 type followed struct {
 	client  *client.Client
 	display *progress
@@ -248,9 +259,10 @@ type followed struct {
 	missed  uint64             // events that the master no longer had
 
 	mu     sync.Mutex
-	began  bool        // no longer in the queue
-	reason string      // why it waits there, if it is not that others are before it
-	queued *time.Timer // says once that it does, where nobody would see it on a display: a script would seem to hang
+	began  bool   // no longer in the queue
+	reason string // why it waits there, if it is not that others are before it
+	// says once that it does, where nobody would see it on a display: a script would seem to hang
+	queued *time.Timer
 }
 
 // queuedAfter is how long a job waits for its turn before whoever waits for it is told.
@@ -265,7 +277,8 @@ func (f *followed) watch(ctx context.Context) (*control.Job, error) {
 	}()
 	job, missed, err := f.client.Wait(ctx, f.id, f.event)
 	if f.missed = missed; missed > 0 && f.whole && err == nil {
-		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(missed, "event", "events"), f.id))
+		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s",
+			things(missed, "event", "events"), f.id))
 	}
 	return job, err
 }
@@ -339,7 +352,8 @@ func graphOf(spec *job.Spec) string {
 type jobError struct{ job *control.Job }
 
 func (e *jobError) Error() string {
-	return fmt.Sprintf("job %s %s: %s", e.job.Id, map[bool]string{true: "was cancelled", false: "failed"}[e.cancelled()], e.job.Reason)
+	return fmt.Sprintf("job %s %s: %s", e.job.Id,
+		map[bool]string{true: "was cancelled", false: "failed"}[e.cancelled()], e.job.Reason)
 }
 
 func (e *jobError) cancelled() bool { return e.job.State == control.JobState_JOB_STATE_CANCELLED }

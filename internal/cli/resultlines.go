@@ -22,7 +22,8 @@ type filler = func(ctx context.Context, w io.Writer) error
 func columnsOf(form resultlines.Form, value []byte) ([]string, error) {
 	values, ok := form.Columns(value)
 	if !ok {
-		return nil, usagef("--output-format: found the value %.80q, expected %s", value, things(len(form.Fields), "field", "fields"))
+		return nil, usagef("--output-format: found the value %.80q, expected %s", value,
+			things(len(form.Fields), "field", "fields"))
 	}
 	return values, nil
 }
@@ -51,9 +52,11 @@ func (f *resultFormat) of(path string) string {
 	}
 }
 
-// foreignEndings are how names of files end that are no results: of other programs' tables, of graphs and of archives.
+// foreignEndings are how names of files end that are no results: of other programs' tables, of
+// graphs and of archives.
 var foreignEndings = []string{
-	".xlsx", ".xls", ".ods", ".json", ".xml", ".html", ".arrow", ".feather", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz", ".pkl", ".pickle", ".db", ".sqlite", ".duckdb",
+	".xlsx", ".xls", ".ods", ".json", ".xml", ".html", ".arrow", ".feather", ".orc", ".avro", ".h5",
+	".hdf5", ".npy", ".npz", ".pkl", ".pickle", ".db", ".sqlite", ".duckdb",
 	".graphml", ".gexf", ".gml", ".mtx", ".sg", ".wsg", ".zip", ".7z", ".rar", ".tar", ".lz4",
 }
 
@@ -133,7 +136,8 @@ func (t *table) Write(data []byte) (int, error) {
 	})
 }
 
-// object is a line of JSON. What is infinite or no number is null, for which JSON has no other word.
+// object is a line of JSON. What is infinite or no number is null, for which JSON has no other
+// word.
 func (t *table) object(vertex string, values []string) []byte {
 	b := append(t.buffer[:0], `{"vertex":`...)
 	b = appendJSON(b, vertex, t.form.Named)
@@ -168,7 +172,8 @@ func (t *table) list(dst []byte, text string, names bool) []byte {
 	return append(dst, ']')
 }
 
-// appendJSON appends a text as a number or a truth value if it reads as one and is no name, else as a string.
+// appendJSON appends a text as a number or a truth value if it reads as one and is no name, else as
+// a string.
 func appendJSON(dst []byte, text string, name bool) []byte {
 	if !name {
 		switch text {
@@ -177,7 +182,8 @@ func appendJSON(dst []byte, text string, name bool) []byte {
 		case "infinity", "-infinity", "nan":
 			return append(dst, "null"...)
 		}
-		if text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text)) {
+		if text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') &&
+			json.Valid([]byte(text)) {
 			return append(dst, text...)
 		}
 	}

@@ -46,11 +46,14 @@ func TestResultFormats(t *testing.T) {
 		for format, want := range map[string]string{"csv": test.csv, "jsonl": test.jsonl, "text": test.lines} {
 			f := resultFormat{strings.TrimPrefix(format, "auto")}
 			var b strings.Builder
-			if err := f.save("x", test.form, inParts(test.lines))(t.Context(), &b); err != nil || b.String() != want {
-				t.Errorf("%s as %s: found %q %v, expected %q", test.name, format, b.String(), err, want)
+			if err := f.save("x", test.form, inParts(test.lines))(t.Context(), &b); err != nil ||
+				b.String() != want {
+				t.Errorf("%s as %s: found %q %v, expected %q", test.name, format, b.String(), err,
+					want)
 			}
 		}
-		if rows, err := csv.NewReader(strings.NewReader(test.csv)).ReadAll(); err != nil || len(rows) != 1+strings.Count(test.lines, "\n") {
+		if rows, err := csv.NewReader(strings.NewReader(test.csv)).ReadAll(); err != nil ||
+			len(rows) != 1+strings.Count(test.lines, "\n") {
 			t.Errorf("%s: %d rows, %v", test.name, len(rows), err)
 		}
 		for line := range strings.Lines(test.jsonl) {
@@ -73,12 +76,14 @@ func TestResultFormats(t *testing.T) {
 	if err := (&resultFormat{"text"}).check("a.xlsx"); err != nil {
 		t.Errorf("with --output-format: %v", err)
 	}
-	if err := (&resultFormat{"csv"}).save("x", resultlines.Form{Fields: hits}, inParts("1 2\n"))(t.Context(), io.Discard); err == nil {
+	if err := (&resultFormat{"csv"}).save("x", resultlines.Form{Fields: hits},
+		inParts("1 2\n"))(t.Context(), io.Discard); err == nil {
 		t.Error("a value with a field too few is written")
 	}
 }
 
-// TestResultParquet writes results as Parquet, whose columns the library reads again, with their types.
+// TestResultParquet writes results as Parquet, whose columns the library reads again, with their
+// types.
 func TestResultParquet(t *testing.T) {
 	fields := []engine.Field{
 		{Name: "rank", Kind: reflect.Float32},
@@ -98,7 +103,8 @@ func TestResultParquet(t *testing.T) {
 		{resultlines.Form{Named: false, Fields: fields}, "", "", "INT(64,true)", "INT(64,true)"},
 	} {
 		var b bytes.Buffer
-		if err := (&resultFormat{"parquet"}).save("x", test.form, inParts(test.lines))(t.Context(), &b); err != nil {
+		if err := (&resultFormat{"parquet"}).save("x", test.form,
+			inParts(test.lines))(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 		file, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
@@ -109,7 +115,9 @@ func TestResultParquet(t *testing.T) {
 		for _, c := range file.Root().Columns() {
 			types = append(types, c.Name()+" "+c.Type().String())
 		}
-		want := "vertex " + test.vertex + ", rank DOUBLE, steps INT(64,true), bits INT(64,false), in BOOLEAN, from " + test.vertices + ", value_vertex STRING"
+		want := "vertex " + test.vertex +
+			", rank DOUBLE, steps INT(64,true), bits INT(64,false), in BOOLEAN, from " +
+			test.vertices + ", value_vertex STRING"
 		if got := strings.Join(types, ", "); got != want {
 			t.Errorf("%s, expected %s", got, want)
 		}
@@ -136,8 +144,10 @@ func TestResultParquet(t *testing.T) {
 			t.Errorf("%q, expected %q", got, test.want)
 		}
 	}
-	bad := saveParquet(resultlines.Form{Named: false, Fields: fields[1:2]}, inParts("1 9223372036854775808\n"))
-	if err := bad(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "--output-format csv") {
+	bad := saveParquet(resultlines.Form{Named: false, Fields: fields[1:2]},
+		inParts("1 9223372036854775808\n"))
+	if err := bad(t.Context(), io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "--output-format csv") {
 		t.Error(err)
 	}
 }

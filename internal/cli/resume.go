@@ -68,7 +68,8 @@ failed, was cancelled or reached its limit of supersteps.`,
 
 // openPlace opens the place of checkpoints, and finds the one that is meant: a name, or the newest.
 func openPlace(place string) (s store.Store, name string, err error) {
-	if base := path.Base(place); strings.HasPrefix(base, "checkpoint-") && strings.HasSuffix(base, ".json") {
+	if base := path.Base(place); strings.HasPrefix(base, "checkpoint-") &&
+		strings.HasSuffix(base, ".json") {
 		place, name = strings.TrimSuffix(strings.TrimSuffix(place, base), "/"), base
 		if place == "" {
 			place = "."
@@ -119,16 +120,19 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if keep.Place == "" && !r.run.Fork {
 		keep.Place = s.String()
 	}
-	if err := apart(string(r.asked.Graph), "--output", r.result.Output, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
+	if err := apart(string(r.asked.Graph), "--output", r.result.Output, "--json", r.run.JSON,
+		"--trace", r.run.seeFlags.Trace); err != nil {
 		return err
 	}
 	r.app.remark("superstep: goes on before " + m.Where())
 	return r.perform(ctx, spec)
 }
 
-// goOnThere has a cluster go on from the newest checkpoint of a job that failed, was cancelled or reached its limit.
+// goOnThere has a cluster go on from the newest checkpoint of a job that failed, was cancelled or
+// reached its limit.
 func (r *runCommand) goOnThere(ctx context.Context, id string) error {
-	err := r.run.place(true, "jobs", []string{"output", "output-format", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	err := r.run.place(true, "jobs", []string{"output", "output-format", "json", "trace", "verify"},
+		"job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
 	}

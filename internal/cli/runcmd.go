@@ -101,8 +101,10 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
 }
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
-	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(string(r.asked.Graph), control.CatalogPrefix)
-	err := r.run.place(onCluster, "jobs", []string{"output", "output-format", "top", "bottom", "by", "select", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	onCluster := r.run.cluster.wanted(r.run.flags) ||
+		strings.HasPrefix(string(r.asked.Graph), control.CatalogPrefix)
+	err := r.run.place(onCluster, "jobs",
+		[]string{"output", "output-format", "top", "bottom", "by", "select", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,8 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 			return usagef("--column %s and --output are both %s", c.name, c.path)
 		}
 	}
-	if err := apart(string(r.asked.Graph), "--bad-file", r.input.BadFile, "--output", r.result.Output, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
+	if err := apart(string(r.asked.Graph), "--bad-file", r.input.BadFile, "--output",
+		r.result.Output, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
 		return err
 	}
 	picked, err := r.pick.check()
@@ -133,46 +136,47 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 	if err != nil {
 		return err
 	}
-	return r.run.perform(ctx, r.app, spec, r.check, func(ctx context.Context, to runner, seen *observer) error {
-		computed, err := to.program(ctx, spec, r.result.Verify)
-		if err != nil {
-			return err
-		}
-		computed.offer()
-		defer seen.after(computed.close)
-		report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto")}
-		if r.result.Verify {
-			if err := computed.verify(ctx); err != nil {
+	return r.run.perform(ctx, r.app, spec, r.check,
+		func(ctx context.Context, to runner, seen *observer) error {
+			computed, err := to.program(ctx, spec, r.result.Verify)
+			if err != nil {
 				return err
 			}
-			report.Verified = &r.result.Verify
-		}
-		began := time.Now()
-		write, path := computed.write, r.result.Output
-		form := computed.form(r.app)
-		if r.pick.wanted() {
-			if write, err = picked.save(form, write); err != nil {
+			computed.offer()
+			defer seen.after(computed.close)
+			report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto")}
+			if r.result.Verify {
+				if err := computed.verify(ctx); err != nil {
+					return err
+				}
+				report.Verified = &r.result.Verify
+			}
+			began := time.Now()
+			write, path := computed.write, r.result.Output
+			form := computed.form(r.app)
+			if r.pick.wanted() {
+				if write, err = picked.save(form, write); err != nil {
+					return err
+				}
+				path = cmp.Or(path, "-")
+			}
+			write = r.result.save(path, form, write)
+			if err := r.app.save(ctx, path, r.run.Threads, write); err != nil {
 				return err
 			}
-			path = cmp.Or(path, "-")
-		}
-		write = r.result.save(path, form, write)
-		if err := r.app.save(ctx, path, r.run.Threads, write); err != nil {
-			return err
-		}
-		computed.figures(report, true)
-		report.zeros = r.zeros(spec)
-		if path != "" {
-			report.fields = form.Names()
-		}
-		if err := r.app.leftOut(ctx, r.input.BadFile, report.skipped); err != nil {
-			return err
-		}
-		report.WriteTime += time.Since(began).Seconds()
-		seen.done()
-		r.app.reported(r.app.reportTo(path, r.run.JSON), report, seen.meter.Lines())
-		return r.app.writeJSON(ctx, r.run.JSON, report)
-	}, r.result.Output)
+			computed.figures(report, true)
+			report.zeros = r.zeros(spec)
+			if path != "" {
+				report.fields = form.Names()
+			}
+			if err := r.app.leftOut(ctx, r.input.BadFile, report.skipped); err != nil {
+				return err
+			}
+			report.WriteTime += time.Since(began).Seconds()
+			seen.done()
+			r.app.reported(r.app.reportTo(path, r.run.JSON), report, seen.meter.Lines())
+			return r.app.writeJSON(ctx, r.run.JSON, report)
+		}, r.result.Output)
 }
 
 // zeros are the columns of a job's program that no --column fills.
@@ -198,21 +202,25 @@ func (r *runCommand) zeros(spec *job.Spec) (names []string) {
 // spec is the job that the command line describes.
 func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err error) {
 	spec := &job.Spec{
-		Program: name, KeepResult: r.result.Output != "" || r.pick.wanted() || r.result.Verify || r.run.cluster.Detach, Unsorted: !r.result.Sorted, Options: r.run.options(),
+		Program: name, KeepResult: r.result.Output != "" || r.pick.wanted() || r.result.Verify ||
+			r.run.cluster.Detach, Unsorted: !r.result.Sorted, Options: r.run.options(),
 	}
 	if spec.Parameters, err = r.app.splitParameters(name, r.asked.Params); err != nil {
 		return nil, err
 	}
 	name = string(r.asked.Graph)
 	if name == "" {
-		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
+		return nil,
+			usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
 	}
 	spec.KeepWhen = r.run.keep.over(nil, r.run.flags)
 	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, name, graph.Of); err != nil {
 		return nil, err
 	}
 	if !r.run.onCluster && r.run.flags.Changed("workers") {
-		r.app.notices().say(slog.LevelWarn, fmt.Sprintf("--workers without --master: this process has %s, as with --partitions", things(r.run.Workers, "partition", "partitions")))
+		r.app.notices().say(slog.LevelWarn,
+			fmt.Sprintf("--workers without --master: this process has %s, as with --partitions",
+				things(r.run.Workers, "partition", "partitions")))
 	}
 	catalog, ok := strings.CutPrefix(name, control.CatalogPrefix)
 	if !ok {
@@ -220,10 +228,13 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 		return spec, err
 	}
 	if flag, ok := changed(r.run.flags, ofLoading...); ok {
-		return nil, usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", flag, name)
+		return nil,
+			usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", flag, name)
 	}
 	if spec.Graph = catalog; catalog == "" {
-		return nil, usagef("--graph %s: expected catalog:NAME, a graph that superstep graphs list shows", name)
+		return nil,
+			usagef("--graph %s: expected catalog:NAME, a graph that superstep graphs list shows",
+				name)
 	}
 	return spec, nil
 }
@@ -233,38 +244,43 @@ var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip
 
 // runReport is what --json writes.
 type runReport struct {
-	Algorithm     string            `json:"algorithm"`
-	Parameters    map[string]string `json:"parameters"`
-	Graph         string            `json:"graph"`
-	Vertices      int               `json:"vertices"`
-	Edges         int               `json:"edges"` // of the input: duplicates and loops count
-	Directed      bool              `json:"directed"`
-	Supersteps    int               `json:"supersteps"`
-	Ended         trace.Ended       `json:"ended"`     // converged, iterations, limit, halted or stopped
-	Converged     bool              `json:"converged"` // the program's own criterion held
-	LoadTime      float64           `json:"load_time"` // seconds, as all times
-	RunTime       float64           `json:"run_time"`
-	WriteTime     float64           `json:"write_time"`
-	SuperstepTime []float64         `json:"superstep_time"`
-	Messages      int               `json:"messages"`       // before combining
-	MessagesSent  int               `json:"messages_sent"`  // values between partitions
-	BytesSent     int               `json:"bytes_sent"`     // of these
-	PeakRSS       int64             `json:"peak_rss_bytes"` // of all processes
-	Threads       int               `json:"threads"`        // of all processes
-	Partitions    int               `json:"partitions"`
-	Workers       int               `json:"workers"` // processes
-	Grid          string            `json:"grid"`    // RxC
-	Delivery      string            `json:"delivery"`
-	Verified      *bool             `json:"verified,omitempty"`    // true with --verify; a wrong result has no report
-	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"` // by name: what the program's aggregators ended with
-	Checkpoints   *checkpointReport `json:"checkpoints,omitempty"`
-	Forked        string            `json:"forked,omitempty"`        // from which other run's checkpoint it went on, and in what the two differ
-	GraphLoaded   *record.GraphSize `json:"graph_loaded,omitempty"`  // of a program that changes the graph: before the run
-	GraphLeft     *record.GraphSize `json:"graph_left,omitempty"`    // and after it
-	SkippedLines  int               `json:"skipped_lines,omitempty"` // malformed ones
-	skipped       []string
-	fields        []string // of a line that --output or --top writes
-	zeros         []string // columns that begin with zeros: no --column fills them
+	Algorithm  string            `json:"algorithm"`
+	Parameters map[string]string `json:"parameters"`
+	Graph      string            `json:"graph"`
+	Vertices   int               `json:"vertices"`
+	Edges      int               `json:"edges"` // of the input: duplicates and loops count
+	Directed   bool              `json:"directed"`
+	Supersteps int               `json:"supersteps"`
+	// converged, iterations, limit, halted or stopped
+	Ended         trace.Ended `json:"ended"`
+	Converged     bool        `json:"converged"` // the program's own criterion held
+	LoadTime      float64     `json:"load_time"` // seconds, as all times
+	RunTime       float64     `json:"run_time"`
+	WriteTime     float64     `json:"write_time"`
+	SuperstepTime []float64   `json:"superstep_time"`
+	Messages      int         `json:"messages"`       // before combining
+	MessagesSent  int         `json:"messages_sent"`  // values between partitions
+	BytesSent     int         `json:"bytes_sent"`     // of these
+	PeakRSS       int64       `json:"peak_rss_bytes"` // of all processes
+	Threads       int         `json:"threads"`        // of all processes
+	Partitions    int         `json:"partitions"`
+	Workers       int         `json:"workers"` // processes
+	Grid          string      `json:"grid"`    // RxC
+	Delivery      string      `json:"delivery"`
+	// true with --verify; a wrong result has no report
+	Verified *bool `json:"verified,omitempty"`
+	// by name: what the program's aggregators ended with
+	Aggregators trace.Aggregates  `json:"aggregators,omitempty"`
+	Checkpoints *checkpointReport `json:"checkpoints,omitempty"`
+	// from which other run's checkpoint it went on, and in what the two differ
+	Forked string `json:"forked,omitempty"`
+	// of a program that changes the graph: before the run
+	GraphLoaded  *record.GraphSize `json:"graph_loaded,omitempty"`
+	GraphLeft    *record.GraphSize `json:"graph_left,omitempty"`    // and after it
+	SkippedLines int               `json:"skipped_lines,omitempty"` // malformed ones
+	skipped      []string
+	fields       []string // of a line that --output or --top writes
+	zeros        []string // columns that begin with zeros: no --column fills them
 }
 
 // leftOut has the report say which malformed lines were left out.
@@ -274,7 +290,8 @@ func (p *runReport) leftOut(lines []string) { p.skipped, p.SkippedLines = lines,
 func (a *app) reported(w io.Writer, report *runReport, lines []string) {
 	if !report.Ended.Complete() {
 		a.notices().say(slog.LevelWarn,
-			fmt.Sprintf("%s did not converge in %s", report.Algorithm, things(report.Supersteps, "superstep", "supersteps")))
+			fmt.Sprintf("%s did not converge in %s", report.Algorithm,
+				things(report.Supersteps, "superstep", "supersteps")))
 	}
 	report.text(w)
 	for _, line := range lines {
@@ -296,21 +313,27 @@ func (p *runReport) text(w io.Writer) {
 	case trace.Limit:
 		how = "stopped at the limit"
 	}
-	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"), things(p.Messages, "message", "messages"))
+	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"),
+		things(p.Messages, "message", "messages"))
 	if p.Partitions > 1 {
-		fmt.Fprintf(w, ", %s and %s between %d partitions", things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.Partitions)
+		fmt.Fprintf(w, ", %s and %s between %d partitions",
+			things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.Partitions)
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
-		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
+		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS),
+		things(p.Threads, "thread", "threads"))
 	if c := p.Checkpoints; c != nil && c.Taken == 0 && c.Failed > 0 {
 		fmt.Fprintf(w, "checkpoints: none, %d could not be stored\n", c.Failed)
 	} else if c != nil && c.Taken == 0 {
 		fmt.Fprintln(w, "checkpoints: none was due, or ready in time")
 	} else if c != nil {
-		fmt.Fprintf(w, "checkpoints: %d, the last of %s before superstep %d, %.3f s of standing still\n", c.Taken, mem.Text(c.Bytes), c.Last, c.Copied)
+		fmt.Fprintf(w,
+			"checkpoints: %d, the last of %s before superstep %d, %.3f s of standing still\n",
+			c.Taken, mem.Text(c.Bytes), c.Last, c.Copied)
 	}
 	if left, loaded := p.GraphLeft, p.GraphLoaded; left != nil {
-		fmt.Fprintf(w, "graph left: %s, %s (loaded: %s, %s)\n", things(left.Vertices, "vertex", "vertices"), things(left.Arcs, "arc", "arcs"),
+		fmt.Fprintf(w, "graph left: %s, %s (loaded: %s, %s)\n",
+			things(left.Vertices, "vertex", "vertices"), things(left.Arcs, "arc", "arcs"),
 			counted(loaded.Vertices), counted(loaded.Arcs))
 	}
 	if len(p.zeros) > 0 {
@@ -320,7 +343,8 @@ func (p *runReport) text(w io.Writer) {
 		fmt.Fprintf(w, "fields of a line: vertex, %s\n", strings.Join(p.fields, ", "))
 	}
 	if p.SkippedLines > 0 {
-		fmt.Fprintf(w, "left out: %s\n", things(p.SkippedLines, "malformed line", "malformed lines"))
+		fmt.Fprintf(w, "left out: %s\n",
+			things(p.SkippedLines, "malformed line", "malformed lines"))
 	}
 	texts := p.Aggregators.Texts()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

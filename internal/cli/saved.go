@@ -140,8 +140,8 @@ func replayAll(ctx context.Context, files []string, l *web.Local, progress *prog
 	return nil
 }
 
-// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have the same names. Stages of no
-// job are the file's.
+// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have
+// the same names. Stages of no job are the file's.
 type ofFile struct {
 	to   trace.Journal
 	file string

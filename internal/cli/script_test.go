@@ -15,7 +15,8 @@ func TestMain(m *testing.M) {
 	scripts.Main(m, map[string]func(){
 		"spoiled": func() { os.Exit(cli.RunSpoiled(os.Args[1:])) },
 		"misled": func() {
-			os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", pregel.Erase(scripts.Misled{}))))
+			os.Exit(cli.RunReplaced(os.Args[1:],
+				engine.Register("bfs", pregel.Erase(scripts.Misled{}))))
 		},
 		"replaced": func() { os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", pregel.Erase(scripts.Hops{})))) },
 	})

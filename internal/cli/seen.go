@@ -46,8 +46,10 @@ func (f *seeFlags) check() error {
 	if err != nil {
 		return err
 	}
-	if err := control.CheckListen(f.HTTP, control.Credentials{Token: token, InsecureToken: true}); err != nil {
-		if token.Given() || control.Loopback(f.HTTP) || !strings.Contains(err.Error(), "other machines") {
+	if err := control.CheckListen(f.HTTP,
+		control.Credentials{Token: token, InsecureToken: true}); err != nil {
+		if token.Given() || control.Loopback(f.HTTP) ||
+			!strings.Contains(err.Error(), "other machines") {
 			return usagef("--http: %w", err)
 		}
 		return usagef("--http: %s can be reached from other machines: give --http-token-file, or listen at 127.0.0.1", f.HTTP)
@@ -55,7 +57,8 @@ func (f *seeFlags) check() error {
 	return nil
 }
 
-// observer is what observes a run: its progress, what it comes to, and if asked for a trace, a page and spans.
+// observer is what observes a run: its progress, what it comes to, and if asked for a trace, a page
+// and spans.
 type observer struct {
 	trace.Tee
 	*progress
@@ -70,8 +73,8 @@ type observer struct {
 	last   []func()       // done when the page has ended
 }
 
-// start makes the observer, which is to be closed, of a run by so many threads of this process, or if there are none of a job on a cluster:
-// its master has the page and the spans.
+// start makes the observer, which is to be closed, of a run by so many threads of this process, or
+// if there are none of a job on a cluster: its master has the page and the spans.
 func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 	w := &observer{app: a, flags: f, progress: a.progress()}
 	w.Tee = trace.Tee{&w.meter}
@@ -99,7 +102,8 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 		return w, nil
 	}
 	set := metrics.New(buildinfo.Revision())
-	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: buildinfo.Version()}, threads)
+	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: buildinfo.Version()},
+		threads)
 	w.Tee = append(w.Tee, w.local, set.NewRuns().Journal(set.NewWork()))
 	return w, w.serve(set.Handler())
 }
@@ -121,7 +125,8 @@ func (w *observer) serve(metrics http.Handler) error {
 func (w *observer) graph(g *graph.Graph, grid string, seconds float64) {
 	if w.local != nil {
 		w.local.AddGraph(web.Graph{
-			Name: g.Name, State: "loaded", Vertices: uint64(g.N), Arcs: g.Arcs, Directed: g.Directed, Bytes: g.Bytes(),
+			Name: g.Name, State: "loaded", Vertices: uint64(g.N), Arcs: g.Arcs,
+			Directed: g.Directed, Bytes: g.Bytes(),
 			Partitions: len(g.Parts), Grid: grid, Seconds: seconds,
 		})
 	}
@@ -159,7 +164,8 @@ func (w *observer) linger(ctx context.Context) {
 	if !w.lingers() || ctx.Err() != nil {
 		return
 	}
-	w.app.notices().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+w.server.URL+" until an interrupt", "url", w.server.URL)
+	w.app.notices().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+
+		w.server.URL+" until an interrupt", "url", w.server.URL)
 	<-ctx.Done()
 }
 
@@ -167,7 +173,9 @@ func (w *observer) linger(ctx context.Context) {
 func (w *observer) lingers() bool { return w.server != nil && w.flags.Linger }
 
 // offer lets the page ask for what a run has computed, if the page stays.
-func (w *observer) offer(job string, form resultlines.Form, write func(ctx context.Context, to io.Writer) error) {
+func (w *observer) offer(job string, form resultlines.Form, write func(ctx context.Context,
+	to io.Writer) error,
+) {
 	if w.lingers() {
 		w.last = append(w.last, w.local.Offer(job, form, write))
 	}

@@ -19,15 +19,18 @@ func sharedFile(w io.Writer) bool {
 
 var inLink = regexp.MustCompile(`\?token=[0-9a-f]+`)
 
-// shown is a text with the link to a page, without the token if others can read what it is written to, but with a hint how to get it.
+// shown is a text with the link to a page, without the token if others can read what it is written
+// to, but with a hint how to get it.
 func shown(text string, shared bool, hint string) string {
 	if !shared {
 		return text
 	}
-	return inLink.ReplaceAllString(text, " (its token is left out: others can read this file"+hint+")")
+	return inLink.ReplaceAllString(text, " (its token is left out: others can read this file"+hint+
+		")")
 }
 
 // shownOf is shown of the page of the master at an address.
 func (a *app) shownOf(address, text string) string {
-	return shown(text, a.shared[0], fmt.Sprintf("; %s status --page --master %s prints it", a.name, address))
+	return shown(text, a.shared[0], fmt.Sprintf("; %s status --page --master %s prints it", a.name,
+		address))
 }

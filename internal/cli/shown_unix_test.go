@@ -23,7 +23,8 @@ func TestLinksInFilesOfOthersHaveNoToken(t *testing.T) {
 		}
 		text := shown(link, sharedFile(f), "; do this")
 		_ = f.Close()
-		if strings.Contains(text, "0123abcd") != want || strings.Contains(text, "; do this)") == want || !strings.HasSuffix(text, "; 2 workers") {
+		if strings.Contains(text, "0123abcd") != want || strings.Contains(text,
+			"; do this)") == want || !strings.HasSuffix(text, "; 2 workers") {
 			t.Errorf("mode %v: %q", mode, text)
 		}
 	}

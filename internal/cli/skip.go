@@ -10,13 +10,15 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// mostSkippedThere is how many malformed lines may be left out on a cluster: they are in what the master says of the job.
+// mostSkippedThere is how many malformed lines may be left out on a cluster: they are in what the
+// master says of the job.
 const mostSkippedThere = 1000
 
 // leftOut writes lines that were left out to a file, if there is one, and warns of them.
 func (a *app) leftOut(ctx context.Context, file string, lines []string) error {
 	if n := len(lines); n > 0 {
-		text := things(n, "malformed line was", "malformed lines were") + " left out, the first at " + lines[0]
+		text := things(n, "malformed line was", "malformed lines were") +
+			" left out, the first at " + lines[0]
 		a.notices().say(slog.LevelWarn, text)
 	}
 	if file == "" {

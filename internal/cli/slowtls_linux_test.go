@@ -15,18 +15,21 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// TestSlowClientsOfTLS: clients of several hosts without a token or a certificate, each somewhere in its handshake or in the head of a request, neither keep the page
-// from others nor cost the master much memory.
+// TestSlowClientsOfTLS: clients of several hosts without a token or a certificate, each somewhere
+// in its handshake or in the head of a request, neither keep the page from others nor cost the
+// master much memory.
 func TestSlowClientsOfTLS(t *testing.T) {
 	const slow, hosts, mostMemory = 1000, 10, 50 << 10 // KiB
 	dir := t.TempDir()
 	_, err := certs.Init(dir, 2)
 	must(t, err)
-	p, err := certs.Issue(dir, dir, certs.Request{Name: "m", Roles: certs.Master, Hosts: []string{"127.0.0.1"}, Days: 1})
+	p, err := certs.Issue(dir, dir,
+		certs.Request{Name: "m", Roles: certs.Master, Hosts: []string{"127.0.0.1"}, Days: 1})
 	must(t, err)
 	token, _ := secrets(t)
 	ca := filepath.Join(dir, "ca.pem")
-	m, at := startMaster(t, "--token-file", token, "--tls-cert", p.Cert, "--tls-key", p.Key, "--tls-ca", ca)
+	m, at := startMaster(t, "--token-file", token, "--tls-cert", p.Cert, "--tls-key", p.Key,
+		"--tls-ca", ca)
 	files, err := certs.Load(certs.Names{CA: ca}, nil)
 	must(t, err)
 	ask := func() time.Duration {
@@ -53,7 +56,8 @@ func TestSlowClientsOfTLS(t *testing.T) {
 		}
 	}()
 	for i := range slow {
-		from := &net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%hosts))}}
+		from := &net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0,
+			byte(2+i%hosts))}}
 		c, err := from.Dial("tcp", at)
 		must(t, err)
 		all = append(all, c)
@@ -61,9 +65,11 @@ func TestSlowClientsOfTLS(t *testing.T) {
 		switch i % 4 {
 		case 0: // says nothing
 		case 1:
-			_, _ = c.Write([]byte{22, 3, 1, 2, 0, 1, 0}) // begins a handshake; fails where the server closed it already
+			// begins a handshake; fails where the server closed it already
+			_, _ = c.Write([]byte{22, 3, 1, 2, 0, 1, 0})
 		default: // ends it, and begins a request
-			secure := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+			secure := tls.Client(c,
+				&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
 			if secure.Handshake() == nil {
 				_, _ = secure.Write([]byte("GET / HT"))
 			}
@@ -74,7 +80,8 @@ func TestSlowClientsOfTLS(t *testing.T) {
 		longest = max(longest, ask())
 	}
 	grown := residentKiB(t, m.Process.Pid) - before
-	t.Logf("%d slow clients: the page took %v at most, the master grew by %d KiB", slow, longest, grown)
+	t.Logf("%d slow clients: the page took %v at most, the master grew by %d KiB", slow, longest,
+		grown)
 	if grown > mostMemory {
 		t.Errorf("the master grew by %d KiB", grown)
 	}
@@ -83,7 +90,8 @@ func TestSlowClientsOfTLS(t *testing.T) {
 	}
 	key, err := os.ReadFile(p.Key)
 	must(t, err)
-	if line := strings.Split(string(key), "\n")[1]; strings.Contains(m.stderr.String(), line) || strings.Contains(m.stderr.String(), clusterToken) {
+	if line := strings.Split(string(key), "\n")[1]; strings.Contains(m.stderr.String(), line) ||
+		strings.Contains(m.stderr.String(), clusterToken) {
 		t.Error("a secret is in the log")
 	}
 }

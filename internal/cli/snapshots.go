@@ -21,10 +21,12 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// partitionsOf returns the grid of partitions asked for or, if none is, that of a snapshot: with it the snapshot is opened as it is.
+// partitionsOf returns the grid of partitions asked for or, if none is, that of a snapshot: with it
+// the snapshot is opened as it is.
 func (f *gridFlags) partitionsOf(ctx context.Context, name string, of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	rows, columns, err = f.partitions(of)
-	if err != nil || f.flags.Changed("partitions") || f.Grid != "" || f.flags.Changed("workers") || generate.IsGenerator(name) || !snapshot.Is(name) {
+	if err != nil || f.flags.Changed("partitions") || f.Grid != "" || f.flags.Changed("workers") ||
+		generate.IsGenerator(name) || !snapshot.Is(name) {
 		return rows, columns, err
 	}
 	place, err := snapshot.Find(ctx, name)
@@ -122,8 +124,10 @@ func (c *graphSave) onCluster(ctx context.Context, name string) error {
 
 // saved says what has been stored.
 func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
-	escape.Printf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", place, things(m.Vertices, "vertex", "vertices"),
-		things(int(m.Arcs), "arc", "arcs"), things(m.Partitions, "partition", "partitions"), mem.Text(m.Bytes), seconds)
+	escape.Printf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", place,
+		things(m.Vertices, "vertex", "vertices"),
+		things(int(m.Arcs), "arc", "arcs"), things(m.Partitions, "partition", "partitions"),
+		mem.Text(m.Bytes), seconds)
 }
 
 // execute builds a graph in this process, and stores it.
@@ -149,7 +153,8 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	}
 	progress := c.app.progress()
 	defer progress.done()
-	g, in, err := buildGraph(ctx, progress, source, graph.Grid{Rows: int(rows), Columns: int(columns)}, team)
+	g, in, err := buildGraph(ctx, progress, source,
+		graph.Grid{Rows: int(rows), Columns: int(columns)}, team)
 	if err != nil {
 		return err
 	}
@@ -194,7 +199,8 @@ func reportSnapshot(name, place string, m *snapshot.Manifest, saved time.Time, e
 		r.Error = err.Error()
 	}
 	if m != nil {
-		r.Graph, r.Vertices, r.Edges, r.Arcs, r.Directed, r.Weights = m.Graph, m.Vertices, m.Tuples, m.Arcs, m.Directed, m.Weights
+		r.Graph, r.Vertices, r.Edges, r.Arcs, r.Directed, r.Weights = m.Graph, m.Vertices, m.Tuples,
+			m.Arcs, m.Directed, m.Weights
 		r.Partitions, r.Grid, r.Bytes = m.Partitions, m.Grid, m.Bytes
 	}
 	return r
@@ -220,7 +226,8 @@ func (a *app) listSnapshots(ctx context.Context, place string, asJSON bool) erro
 		if e.Err != nil {
 			broken++
 		}
-		list.Snapshots = append(list.Snapshots, reportSnapshot(e.Name, e.PlaceOf(s), e.Manifest, e.Saved, e.Err))
+		list.Snapshots = append(list.Snapshots, reportSnapshot(e.Name, e.PlaceOf(s), e.Manifest,
+			e.Saved, e.Err))
 	}
 	switch {
 	case asJSON:
@@ -235,12 +242,14 @@ func (a *app) listSnapshots(ctx context.Context, place string, asJSON bool) erro
 				escape.Printf(t, "%s\tbroken: %s\n", r.Name, r.Error)
 				continue
 			}
-			escape.Printf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Vertices, r.Edges, r.Grid, mem.Text(r.Bytes), r.Saved, r.Graph)
+			escape.Printf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Vertices, r.Edges, r.Grid,
+				mem.Text(r.Bytes), r.Saved, r.Graph)
 		}
 		err = t.Flush()
 	}
 	if err == nil && broken > 0 {
-		err = fmt.Errorf("%s: %s broken", s.String(), things(broken, "snapshot is", "snapshots are"))
+		err = fmt.Errorf("%s: %s broken", s.String(),
+			things(broken, "snapshot is", "snapshots are"))
 	}
 	return err
 }
@@ -266,21 +275,24 @@ func (a *app) verifyGraph() *cobra.Command {
 			}
 			defer place.Close()
 			progress := a.progress()
-			g, err := snapshot.Open(cmd.Context(), place.Store, place.Manifest, args[0], snapshot.Options{
-				Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
-			})
+			g, err := snapshot.Open(cmd.Context(), place.Store, place.Manifest, args[0],
+				snapshot.Options{
+					Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
+				})
 			progress.done()
 			if err == nil {
 				g.Close()
 			}
 			if f.JSON {
 				name := path.Base(strings.TrimSuffix(place.String(), "/"))
-				return errors.Join(err, printValue(a.out, reportSnapshot(name, args[0], place.Manifest, time.Time{}, err)))
+				return errors.Join(err, printValue(a.out,
+					reportSnapshot(name, args[0], place.Manifest, time.Time{}, err)))
 			}
 			if err != nil {
 				return err
 			}
-			escape.Printf(a.out, "%s is whole: %s, %s\n", place.String(), things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
+			escape.Printf(a.out, "%s is whole: %s, %s\n", place.String(),
+				things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
 			return nil
 		},
 	}

@@ -12,23 +12,30 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestStoppedMasterDoesNotAct stops the master that leads for longer than its lease, while a job runs: another one takes over, and when the first goes on it stands by. What it
-// was sent while it was stopped it does not do.
+// TestStoppedMasterDoesNotAct stops the master that leads for longer than its lease, while a job
+// runs: another one takes over, and when the first goes on it stands by. What it was sent while it
+// was stopped it does not do.
 func TestStoppedMasterDoesNotAct(t *testing.T) {
 	token, _ := secrets(t)
 	t.Setenv("SUPERSTEP_TOKEN_FILE", token)
-	c := scripts.NewCluster(t, "own", 0, "--token-file", token, "--standby", "--checkpoints", filepath.Join(t.TempDir(), "kept"), "--lease", "500ms")
+	c := scripts.NewCluster(t, "own", 0, "--token-file", token, "--standby", "--checkpoints",
+		filepath.Join(t.TempDir(), "kept"), "--lease", "500ms")
 	first := c.Address
 	must(t, c.StartStandby("second"))
 	must(t, c.StartWorker("w1"))
 	must(t, c.Await(1))
-	id, err := exec.Command("own", "run", "forever", "-g", "path:vertices=3", "--master", c.Address, "--detach").Output()
+	id, err := exec.Command("own", "run", "forever", "-g", "path:vertices=3", "--master", c.Address,
+		"--detach").Output()
 	must(t, err)
 	c.Runs(t)
 	master := c.Running["master"]
 	must(t, master.Process.Signal(syscall.SIGSTOP))
-	cancel := exec.Command("own", "cancel", strings.TrimSpace(string(id)), "--master", first, "--retry-for", "1s") // waits in the connection
-	if out, err := cancel.CombinedOutput(); err == nil || !strings.Contains(string(out), "in time") && !strings.Contains(string(out), "no longer answers") && !strings.Contains(string(out), "tried for") {
+	// waits in the connection
+	cancel := exec.Command("own", "cancel", strings.TrimSpace(string(id)), "--master", first,
+		"--retry-for", "1s")
+	if out, err := cancel.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "in time") && !strings.Contains(string(out),
+			"no longer answers") && !strings.Contains(string(out), "tried for") {
 		t.Errorf("a master that is stopped answers %s", out)
 	}
 	second := c.Running["second"]

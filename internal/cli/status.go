@@ -31,7 +31,8 @@ func (a *app) status() *cobra.Command {
 			if f.Page {
 				return f.page(cmd.Context(), a)
 			}
-			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.Status, &control.StatusRequest{}, control.StatusText)
+			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.Status,
+				&control.StatusRequest{}, control.StatusText)
 		},
 	}
 	clientFlagsOf(cmd, &f)
@@ -52,7 +53,8 @@ func (f *clientFlags) page(ctx context.Context, a *app) error {
 	if err := c.Complete(c.Master()); err != nil { // the master has made it
 		return err
 	}
-	_, err = fmt.Fprintln(a.out, shown(web.Link(scheme+"://"+c.Master()+"/", c.Token), a.shared[0], ""))
+	_, err = fmt.Fprintln(a.out, shown(web.Link(scheme+"://"+c.Master()+"/", c.Token), a.shared[0],
+		""))
 	return err
 }
 
@@ -94,7 +96,8 @@ func (a *app) cancel() *cobra.Command {
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: args[0], Reason: f.Reason}, cancelled)
+			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.CancelJob,
+				&control.CancelJobRequest{Id: args[0], Reason: f.Reason}, cancelled)
 		},
 	}
 	clientFlagsOf(cmd, &f)
@@ -118,17 +121,19 @@ worker's partitions of graphs again.`,
 		Args:              exactly(1, "the name of a worker"),
 		ValidArgsFunction: f.completeWorker(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tell(cmd.Context(), a, &f, control.ClusterClient.DrainWorker, &control.DrainWorkerRequest{Name: args[0]}, func(r *control.DrainWorkerResponse) string {
-				var text strings.Builder
-				escape.Printf(&text, "worker %s leaves\n", args[0])
-				for _, id := range r.Moves {
-					escape.Printf(&text, "job %s goes on without it, from a checkpoint\n", id)
-				}
-				for _, id := range r.Waits {
-					escape.Printf(&text, "it waits for job %s\n", id)
-				}
-				return text.String()
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.DrainWorker,
+				&control.DrainWorkerRequest{Name: args[0]},
+				func(r *control.DrainWorkerResponse) string {
+					var text strings.Builder
+					escape.Printf(&text, "worker %s leaves\n", args[0])
+					for _, id := range r.Moves {
+						escape.Printf(&text, "job %s goes on without it, from a checkpoint\n", id)
+					}
+					for _, id := range r.Waits {
+						escape.Printf(&text, "it waits for job %s\n", id)
+					}
+					return text.String()
+				})
 		},
 	}
 	clientFlagsOf(cmd, &f)

@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/cli"
 )
 
-// TestNobodyReadsTheLog: a master and a worker whose standard error is a full pipe that nobody reads work on, and end.
+// TestNobodyReadsTheLog: a master and a worker whose standard error is a full pipe that nobody
+// reads work on, and end.
 func TestNobodyReadsTheLog(t *testing.T) {
 	t.Parallel()
 	r, stuck, err := os.Pipe()
@@ -26,8 +27,10 @@ func TestNobodyReadsTheLog(t *testing.T) {
 		_, err = stuck.Write(block)
 	}
 	m, at := startMasterTo(t, stuck)
-	w := launchTo(t, stuck, "worker", "--master", at, "--gossip-listen", "off", "--name", "w0", "--threads", "1")
-	launch(t, "run", "wcc", "--master", at, "--retry-for", "30s", "--workers", "1", "--graph", "kronecker:scale=6").ended(0)
+	w := launchTo(t, stuck, "worker", "--master", at, "--gossip-listen", "off", "--name", "w0",
+		"--threads", "1")
+	launch(t, "run", "wcc", "--master", at, "--retry-for", "30s", "--workers", "1", "--graph",
+		"kronecker:scale=6").ended(0)
 	for _, p := range []*process{w, m} {
 		must(t, p.Process.Signal(syscall.SIGTERM))
 		p.ended(0)
@@ -45,7 +48,8 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.Buffer.Write(p)
 }
 
-// TestDroppedLinesAreCounted: a reader that comes back finds what was kept, and how many lines were not.
+// TestDroppedLinesAreCounted: a reader that comes back finds what was kept, and how many lines were
+// not.
 func TestDroppedLinesAreCounted(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	stderr, flush := cli.Asynchronous(g)
@@ -60,7 +64,8 @@ func TestDroppedLinesAreCounted(t *testing.T) {
 	flush()
 	kept, dropped := strings.Count(g.String(), line), 0
 	_, last, _ := strings.Cut(g.String(), "superstep: ")
-	if _, err := fmt.Sscanf(last, "warning: %d lines of the log were dropped", &dropped); err != nil {
+	if _, err := fmt.Sscanf(last, "warning: %d lines of the log were dropped",
+		&dropped); err != nil {
 		t.Fatalf("%v: %.200q", err, last)
 	}
 	if kept+dropped != lines || kept < 1000 {

@@ -37,8 +37,8 @@ func terminalPair(t *testing.T, size unix.Winsize) (display, program *os.File) {
 	return display, program
 }
 
-// TestProgressOnTerminal has many goroutines report while the display draws, and looks at what is left; one terminal does not
-// say its size.
+// TestProgressOnTerminal has many goroutines report while the display draws, and looks at what is
+// left; one terminal does not say its size.
 func TestProgressOnTerminal(t *testing.T) {
 	for _, size := range []unix.Winsize{{Row: 24, Col: 80}, {}} {
 		t.Run(fmt.Sprintf("%dx%d", size.Col, size.Row), func(t *testing.T) { progressOn(t, size) })
@@ -57,7 +57,8 @@ func progressOn(t *testing.T, size unix.Winsize) {
 		for shown := false; ; {
 			n, err := display.Read(buffer)
 			text.Write(buffer[:n])
-			if !shown && strings.Contains(text.String(), "50%") && strings.Contains(text.String(), "a remark") {
+			if !shown && strings.Contains(text.String(), "50%") &&
+				strings.Contains(text.String(), "a remark") {
 				shown = true
 				close(seen)
 			}
@@ -93,7 +94,8 @@ func progressOn(t *testing.T, size unix.Winsize) {
 	}
 }
 
-// screen is what output leaves on a terminal that knows the line feed, the return, the cursor up and erasing.
+// screen is what output leaves on a terminal that knows the line feed, the return, the cursor up
+// and erasing.
 func screen(output string) string {
 	lines, row := []string{""}, 0
 	for i := 0; i < len(output); i++ {
@@ -126,16 +128,20 @@ func screen(output string) string {
 func TestTerminalObeysNoNames(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	file := filepath.Join(t.TempDir(), "g.csv")
-	if err := os.WriteFile(file, []byte("source,target\n\x1b[31mEVIL,b\u202e\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("source,target\n\x1b[31mEVIL,b\u202e\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"run", "wcc", "-q", "-g", file, "-o", "-"}, {"run", "pagerank", "-q", "-g", file, "--top", "2"}, {"info", "-q", file},
+		{"run", "wcc", "-q", "-g", file, "-o", "-"},
+		{"run", "pagerank", "-q", "-g", file, "--top", "2"},
+		{"info", "-q", file},
 	} {
 		display, program := terminalPair(t, unix.Winsize{Row: 24, Col: 80})
 		all := make(chan string)
 		go func() {
-			text, _ := io.ReadAll(display) // it ends with an error when nobody has the terminal any more
+			// it ends with an error when nobody has the terminal any more
+			text, _ := io.ReadAll(display)
 			all <- string(text)
 		}()
 		if status := Run("superstep", args, nil, program, io.Discard); status != 0 {
@@ -144,7 +150,8 @@ func TestTerminalObeysNoNames(t *testing.T) {
 		if err := program.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if text := <-all; strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, `\x1b[31mEVIL`) {
+		if text := <-all; strings.ContainsAny(text, "\x1b\u202e") ||
+			!strings.Contains(text, `\x1b[31mEVIL`) {
 			t.Errorf("%q: found %q", args, text)
 		}
 	}

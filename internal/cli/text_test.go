@@ -43,7 +43,8 @@ func (c coded) String() string { return fmt.Sprintf("code\n%d", int(c)) }
 // runEntry runs a program over a path of three vertices, with its values on standard output.
 func runEntry(e engine.Registered) (status int, out, errs string) {
 	var o, e2 bytes.Buffer
-	status = cli.Run("own", []string{"run", "x", "-q", "-g", "path:vertices=3", "-o", "-"}, []pregel.Registered{e}, &o, &e2)
+	status = cli.Run("own", []string{"run", "x", "-q", "-g", "path:vertices=3", "-o", "-"},
+		[]pregel.Registered{e}, &o, &e2)
 	return status, o.String(), e2.String()
 }
 
@@ -68,7 +69,8 @@ func TestValuesAsText(t *testing.T) {
 	}
 }
 
-// TestValuesWithoutText refuses values that cannot be written: by their types before the run, by their size after it.
+// TestValuesWithoutText refuses values that cannot be written: by their types before the run, by
+// their size after it.
 func TestValuesWithoutText(t *testing.T) {
 	_ = hidden{1, 2}.a + pair{n: 1}.n
 	for _, test := range []struct {
@@ -85,8 +87,10 @@ func TestValuesWithoutText(t *testing.T) {
 		{"long", settingEntry(func(v uint64) string { return strings.Repeat("x", int(v)<<20) }), 1, "the value of vertex 1 takes 1048576 bytes: with its id it may take 1048575\n"},
 	} {
 		status, out, errs := runEntry(test.entry)
-		if status != test.status || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(genericName.ReplaceAllString(errs, "setting[...]"), test.want) {
-			t.Errorf("%s: status %d, %d bytes of values, errors\n%s\nwant\n%s", test.name, status, len(out), errs, test.want)
+		if status != test.status || out != "" || strings.Count(errs, "\n") != 1 ||
+			!strings.Contains(genericName.ReplaceAllString(errs, "setting[...]"), test.want) {
+			t.Errorf("%s: status %d, %d bytes of values, errors\n%s\nwant\n%s", test.name, status,
+				len(out), errs, test.want)
 		}
 	}
 }

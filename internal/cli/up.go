@@ -43,9 +43,11 @@ type upFlags struct {
 	workerFlags
 }
 
-// notOfUp are flags of masters and workers of which each process has its own, or that are of clusters of several machines.
+// notOfUp are flags of masters and workers of which each process has its own, or that are of
+// clusters of several machines.
 var notOfUp = []string{
-	"master", "insecure-token", "gossip-listen", "gossip-key-file", "end-with-stdin", "standby", "name", "site", "data-listen", "advertise",
+	"master", "insecure-token", "gossip-listen", "gossip-key-file", "end-with-stdin", "standby",
+	"name", "site", "data-listen", "advertise",
 }
 
 // Bounds of `superstep up`.
@@ -97,14 +99,16 @@ worker and client (superstep ca issue --role master,worker,client --host 127.0.0
 	} {
 		u.flags.Lookup(name).Usage = usage
 	}
-	rare(cmd, "lease", "stragglers", "keep-results", "keep-result-bytes", "metrics-token-file", "compress", "stop-timeout")
+	rare(cmd, "lease", "stragglers", "keep-results", "keep-result-bytes", "metrics-token-file",
+		"compress", "stop-timeout")
 	return cmd
 }
 
 func (u *upCommand) check() error {
 	at := &u.masterFlags
 	if _, _, err := net.SplitHostPort(at.Listen); err != nil {
-		return usagef("--listen: found the address %q, expected HOST:PORT, such as %s", at.Listen, defaultMaster)
+		return usagef("--listen: found the address %q, expected HOST:PORT, such as %s", at.Listen,
+			defaultMaster)
 	}
 	if err := control.CheckListen(at.Listen, control.Credentials{}); err != nil {
 		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", at.Listen, defaultMaster)
@@ -154,9 +158,11 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", u.app.shownOf(u.address, u.said),
+	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n",
+		u.app.shownOf(u.address, u.said),
 		things(u.Workers, "worker", "workers"), things(u.Threads, "thread", "threads"))
-	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name, u.address)
+	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name,
+		u.address)
 	for _, word := range flagsGiven(u.flags, func(f *pflag.Flag) bool { return slices.Contains(ofClients, f.Name) }) {
 		fmt.Fprint(u.app.out, " ", quoted(word))
 	}
@@ -166,7 +172,8 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 
 // start starts the master and, when it listens, the workers, and waits until all are registered.
 func (u *upCommand) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime,
+		fmt.Errorf("the cluster has not started after %v", startTime))
 	defer cancel()
 	first := make(chan string, 1)
 	if err := u.master(u.masterFlags.Listen, first); err != nil {
@@ -222,22 +229,26 @@ func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
 	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.Threads)}
 	if limit, _ := mem.DefaultLimit(); u.Memory == 0 && limit > 0 { // they share what there is
-		args = append(args, "--memory", strconv.FormatInt(max((limit-limit/16)/int64(u.Workers), leastMemory), 10))
+		args = append(args, "--memory",
+			strconv.FormatInt(max((limit-limit/16)/int64(u.Workers), leastMemory), 10))
 	}
 	if !u.flags.Changed("data-root") {
 		args = append(args, "--data-root", ".")
 	}
-	return u.children.start(name, nil, append(args, passedOn(u.flags, u.app.worker(), "threads")...)...)
+	return u.children.start(name, nil,
+		append(args, passedOn(u.flags, u.app.worker(), "threads")...)...)
 }
 
 // passedOn are the flags that were given for another command that has them too, but for some.
 func passedOn(flags *pflag.FlagSet, to *cobra.Command, without ...string) []string {
 	return flagsGiven(flags, func(f *pflag.Flag) bool {
-		return to.Flags().Lookup(f.Name) != nil && !slices.Contains(append(without, "listen", configName), f.Name)
+		return to.Flags().Lookup(f.Name) != nil &&
+			!slices.Contains(append(without, "listen", configName), f.Name)
 	})
 }
 
-// keep keeps the workers, and a master that can go on, running until an interrupt, or until something cannot be helped.
+// keep keeps the workers, and a master that can go on, running until an interrupt, or until
+// something cannot be helped.
 func (u *upCommand) keep(ctx context.Context) error {
 	interrupted := make(chan error)
 	defer context.AfterFunc(ctx, func() { close(interrupted) })()

@@ -23,7 +23,8 @@ func there(pid int) bool {
 	return err == nil && !strings.HasPrefix(rest, "Z")
 }
 
-// TestUpRestartsTheMaster kills a master that has a directory: another one comes in its place, at the same address, and the workers come to it.
+// TestUpRestartsTheMaster kills a master that has a directory: another one comes in its place, at
+// the same address, and the workers come to it.
 func TestUpRestartsTheMaster(t *testing.T) {
 	p, address, all := scripts.StartUp(t, "superstep", "--data", t.TempDir())
 	must(t, syscall.Kill(all[""], syscall.SIGKILL))
@@ -31,7 +32,8 @@ func TestUpRestartsTheMaster(t *testing.T) {
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), want) }) {
 		t.Fatalf("it said %q, expected %q", p.Said, want)
 	}
-	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput()
+	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master",
+		address, "--workers", "2").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -41,11 +43,13 @@ func TestUpRestartsTheMaster(t *testing.T) {
 	}
 }
 
-// TestUpRestartsAMasterThatStops: a master that ends by itself leaves its token to the next, so that the workers are its own still, and the
-// next says how many jobs have ended. The token goes with the cluster.
+// TestUpRestartsAMasterThatStops: a master that ends by itself leaves its token to the next, so
+// that the workers are its own still, and the next says how many jobs have ended. The token goes
+// with the cluster.
 func TestUpRestartsAMasterThatStops(t *testing.T) {
 	p, address, all := scripts.StartUp(t, "superstep", "--data", t.TempDir())
-	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address).CombinedOutput()
+	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master",
+		address).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -53,23 +57,28 @@ func TestUpRestartsAMasterThatStops(t *testing.T) {
 	if !scripts.Soon(func() bool { pid := scripts.ProcessesOf(t, p.Process.Pid)[""]; return pid != 0 && pid != all[""] }) {
 		t.Fatalf("there is no other master; it said %q", p.Said)
 	}
-	out, err = exec.Command("superstep", "status", "--master", address, "--workers", "2", "--retry-for", "30s").CombinedOutput()
+	out, err = exec.Command("superstep", "status", "--master", address, "--workers", "2",
+		"--retry-for", "30s").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "; 1 job ended, 0 refused\n") {
 		t.Errorf("found %v, %s", err, out)
 	}
-	if now := scripts.ProcessesOf(t, p.Process.Pid); now["w1"] != all["w1"] || now["w2"] != all["w2"] {
+	if now := scripts.ProcessesOf(t, p.Process.Pid); now["w1"] != all["w1"] ||
+		now["w2"] != all["w2"] {
 		t.Errorf("found the children %v, before %v", now, all)
 	}
 	link, err := exec.Command("superstep", "status", "--page", "--master", address).Output()
-	if want := "http://" + address + "/?token="; err != nil || !strings.HasPrefix(string(link), want) {
+	if want := "http://" + address + "/?token="; err != nil ||
+		!strings.HasPrefix(string(link), want) {
 		t.Errorf("the page: found %v, %s", err, link)
-	} else if r, err := http.Get(strings.TrimSpace(string(link))); err != nil || r.StatusCode != http.StatusOK {
+	} else if r, err := http.Get(strings.TrimSpace(string(link))); err != nil ||
+		r.StatusCode != http.StatusOK {
 		t.Errorf("the page: found %v, %v", err, r)
 	}
 	must(t, p.Process.Signal(os.Interrupt))
 	<-p.Ended
 	_, port, _ := strings.Cut(address, ":")
-	if left, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+port+"*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+
+		port+"*")); len(left) > 0 {
 		t.Errorf("found %q left", left)
 	}
 }
@@ -85,14 +94,15 @@ func TestUpRestartsWorkers(t *testing.T) {
 	if !scripts.Soon(func() bool { pid := scripts.ProcessesOf(t, p.Process.Pid)["w1"]; return pid != 0 && pid != all["w1"] }) {
 		t.Fatal("there is no other w1")
 	}
-	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput()
+	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master",
+		address, "--workers", "2").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// TestUpWorkerDiesEarly kills a worker as soon as there is one, before it has registered: another one
-// comes in its place, and the cluster starts.
+// TestUpWorkerDiesEarly kills a worker as soon as there is one, before it has registered: another
+// one comes in its place, and the cluster starts.
 func TestUpWorkerDiesEarly(t *testing.T) {
 	p := scripts.BeginUp(t, "superstep")
 	w1 := 0
@@ -155,7 +165,8 @@ func TestUpEnds(t *testing.T) {
 			}) {
 				t.Fatalf("of %v some are left; it said %s", all, p.Said)
 			}
-			if status := p.ProcessState.ExitCode(); status != end.status || !strings.Contains(p.Said.String(), end.says) {
+			if status := p.ProcessState.ExitCode(); status != end.status ||
+				!strings.Contains(p.Said.String(), end.says) {
 				t.Errorf("exit status %d, expected %d; it said %s", status, end.status, p.Said)
 			}
 		})

@@ -7,19 +7,23 @@ import (
 	"github.com/superstep-go/superstep/internal/builtin"
 )
 
-// TestUpPassesFlagsOn: what up is given for its master and its workers is what these are started with.
+// TestUpPassesFlagsOn: what up is given for its master and its workers is what these are started
+// with.
 func TestUpPassesFlagsOn(t *testing.T) {
 	a := &app{name: "superstep", programs: builtin.Programs()}
 	up := a.up()
 	err := up.ParseFlags([]string{
-		"--listen", "127.0.0.1:0", "--workers", "3", "--threads", "2", "--lease", "5s", "--hold", "2m", "--quota", "queued=1", "--quota", "a:queued=2",
-		"--checkpoint-every", "10", "--checkpoint-strict", "--memory", "1GiB", "--data-root", "/a,b", "--tls-ca", "ca.pem", "--compress", "off",
+		"--listen", "127.0.0.1:0", "--workers", "3", "--threads", "2", "--lease", "5s", "--hold",
+		"2m", "--quota", "queued=1", "--quota", "a:queued=2",
+		"--checkpoint-every", "10", "--checkpoint-strict", "--memory", "1GiB", "--data-root",
+		"/a,b", "--tls-ca", "ca.pem", "--compress", "off",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	master := []string{
-		"--tls-ca=ca.pem", "--lease=5s", "--hold=2m0s", "--checkpoint-every=10", "--checkpoint-strict", "--quota=queued=1", "--quota=a:queued=2",
+		"--tls-ca=ca.pem", "--lease=5s", "--hold=2m0s", "--checkpoint-every=10",
+		"--checkpoint-strict", "--quota=queued=1", "--quota=a:queued=2",
 	}
 	if found := passedOn(up.Flags(), a.master()); !slices.Equal(found, master) {
 		t.Errorf("master: found %q, expected %q", found, master)

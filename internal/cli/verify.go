@@ -21,11 +21,13 @@ import (
 // certificate checks results by what they must be, apart from the engine that made them.
 type certificate struct {
 	check func(c *claim) error
-	// stopped says that a result is one after any number of supersteps, and need not be final; tolerance that a final one has converged.
+	// stopped says that a result is one after any number of supersteps, and need not be final;
+	// tolerance that a final one has converged.
 	stopped, tolerance bool
 }
 
-// claim is a result that a certificate checks. Its values are by input vertex, as package verify has them.
+// claim is a result that a certificate checks. Its values are by input vertex, as package verify
+// has them.
 type claim struct {
 	verify.Graph
 	text       func(dst []byte, v int) []byte // appends the text of a value
@@ -67,7 +69,8 @@ func (l *loaded) certify(
 ) error {
 	name := fmt.Sprintf("%s on %s", l.spec.Program, l.name)
 	check := certificates[l.spec.Program]
-	if final := ended.Complete() && (ended != trace.Iterations || !check.tolerance); !final && !check.stopped {
+	if final := ended.Complete() && (ended != trace.Iterations || !check.tolerance); !final &&
+		!check.stopped {
 		return fmt.Errorf("%s: there is no final result to verify: the run was stopped after %d supersteps", name, supersteps)
 	}
 	in, g, unit := l.in, l.graph, l.graph.Options.UnitWeights
@@ -84,8 +87,9 @@ func (l *loaded) certify(
 	}
 	c := &claim{
 		Graph: verify.Graph{
-			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
-			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
+			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit,
+			Labels: g.Labels,
+			Team:   l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
 		text: text, values: parameters, iterations: max(supersteps-1, 0), ended: ended,
 		columns: l.columns, names: g.Names, named: named, aggregates: aggregates,
@@ -154,7 +158,8 @@ func (c *claim) begins(name string) ([]float64, error) {
 // valueError says that a result is none.
 type valueError struct{ error }
 
-// column reads the values of all vertices from their texts, so that what is judged is what is written; nil if one is wrong.
+// column reads the values of all vertices from their texts, so that what is judged is what is
+// written; nil if one is wrong.
 func column[T any](c *claim, expected string, parse func(text string) (T, error)) []T {
 	all := make([]T, c.Vertices)
 	c.Team.For(len(all), 1<<14, func(_, lo, hi int) {

@@ -56,7 +56,9 @@ var (
 const endTime = 30 * time.Second
 
 // wait connects to the master and runs something that waits for a job.
-func (f *clientFlags) wait(ctx context.Context, a *app, d *progress, run func(ctx context.Context, w *waiting) error) error {
+func (f *clientFlags) wait(ctx context.Context, a *app, d *progress, run func(ctx context.Context,
+	w *waiting) error,
+) error {
 	d.stage("waiting for the master", 0, 0)
 	c, err := f.connect(ctx, d.warn)
 	if err != nil {
@@ -101,20 +103,23 @@ func (w *waiting) outcome(err, cause error) error {
 	case cause == nil:
 		return err
 	case w.over && w.hasResult:
-		return fmt.Errorf("interrupted: job %s is done, superstep result %s has what it computed", w.id, w.id)
+		return fmt.Errorf("interrupted: job %s is done, superstep result %s has what it computed",
+			w.id, w.id)
 	case w.over:
 		return fmt.Errorf("interrupted: job %s is done", w.id)
 	case w.id == "":
 		return errors.New("interrupted: the master has not answered, and the job will not run")
 	case w.failed != nil:
-		return fmt.Errorf("interrupted: job %s could not be cancelled, and may go on: %w", w.id, w.failed)
+		return fmt.Errorf("interrupted: job %s could not be cancelled, and may go on: %w", w.id,
+			w.failed)
 	case errors.Is(cause, errGaveUp):
 		return fmt.Errorf("interrupted: job %s was told to end, and has not yet", w.id)
 	}
 	return fmt.Errorf("interrupted: job %s was told to end: %w", w.id, cause)
 }
 
-// job submits a job and follows it to its end. The error is errLeft when detach says not to: then the job's name has been printed.
+// job submits a job and follows it to its end. The error is errLeft when detach says not to: then
+// the job's name has been printed.
 func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
 	w.display.stage("submitting", 0, 0)
 	job, err := w.client.Submit(ctx, spec)
@@ -257,7 +262,8 @@ func (w *waiting) asked() bool {
 func (w *waiting) ask() {
 	w.asking = true
 	w.display.hide()
-	fmt.Fprintf(w.app.err, "job %s: d and Enter detaches from it, c and Enter cancels it, Enter alone goes on waiting [d/c] ", w.id)
+	fmt.Fprintf(w.app.err,
+		"job %s: d and Enter detaches from it, c and Enter cancels it, Enter alone goes on waiting [d/c] ", w.id)
 }
 
 // answers reads lines of the terminal; closing it is the answer d.

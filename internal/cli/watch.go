@@ -71,7 +71,8 @@ was cancelled. After an interrupt the job continues.`,
 			err = outcome(job)
 			switch {
 			case job.Spec().Graph500 != nil:
-				return cmp.Or(a.benchmarkReported(cmd.Context(), benchmarkReport(job), "", lines), err)
+				return cmp.Or(a.benchmarkReported(cmd.Context(), benchmarkReport(job), "", lines),
+					err)
 			case err != nil:
 				return err
 			case job.Spec().Netbench != nil:
@@ -224,15 +225,19 @@ func (a *app) printLog(e *control.JobEvent) error {
 	var err error
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Log:
-		text := strings.ReplaceAll(escape.Lines(strings.TrimRight(body.Log.Text, "\n")), "\n", "\n    ") // no line of it begins as others do
-		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime), escape.Text(body.Log.Worker, escape.Most), text)
+		// no line of it begins as others do
+		text := strings.ReplaceAll(escape.Lines(strings.TrimRight(body.Log.Text, "\n")), "\n",
+			"\n    ")
+		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime),
+			escape.Text(body.Log.Worker, escape.Most), text)
 	case *control.JobEvent_Job:
 		j := body.Job
 		text := j.State.Detail()
 		if j.Reason != "" {
 			text += ": " + j.Reason
 		}
-		escape.Printf(a.out, "%s  job %s  %s\n", e.Time.AsTime().Local().Format(logTime), j.Id, text)
+		escape.Printf(a.out, "%s  job %s  %s\n", e.Time.AsTime().Local().Format(logTime), j.Id,
+			text)
 	}
 	return err
 }

@@ -84,7 +84,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	// One more than threads: what comes and goes must not wait for a thread that walks edges. More would wake each other up.
+	// One more than threads: what comes and goes must not wait for a thread that walks edges. More
+	// would wake each other up.
 	runtime.GOMAXPROCS(w.Threads + 1)
 	w.Name = cmp.Or(w.Name, control.ProcessName())
 	ctx, leave := w.app.leaving(ctx)
@@ -118,10 +119,13 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	}
 	o := worker.Config{
 		Options: worker.Options{
-			Name: w.Name, Site: w.Site, Master: w.Master, Threads: w.Threads, Hold: time.Duration(w.Hold), StopTimeout: time.Duration(w.StopTimeout),
-			Compress: w.Compress, Window: int64(w.Window), Log: log, InsecureToken: w.InsecureToken, DataRoots: w.DataRoot, TokenFile: w.TokenFile,
+			Name: w.Name, Site: w.Site, Master: w.Master, Threads: w.Threads,
+			Hold: time.Duration(w.Hold), StopTimeout: time.Duration(w.StopTimeout),
+			Compress: w.Compress, Window: int64(w.Window), Log: log, InsecureToken: w.InsecureToken,
+			DataRoots: w.DataRoot, TokenFile: w.TokenFile,
 		},
-		Token: who.Token, TLS: who.TLS, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
+		Token: who.Token, TLS: who.TLS, Registry: w.app.programs, Listener: listener,
+		Address: address, HTTPAddress: pages, Observe: observer,
 		Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile},
 	}
 	self := membership.Member{Name: w.Name, Role: membership.Worker}
@@ -172,8 +176,8 @@ func isHost(text string) bool {
 		!slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
 }
 
-// leaving returns a context that the first interrupt ends, which lets a worker leave, however long that takes; the second
-// ends the process. Call the function at the end.
+// leaving returns a context that the first interrupt ends, which lets a worker leave, however long
+// that takes; the second ends the process. Call the function at the end.
 func (a *app) leaving(ctx context.Context) (context.Context, func()) {
 	ctx, leave := context.WithCancel(ctx)
 	signals, giveBack := a.interrupts.take()
@@ -198,12 +202,15 @@ func (a *app) leaving(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// open begins to listen at what a flag says, or beside the master, and returns the address that others reach it by.
+// open begins to listen at what a flag says, or beside the master, and returns the address that
+// others reach it by.
 func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCPListener, string, error) {
 	if at == "" {
 		host, err := control.LocalHost(control.Addresses(w.Master)[0])
 		if err != nil {
-			return nil, "", usagef("%s is needed: no address of this host reaches the master at %s: %w", flag, w.Master, err)
+			return nil, "",
+				usagef("%s is needed: no address of this host reaches the master at %s: %w", flag,
+					w.Master, err)
 		}
 		at = net.JoinHostPort(host, "0")
 	}

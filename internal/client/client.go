@@ -1,5 +1,5 @@
-// Package client is how a program uses a cluster: it submits jobs to the master, follows them and fetches what they
-// computed. A connection that is lost is made anew, and goes on where it was:
+// Package client is how a program uses a cluster: it submits jobs to the master, follows them and
+// fetches what they computed. A connection that is lost is made anew, and goes on where it was:
 //
 //	submit --job--> confirm --> follow --event, event, ...--> ended --> result --bytes--> done
 //	  ^  |            ^  |        ^  |                                    ^  |
@@ -24,18 +24,21 @@ import (
 
 // Options say which master a client talks to, and how patiently.
 type Options struct {
-	// Address is the master's, HOST:PORT, or those of several, parted by commas, of which one leads. Credentials are what it wants to see.
+	// Address is the master's, HOST:PORT, or those of several, parted by commas, of which one
+	// leads. Credentials are what it wants to see.
 	Address string
 	control.Credentials
 	// Patience is how long to try to reach a master that is not there; default one minute.
 	Patience time.Duration
-	// Log gets a line when Reach waits for a master, when a connection is lost, and when there is one again; or is nil.
+	// Log gets a line when Reach waits for a master, when a connection is lost, and when there is
+	// one again; or is nil.
 	Log func(line string)
 	// Dial makes connections; default TCP.
 	Dial control.Dialer
 }
 
-// Client talks to a master. Its methods may be called by several goroutines. Their errors are worded for people.
+// Client talks to a master. Its methods may be called by several goroutines. Their errors are
+// worded for people.
 type Client struct {
 	Options
 	conns []*control.Connection // to each address
@@ -110,7 +113,8 @@ func (c *Client) loss(err error) error {
 	return control.Explain(c.Master(), control.Closed(c.Master(), err))
 }
 
-// foreign words an error of a call that something else than a master answered; nil if it may have been one.
+// foreign words an error of a call that something else than a master answered; nil if it may have
+// been one.
 func (c *Client) foreign(ctx context.Context, err error) error {
 	var e *connect.Error
 	var text *control.TextError
@@ -136,7 +140,8 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Cause }
 
-// passing reports whether an error may pass by itself: the connection's, or that of a master that is stopping.
+// passing reports whether an error may pass by itself: the connection's, or that of a master that
+// is stopping.
 func passing(err error) bool {
 	var e *connect.Error
 	var text *control.TextError
@@ -170,8 +175,9 @@ func (c *Client) once(ctx context.Context, do func(context.Context) error) error
 	return err
 }
 
-// persist does something until it succeeds, fails for good or the client's patience ends. do reports whether it got
-// anywhere: then patience begins anew. Where there never was a master nothing is tried twice: Reach waits for one.
+// persist does something until it succeeds, fails for good or the client's patience ends. do
+// reports whether it got anywhere: then patience begins anew. Where there never was a master
+// nothing is tried twice: Reach waits for one.
 func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, error)) error {
 	var lost time.Time
 	for wait := firstWait; ; {
@@ -214,8 +220,9 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 	}
 }
 
-// Submit submits a job. When it is not known whether the job was taken, it is submitted again under the same key, so that
-// there is one. It begins when Confirm has said that this client knows of it: one whose client gives up before that never runs.
+// Submit submits a job. When it is not known whether the job was taken, it is submitted again under
+// the same key, so that there is one. It begins when Confirm has said that this client knows of it:
+// one whose client gives up before that never runs.
 func (c *Client) Submit(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	// Until the answer is here, and until a last try to confirm it has ended.
 	patience := c.Patience + 3*callTimeout
@@ -283,8 +290,9 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) (*control.Job, e
 // steady is how long a connection holds that was no failed try, though nothing happened to the job.
 const steady = 10 * time.Second
 
-// Follow passes on what happens to a job, from its beginning, until it has ended. An error of each ends it. Patience begins
-// anew when something new was heard, or the connection held for a while: one that breaks at once, again and again, is none.
+// Follow passes on what happens to a job, from its beginning, until it has ended. An error of each
+// ends it. Patience begins anew when something new was heard, or the connection held for a while:
+// one that breaks at once, again and again, is none.
 func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEvent) error) error {
 	return c.follow(ctx, id, false, each)
 }
@@ -299,7 +307,8 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*co
 	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
 		if broke {
-			// A stream says nothing until something happens; this says that the master is there, and knows the job.
+			// A stream says nothing until something happens; this says that the master is there,
+			// and knows the job.
 			err := c.once(ctx, func(ctx context.Context) error {
 				_, err := c.conn().Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
 				return err
@@ -330,7 +339,8 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*co
 	})
 }
 
-// Events passes on what has happened to a job so far, with what earlier runs of the master have kept of its log.
+// Events passes on what has happened to a job so far, with what earlier runs of the master have
+// kept of its log.
 func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEvent) error) error {
 	return c.Explain(ctx, c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true, Logs: true}, each))
 }

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a master with one job, whose connections break: each call of a kind breaks after the next of its numbers of
-// messages, for as long as there are numbers.
+// fake is a master with one job, whose connections break: each call of a kind breaks after the next
+// of its numbers of messages, for as long as there are numbers.
 type fake struct {
 	control.UnimplementedClusterHandler
 	events []*control.JobEvent
@@ -86,7 +86,8 @@ func (f *fake) dial(ctx context.Context, network, address string) (net.Conn, err
 
 func (f *fake) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
 	if r.Msg.Spec().Program == "none" {
-		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("there is no algorithm"))
+		return nil, connect.NewError(connect.CodeInvalidArgument,
+			errors.New("there is no algorithm"))
 	}
 	f.mu.Lock()
 	f.keys = append(f.keys, r.Msg.Key)
@@ -212,7 +213,8 @@ func start(t *testing.T, f *fake, patience time.Duration) (*Client, func() strin
 func numbered(n int) []*control.JobEvent {
 	var all []*control.JobEvent
 	for i := range n {
-		all = append(all, &control.JobEvent{Sequence: uint64(i + 1), Body: &control.JobEvent_Log{Log: &control.LogLine{Text: fmt.Sprint(i + 1)}}})
+		all = append(all, &control.JobEvent{Sequence: uint64(i +
+			1), Body: &control.JobEvent_Log{Log: &control.LogLine{Text: fmt.Sprint(i + 1)}}})
 	}
 	return all
 }
@@ -229,7 +231,8 @@ func TestFollowGoesOn(t *testing.T) {
 	if want := "1 2 3 4 5 6 7 8 9"; err != nil || strings.Join(got, " ") != want {
 		t.Errorf("found %v, %v, expected %s", got, err, want)
 	}
-	if rest := strings.Trim(strings.ReplaceAll(told(), "lost back", ""), " "); told() == "" || rest != "" {
+	if rest := strings.Trim(strings.ReplaceAll(told(), "lost back", ""), " "); told() == "" ||
+		rest != "" {
 		t.Errorf("told %q, expected lost back, for each loss after something was heard", told())
 	}
 }
@@ -238,7 +241,8 @@ func TestFollowEnds(t *testing.T) {
 	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": {1}}, unknown: true}
 	c, _ := start(t, f, time.Minute)
 	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
-	if want := "the master was started anew and knows nothing of job j1"; err == nil || err.Error() != want {
+	if want := "the master was started anew and knows nothing of job j1"; err == nil ||
+		err.Error() != want {
 		t.Errorf("found %v, expected %q", err, want)
 	}
 	full := errors.New("no space")
@@ -253,8 +257,8 @@ func TestFollowEnds(t *testing.T) {
 	}
 }
 
-// TestWaitForAnotherMaster: a job that has ended, which another master does not know, is followed until
-// it has ended there; who says nothing more of a job that runs is not asked for ever.
+// TestWaitForAnotherMaster: a job that has ended, which another master does not know, is followed
+// until it has ended there; who says nothing more of a job that runs is not asked for ever.
 func TestWaitForAnotherMaster(t *testing.T) {
 	f := &fake{events: numbered(3), next: numbered(2), state: control.JobState_JOB_STATE_DONE}
 	for _, e := range f.next {
@@ -271,7 +275,8 @@ func TestWaitForAnotherMaster(t *testing.T) {
 		t.Errorf("found %v, %d missed, %v, %v", got, missed, j, err)
 	}
 	f.state = control.JobState_JOB_STATE_RUNNING
-	if _, _, err := c.Wait(t.Context(), "j1", each); err == nil || !strings.Contains(err.Error(), "nothing more") {
+	if _, _, err := c.Wait(t.Context(), "j1", each); err == nil ||
+		!strings.Contains(err.Error(), "nothing more") {
 		t.Errorf("found %v", err)
 	}
 }
@@ -285,7 +290,8 @@ func TestPatienceEnds(t *testing.T) {
 	}
 	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
 	var lost *LostError
-	if !errors.As(err, &lost) || !strings.Contains(err.Error(), "tried to reach it for 300ms") || strings.Contains(err.Error(), "\n") {
+	if !errors.As(err, &lost) || !strings.Contains(err.Error(), "tried to reach it for 300ms") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("found %v", err)
 	}
 	if told() != "lost" {
@@ -293,9 +299,11 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
-// TestLoop has a master whose watches break at once, and nothing comes of them: that ends, and is told once.
+// TestLoop has a master whose watches break at once, and nothing comes of them: that ends, and is
+// told once.
 func TestLoop(t *testing.T) {
-	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": append([]int{1}, make([]int, 10_000)...)}}
+	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": append([]int{1},
+		make([]int, 10_000)...)}}
 	c, told := start(t, f, time.Second)
 	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
 	var lost *LostError
@@ -307,13 +315,15 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestTooLarge follows a job of which an event is too large for a message: trying again would not help.
+// TestTooLarge follows a job of which an event is too large for a message: trying again would not
+// help.
 func TestTooLarge(t *testing.T) {
 	f := &fake{events: numbered(3)}
 	f.events[1].GetLog().Text = strings.Repeat("x", control.MaxMessage)
 	c, told := start(t, f, time.Minute)
 	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), " sent too large a message: ") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), " sent too large a message: ") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("found %v", err)
 	}
 	if told() != "" {
@@ -336,7 +346,8 @@ func TestSubmitOnce(t *testing.T) {
 		t.Errorf("the job waits %d ms for a client that tries for a minute", last)
 	}
 	_, err = c.Submit(t.Context(), &job.Spec{Program: "none"})
-	if connect.CodeOf(err) != connect.CodeInvalidArgument || err.Error() != "there is no algorithm" {
+	if connect.CodeOf(err) != connect.CodeInvalidArgument ||
+		err.Error() != "there is no algorithm" {
 		t.Errorf("found %v", err)
 	}
 }
@@ -345,12 +356,14 @@ func TestSubmitOnce(t *testing.T) {
 func TestConfirmAgain(t *testing.T) {
 	f := &fake{breaks: map[string][]int{"confirm": {0, 0}}}
 	c, _ := start(t, f, time.Minute)
-	if j, err := c.Confirm(t.Context(), "j1"); err != nil || j.Id != "j1" || len(f.confirmed) < 3 || f.confirmed[2] != "j1" {
+	if j, err := c.Confirm(t.Context(), "j1"); err != nil || j.Id != "j1" || len(f.confirmed) < 3 ||
+		f.confirmed[2] != "j1" {
 		t.Errorf("found %v, %v, %q", j, err, f.confirmed)
 	}
 }
 
-// TestSendColumn sends pieces by their offset, and one again whose answer it does not hear; nothing at all is a piece, too.
+// TestSendColumn sends pieces by their offset, and one again whose answer it does not hear; nothing
+// at all is a piece, too.
 func TestSendColumn(t *testing.T) {
 	for _, n := range []int{0, 10, control.ChunkSize, 3*control.ChunkSize + 5} {
 		f := &fake{breaks: map[string][]int{"column": {-1, 0}}}
@@ -369,8 +382,10 @@ func TestSendColumn(t *testing.T) {
 		}
 		var got []byte
 		for i, r := range f.column {
-			if r.Id != about.ID || len(r.Data) > control.ChunkSize || r.Offset > uint64(len(got)) || r.Last && i < len(f.column)-2 {
-				t.Fatalf("%d bytes: piece %d is of %d bytes from %d, last %t", n, i, len(r.Data), r.Offset, r.Last)
+			if r.Id != about.ID || len(r.Data) > control.ChunkSize || r.Offset > uint64(len(got)) ||
+				r.Last && i < len(f.column)-2 {
+				t.Fatalf("%d bytes: piece %d is of %d bytes from %d, last %t", n, i, len(r.Data),
+					r.Offset, r.Last)
 			}
 			got = append(got[:r.Offset], r.Data...)
 		}
@@ -379,7 +394,8 @@ func TestSendColumn(t *testing.T) {
 		if *about.Sum != sum {
 			t.Errorf("%d bytes: found the sum %v, expected %v", n, about.Sum, sum)
 		}
-		if !bytes.Equal(got, data) || !f.column[len(f.column)-1].Last || n > control.ChunkSize && len(f.column) < n/control.ChunkSize+2 {
+		if !bytes.Equal(got, data) || !f.column[len(f.column)-1].Last || n > control.ChunkSize &&
+			len(f.column) < n/control.ChunkSize+2 {
 			t.Errorf("%d bytes came as %d in %d pieces", n, len(got), len(f.column))
 		}
 	}
@@ -392,7 +408,8 @@ func TestSendColumn(t *testing.T) {
 
 // TestResultGoesOn breaks a result in the middle; it goes on from the next byte.
 func TestResultGoesOn(t *testing.T) {
-	f := &fake{result: strings.Repeat("0123456789", 7) + "end", breaks: map[string][]int{"result": {2, 3}}}
+	f := &fake{result: strings.Repeat("0123456789",
+		7) + "end", breaks: map[string][]int{"result": {2, 3}}}
 	c, _ := start(t, f, time.Minute)
 	var got bytes.Buffer
 	n, err := c.Result(t.Context(), "j1", &got)
@@ -458,7 +475,8 @@ func TestNoMaster(t *testing.T) {
 		case "ssh":
 			address = banner(t, "SSH-2.0-OpenSSH_9.6\r\n", false)
 		case "old":
-			address = banner(t, "HTTP/1.0 505 HTTP Version Not Supported\r\nConnection: close\r\n\r\n<html>no</html>", true)
+			address = banner(t,
+				"HTTP/1.0 505 HTTP Version Not Supported\r\nConnection: close\r\n\r\n<html>no</html>", true)
 		case "closes":
 			address = banner(t, "", true)
 		}
@@ -478,7 +496,8 @@ func TestNoMaster(t *testing.T) {
 			}
 			err = do(c)
 			c.Close()
-			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.Contains(err.Error(), want) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s, %s: found %v, expected %q", what, call, err, want)
 			}
 		}
@@ -494,15 +513,18 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 	bad := "/graphs/\xff.txt"
 	calls := map[string]func() error{
 		"a file": func() error {
-			_, err := c.Submit(t.Context(), &job.Spec{Program: "wcc", Source: &job.Source{Input: bad}})
+			_, err := c.Submit(t.Context(),
+				&job.Spec{Program: "wcc", Source: &job.Source{Input: bad}})
 			return err
 		},
 		"a parameter": func() error {
-			_, err := c.Submit(t.Context(), &job.Spec{Program: "wcc", Parameters: map[string]string{"x": bad}})
+			_, err := c.Submit(t.Context(),
+				&job.Spec{Program: "wcc", Parameters: map[string]string{"x": bad}})
 			return err
 		},
 		"a parameter's name": func() error {
-			_, err := c.Submit(t.Context(), &job.Spec{Program: "wcc", Parameters: map[string]string{bad: "x"}})
+			_, err := c.Submit(t.Context(),
+				&job.Spec{Program: "wcc", Parameters: map[string]string{bad: "x"}})
 			return err
 		},
 		"a job":    func() error { _, err := c.Job(t.Context(), bad); return err },
@@ -512,7 +534,8 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 	}
 	for what, call := range calls {
 		var text *control.TextError
-		if err := call(); !errors.As(err, &text) || text.Text != bad || strings.Contains(err.Error(), bad) {
+		if err := call(); !errors.As(err, &text) || text.Text != bad ||
+			strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: found %v", what, err)
 		}
 	}
@@ -536,12 +559,15 @@ func TestReach(t *testing.T) {
 
 	f = &fake{closed: true}
 	c, _ = start(t, f, 100*time.Millisecond)
-	if err := c.Reach(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "connection refused (tried for 100ms)") {
+	if err := c.Reach(t.Context()); err == nil ||
+		!strings.HasSuffix(err.Error(), "connection refused (tried for 100ms)") {
 		t.Errorf("found %v", err)
 	}
-	// Something before a master that is not there closes connections; something else that answers is no master.
+	// Something before a master that is not there closes connections; something else that answers
+	// is no master.
 	for address, want := range map[string]string{
-		banner(t, "", true):                        "(EOF|connection reset by peer) \\(tried for 100ms\\)$",
+		banner(t, "",
+			true): "(EOF|connection reset by peer) \\(tried for 100ms\\)$",
 		banner(t, "SSH-2.0-OpenSSH_9.6\r\n", true): `"SSH-2.0-OpenSSH_9.6"$`,
 	} {
 		c, err := New(Options{Address: address, Patience: 100 * time.Millisecond})
@@ -549,7 +575,8 @@ func TestReach(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := c.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), " is not a master: ") || !regexp.MustCompile(want).MatchString(err.Error()) {
+		if err := c.Reach(t.Context()); err == nil || !strings.Contains(err.Error(),
+			" is not a master: ") || !regexp.MustCompile(want).MatchString(err.Error()) {
 			t.Errorf("found %v, expected %s", err, want)
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// frozen is a master that can stop as SIGSTOP stops a process: its connections stay, new ones are made, and nobody answers.
-// It is a net.Listener for connections in memory.
+// frozen is a master that can stop as SIGSTOP stops a process: its connections stay, new ones are
+// made, and nobody answers. It is a net.Listener for connections in memory.
 type frozen struct {
 	control.UnimplementedClusterHandler
 	stopped chan struct{}
@@ -88,8 +88,8 @@ func (c *freezing) Close() error {
 	}
 }
 
-// TestAFrozenMaster: whoever waits for a master that no longer answers, and whose connections stay, knows it within 20 s more
-// than its patience, in words for people.
+// TestAFrozenMaster: whoever waits for a master that no longer answers, and whose connections stay,
+// knows it within 20 s more than its patience, in words for people.
 func TestAFrozenMaster(t *testing.T) {
 	for _, patience := range []time.Duration{2 * time.Second, 40 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -110,15 +110,18 @@ func TestAFrozenMaster(t *testing.T) {
 				return nil
 			})
 			waited := time.Since(began)
-			if gone := new(LostError); !errors.As(err, &gone) || waited < patience || waited > patience+20*time.Second || strings.Contains(err.Error(), "http2") {
+			if gone := new(LostError); !errors.As(err, &gone) || waited < patience ||
+				waited > patience+20*time.Second || strings.Contains(err.Error(), "http2") {
 				t.Errorf("a job is followed for %v: found after %v: %v", patience, waited, err)
 			}
-			if len(lost) != 1 || !strings.HasPrefix(lost[0], "lost the connection: the master at 127.0.0.1:1 no longer answers; ") {
+			if len(lost) != 1 || !strings.HasPrefix(lost[0],
+				"lost the connection: the master at 127.0.0.1:1 no longer answers; ") {
 				t.Errorf("told is %q", lost)
 			}
 			began = time.Now()
 			err = c.Reach(t.Context())
-			if waited := time.Since(began); err == nil || waited > patience+10*time.Second || strings.Contains(err.Error(), "http2") {
+			if waited := time.Since(began); err == nil || waited > patience+10*time.Second ||
+				strings.Contains(err.Error(), "http2") {
 				t.Errorf("the master is reached for %v: found after %v: %v", patience, waited, err)
 			}
 			t.Logf("%v: %v, %v", patience, waited, time.Since(began))
@@ -132,12 +135,14 @@ func TestAFrozenMaster(t *testing.T) {
 func (f *frozen) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
 	r := &control.ListWorkersResponse{}
 	for range min(time.Since(f.began)/time.Second, 9) {
-		r.Workers = append(r.Workers, &control.Worker{Name: "w", Attached: true, State: control.WorkerState_WORKER_STATE_REGISTERED})
+		r.Workers = append(r.Workers,
+			&control.Worker{Name: "w", Attached: true, State: control.WorkerState_WORKER_STATE_REGISTERED})
 	}
 	return connect.NewResponse(r), nil
 }
 
-// TestWhoComesSoonIsWaitedForSilently: of a master and workers that come within seconds there is nothing to say.
+// TestWhoComesSoonIsWaitedForSilently: of a master and workers that come within seconds there is
+// nothing to say.
 func TestWhoComesSoonIsWaitedForSilently(t *testing.T) {
 	for after, most := range map[time.Duration]int{2 * time.Second: 0, 9 * time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {

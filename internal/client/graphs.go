@@ -15,8 +15,8 @@ import (
 // askEvery is how often a load is asked about.
 const askEvery = 250 * time.Millisecond
 
-// LoadGraph loads a graph and returns when it is there; progress is told how far the load is. When ctx ends the load does too,
-// and the graph is dropped.
+// LoadGraph loads a graph and returns when it is there; progress is told how far the load is. When
+// ctx ends the load does too, and the graph is dropped.
 func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, progress func(stage string, done, total int64)) (*control.Graph, error) {
 	asking, stop := context.WithCancel(ctx)
 	var asked sync.WaitGroup
@@ -70,7 +70,8 @@ func (c *Client) Graph(ctx context.Context, name string) (*control.Graph, error)
 	return ask(ctx, c, c.conn().Cluster.InspectGraph, &control.InspectGraphRequest{Name: name})
 }
 
-// DropGraph frees a graph. One that is not there is freed already; a job that has been told to end is waited for.
+// DropGraph frees a graph. One that is not there is freed already; a job that has been told to end
+// is waited for.
 func (c *Client) DropGraph(ctx context.Context, name string) error {
 	began := time.Now()
 	for {
@@ -109,7 +110,8 @@ func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(s
 	return labels, nil
 }
 
-// Names returns the input ids of names, and the names of input ids, of a graph's vertices, as far as it has them: at most some hundred at once.
+// Names returns the input ids of names, and the names of input ids, of a graph's vertices, as far
+// as it has them: at most some hundred at once.
 func (c *Client) Names(ctx context.Context, graph string, names []string, labels []uint64) ([]*control.Name, error) {
 	r, err := ask(ctx, c, c.conn().Cluster.ListVertices, &control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
 	if err != nil {

@@ -18,13 +18,15 @@ const (
 	longestPoll = 500 * time.Millisecond // between two looks
 )
 
-// Reach waits until the master answers, for Patience at most: master and clients may be started at the same time.
+// Reach waits until the master answers, for Patience at most: master and clients may be started at
+// the same time.
 func (c *Client) Reach(ctx context.Context) error {
 	_, err := c.reach(ctx)
 	return err
 }
 
-// reach is Reach; it returns the workers if the master listed them. What else it answers the next call finds out.
+// reach is Reach; it returns the workers if the master listed them. What else it answers the next
+// call finds out.
 func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	began, told := time.Now(), false
 	for wait, tries := firstWait, 1; ; tries++ {
@@ -98,8 +100,10 @@ func (e *FewWorkersError) Enough() bool {
 // lostPatience is how long a worker that was lost may take to come back.
 const lostPatience = 10 * time.Second
 
-// AwaitWorkers waits until n workers are registered, or fails with a FewWorkersError: if lost says so, after lostPatience if only those that were lost are missing. It tells how many there are when it has waited for some seconds, and
-// whenever that changes; each worker that comes renews the client's patience.
+// AwaitWorkers waits until n workers are registered, or fails with a FewWorkersError: if lost says
+// so, after lostPatience if only those that were lost are missing. It tells how many there are when
+// it has waited for some seconds, and whenever that changes; each worker that comes renews the
+// client's patience.
 func (c *Client) AwaitWorkers(ctx context.Context, n int, lost bool, tell func(found int)) error {
 	began, last, most, told := time.Now(), time.Now(), 0, -1
 	for {

@@ -12,10 +12,11 @@ import (
 // endTime bounds the wait for a job that was told to end.
 const endTime = 30 * time.Second
 
-// Run submits a job, passes on what happens to it, and returns how it has ended. When ctx ends the job is cancelled, and waited
-// for, for a while; then Run returns ctx's cause.
+// Run submits a job, passes on what happens to it, and returns how it has ended. When ctx ends the
+// job is cancelled, and waited for, for a while; then Run returns ctx's cause.
 func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.JobEvent) error) (*control.Job, error) {
-	// The master may have taken a job though nobody waits for the answer any more: it is waited for, and the job cancelled.
+	// The master may have taken a job though nobody waits for the answer any more: it is waited
+	// for, and the job cancelled.
 	submitting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -48,8 +49,9 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 	return nil, err
 }
 
-// Wait passes on what happens to a job, until it has ended, and returns how; missed is how many events the master no longer had.
-// A job whose end a master could not keep, before another one took its place, goes on under that.
+// Wait passes on what happens to a job, until it has ended, and returns how; missed is how many
+// events the master no longer had. A job whose end a master could not keep, before another one took
+// its place, goes on under that.
 func (c *Client) Wait(ctx context.Context, id string, each func(*control.JobEvent) error) (job *control.Job, missed uint64, err error) {
 	last := uint64(0)
 	for {

@@ -20,7 +20,8 @@ const (
 // Collectives is all of them.
 var Collectives = []Collective{Barrier, Broadcast, Gather, Allgather, Allreduce, Alltoall}
 
-// Algorithm names a way to do a collective. Not every collective has every algorithm: see Algorithms.
+// Algorithm names a way to do a collective. Not every collective has every algorithm: see
+// Algorithms.
 type Algorithm string
 
 const (
@@ -111,7 +112,8 @@ func planOf(c Collective, a Algorithm, s shape) (plan, error) {
 	return plan{}, unknown(c, a)
 }
 
-// Check returns an error that lists what there is, if a collective has no such algorithm. Auto is always one.
+// Check returns an error that lists what there is, if a collective has no such algorithm. Auto is
+// always one.
 func Check(c Collective, a Algorithm) error {
 	entries, ok := catalogue[c]
 	for _, e := range entries {
@@ -165,7 +167,8 @@ func sitesAllreducePlan(s shape) plan {
 	return plan{1, append(rounds, local.broadcastRounds([][]int{{0}})...)}
 }
 
-// sitesAllgatherPlan: inside each site, between the leaders, and what came from outside to the others of the site.
+// sitesAllgatherPlan: inside each site, between the leaders, and what came from outside to the
+// others of the site.
 func sitesAllgatherPlan(s shape) plan {
 	v := bySite(s, -1)
 	mine := v.members[v.mine]

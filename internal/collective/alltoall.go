@@ -1,8 +1,8 @@
 package collective
 
-// Slots of an alltoall: pairwise and linear have the block for rank i in slot i and the one from i in P+i; bruck has the
-// block for the rank i places on, and in the end the one from the rank i places back, in slot i; sites has the block from
-// i to j in slot i*P+j.
+// Slots of an alltoall: pairwise and linear have the block for rank i in slot i and the one from i
+// in P+i; bruck has the block for the rank i places on, and in the end the one from the rank i
+// places back, in slot i; sites has the block from i to j in slot i*P+j.
 
 // alltoallSlots returns where a rank puts its block for a peer, and where it finds the one from it.
 func alltoallSlots(a Algorithm, s shape) (out, in func(peer int) int) {
@@ -33,8 +33,8 @@ func pairwisePlan(s shape) plan {
 	return p
 }
 
-// linearPlan is pairwisePlan in one round: nobody waits for the delay of each message, but all of them are on the way at
-// once.
+// linearPlan is pairwisePlan in one round: nobody waits for the delay of each message, but all of
+// them are on the way at once.
 func linearPlan(s shape) plan {
 	var all round
 	for _, r := range pairwisePlan(s).rounds {
@@ -44,8 +44,8 @@ func linearPlan(s shape) plan {
 	return plan{2 * s.ranks, []round{all}}
 }
 
-// bruckAlltoallPlan: a block for the rank i places on goes 2^k places for every bit k of i. Half of the blocks travel in
-// each round, so it is for small ones (Bruck et al. 1997).
+// bruckAlltoallPlan: a block for the rank i places on goes 2^k places for every bit k of i. Half of
+// the blocks travel in each round, so it is for small ones (Bruck et al. 1997).
 func bruckAlltoallPlan(s shape) plan {
 	t := newTeam(s.all(), s.rank)
 	p := plan{slots: s.ranks}
@@ -61,8 +61,9 @@ func bruckAlltoallPlan(s shape) plan {
 	return p
 }
 
-// sitesAlltoallPlan: directly inside a site; what is for another goes through both leaders, as one message for each pair
-// of sites. Its gain is fewer messages on the slow link, its price that all passes through one rank (Matsuda, 3.4).
+// sitesAlltoallPlan: directly inside a site; what is for another goes through both leaders, as one
+// message for each pair of sites. Its gain is fewer messages on the slow link, its price that all
+// passes through one rank (Matsuda, 3.4).
 func sitesAlltoallPlan(s shape) plan {
 	v := bySite(s, -1)
 	mine, leader := v.members[v.mine], v.leaders[v.mine]

@@ -24,9 +24,10 @@ var defaultSizes = []int{0, 1 << 10, 16 << 10, 128 << 10, 1 << 20}
 
 const burst = 32 // messages in a row, to measure Gap
 
-// Calibrate measures the model of a link. All ranks call it alike, and all get the same model. Inside a site each pair
-// sends messages there and back, disjoint pairs at the same time, as in a collective; between sites only the first ranks
-// do, one pair of sites after another, for all pairs of these sites, and then all pairs at once, for the trunk.
+// Calibrate measures the model of a link. All ranks call it alike, and all get the same model.
+// Inside a site each pair sends messages there and back, disjoint pairs at the same time, as in a
+// collective; between sites only the first ranks do, one pair of sites after another, for all pairs
+// of these sites, and then all pairs at once, for the trunk.
 func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
 	if len(o.Sizes) == 0 {
 		o.Sizes = defaultSizes
@@ -64,8 +65,9 @@ type calibrator struct {
 	trunk float64
 }
 
-// inside plays a round robin tournament at each site: in round k of an odd number n of ranks, i meets k-i modulo n, and
-// who would meet himself rests; an even number has a last rank, whom the resting one meets.
+// inside plays a round robin tournament at each site: in round k of an odd number n of ranks, i
+// meets k-i modulo n, and who would meet himself rests; an even number has a last rank, whom the
+// resting one meets.
 func (c *calibrator) inside(ctx context.Context) error {
 	v := bySite(c.g.shape(0), -1)
 	t := newTeam(v.members[v.mine], c.g.link.Rank())
@@ -161,8 +163,9 @@ func (c *calibrator) pingPong(ctx context.Context, peer int, first bool, data []
 	return c.g.link.Send(ctx, peer, c.Tag, data)
 }
 
-// measureTrunk has one pair of ranks of two sites exchange the largest message, then as many as there are at the same
-// time. Each further pair adds the trunk's time for its bytes once: its message goes while the one before comes back.
+// measureTrunk has one pair of ranks of two sites exchange the largest message, then as many as
+// there are at the same time. Each further pair adds the trunk's time for its bytes once: its
+// message goes while the one before comes back.
 func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
 	k := min(len(a), len(b))
 	data := Noise(slices.Max(c.Sizes))
@@ -180,7 +183,8 @@ func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
 	return err
 }
 
-// across returns the median time, a barrier included, in which each rank of a gets an answer from its like of b.
+// across returns the median time, a barrier included, in which each rank of a gets an answer from
+// its like of b.
 func (c *calibrator) across(ctx context.Context, a, b []int, data []byte) (float64, error) {
 	var times []float64
 	for i := range c.Repeat + 1 {
@@ -273,8 +277,8 @@ func gamma() float64 {
 	return Median(times)
 }
 
-// A row is three numbers for each rank, alpha, beta and gap, and the trunk: float64, little-endian. A negative alpha says
-// that the rank did not measure this pair.
+// A row is three numbers for each rank, alpha, beta and gap, and the trunk: float64, little-endian.
+// A negative alpha says that the rank did not measure this pair.
 
 func appendRow(data []byte, row []Pair, trunk float64) []byte {
 	for _, p := range row {

@@ -14,7 +14,8 @@ import (
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance*want }
 
-// TestCalibrateFindsTheModel: what a simulated link is made from comes out again, and on all ranks the same.
+// TestCalibrateFindsTheModel: what a simulated link is made from comes out again, and on all ranks
+// the same.
 func TestCalibrateFindsTheModel(t *testing.T) {
 	far := Pair{Alpha: 1e-7, Beta: 5e-3, Gap: 2e-5}
 	for _, sites := range [][]int{{0}, {0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 1}, {3, 3, 1, 1, 2, 2}, {0, 1}} {
@@ -25,7 +26,8 @@ func TestCalibrateFindsTheModel(t *testing.T) {
 				models := make([]*Model, len(sites))
 				together(t, memory, nil, func(g *Group) error {
 					var err error
-					models[g.link.Rank()], err = Calibrate(t.Context(), g.link, Calibration{Sites: sites, Repeat: 3})
+					models[g.link.Rank()], err = Calibrate(t.Context(), g.link,
+						Calibration{Sites: sites, Repeat: 3})
 					return err
 				})
 				for _, m := range models {
@@ -36,12 +38,14 @@ func TestCalibrateFindsTheModel(t *testing.T) {
 				for from := range sites {
 					for to := range sites {
 						got, want := models[0].Pair(from, to), want.Pair(from, to)
-						if from != to && !(near(got.Alpha, want.Alpha, .01) && near(got.Beta, want.Beta, .01) && near(got.Gap, want.Gap, .1)) {
+						if from != to && !(near(got.Alpha, want.Alpha, .01) &&
+							near(got.Beta, want.Beta, .01) && near(got.Gap, want.Gap, .1)) {
 							t.Errorf("%d to %d: %v, want %v", from, to, got, want)
 						}
 					}
 				}
-				if len(sites) > 4 && sites[0] != sites[1] && !near(models[0].Trunk, far.Alpha, .05) {
+				if len(sites) > 4 && sites[0] != sites[1] &&
+					!near(models[0].Trunk, far.Alpha, .05) {
 					t.Errorf("trunk %g, want %g", models[0].Trunk, far.Alpha)
 				}
 			})
@@ -89,7 +93,8 @@ func TestFit(t *testing.T) {
 		{"falling", []Sample{{0, 3}, {1000, 3}, {2000, 2.9}}, 0, 2.966},
 		{"through the origin or below", []Sample{{1, 1}, {2, 2}, {10, 11}, {20, 23}}, 1.08, 0},
 	} {
-		if a, b := Fit(c.samples); math.Abs(a-c.alpha) > .05*c.alpha || math.Abs(b-c.beta) > .05*c.beta {
+		if a, b := Fit(c.samples); math.Abs(a-c.alpha) > .05*c.alpha ||
+			math.Abs(b-c.beta) > .05*c.beta {
 			t.Errorf("%s: %g, %g, want %g, %g", c.name, a, b, c.alpha, c.beta)
 		}
 	}
@@ -131,7 +136,8 @@ func BenchmarkCollectives(b *testing.B) {
 				n := b.N // not Loop: all ranks must do as many
 				together(b, memlink.New(p, nil), nil, func(g *Group) error {
 					for range n {
-						if err := call(b.Context(), g, c, Call{Algorithm: a, Bytes: 8}); err != nil {
+						if err := call(b.Context(), g, c,
+							Call{Algorithm: a, Bytes: 8}); err != nil {
 							return err
 						}
 					}

@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// TestCancelEndsEveryWait: one rank never comes. The others end with ctx, and leave no goroutine, else synctest fails.
+// TestCancelEndsEveryWait: one rank never comes. The others end with ctx, and leave no goroutine,
+// else synctest fails.
 func TestCancelEndsEveryWait(t *testing.T) {
 	const p = 6
 	for _, c := range Collectives {
@@ -77,7 +78,8 @@ func call(ctx context.Context, g *Group, c Collective, how Call) error {
 	return err
 }
 
-// rendezvous is a link whose Send waits until the receiver has the message: the strictest a Link may be.
+// rendezvous is a link whose Send waits until the receiver has the message: the strictest a Link
+// may be.
 type rendezvous struct{ Link }
 
 const acknowledgement = 1 << 31
@@ -153,7 +155,8 @@ func TestRanksThatDoNotAgree(t *testing.T) {
 			for rank := range 2 {
 				group.Go(func() {
 					g, _ := NewGroup(m.Link(rank), nil, nil)
-					errs[rank] = g.Allreduce(ctx, Call{Algorithm: a, Bytes: 8}, make([]byte, 16+16*rank), SumUint64)
+					errs[rank] = g.Allreduce(ctx, Call{Algorithm: a, Bytes: 8},
+						make([]byte, 16+16*rank), SumUint64)
 				})
 			}
 			group.Wait()
@@ -179,9 +182,10 @@ func TestBadCalls(t *testing.T) {
 	_, none := NewGroup(g.link, nil, map[Collective]Algorithm{"scan": Chain})
 	for want, err := range map[string]error{
 		`no algorithm "pairwise" of broadcast; there are binomial, flat, chain, sites`: broadcast,
-		"root 2 is none of 2 ranks":                          root,
-		"1 blocks for 2 ranks":                               blocks,
-		"5 bytes are no elements of 8 bytes":                 g.Allreduce(ctx, Call{}, make([]byte, 5), SumUint64),
+		"root 2 is none of 2 ranks": root,
+		"1 blocks for 2 ranks":      blocks,
+		"5 bytes are no elements of 8 bytes": g.Allreduce(ctx, Call{},
+			make([]byte, 5), SumUint64),
 		"model of 3 ranks for a link of 2":                   model,
 		`no algorithm "chain" of alltoall`:                   forced,
 		`no collective "scan"; there are barrier, broadcast`: none,
@@ -215,7 +219,8 @@ func FuzzUnpack(f *testing.F) {
 		if len(parts) != k || total > len(data) {
 			t.Fatalf("%d blocks with %d bytes from %d", len(parts), total, len(data))
 		}
-		// Packed again they are no longer, since varints may have been padded, and unpack to the same.
+		// Packed again they are no longer, since varints may have been padded, and unpack to the
+		// same.
 		again, err := unpack((&machine{slots: parts}).pack(numbers(0, k)), k)
 		if err := differs(err, again, parts); err != nil {
 			t.Fatal(err)

@@ -12,9 +12,10 @@ type Sample struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Fit returns alpha and beta of T = alpha*n + beta by least squares of the relative error, the error Matsumoto15 reports
-// (equation 2): with absolute ones the largest messages would decide beta. Outliers, a message that met a busy processor,
-// lose their weight by Tukey's bisquare of residuals against their median (Beaton and Tukey 1974). Neither is negative.
+// Fit returns alpha and beta of T = alpha*n + beta by least squares of the relative error, the
+// error Matsumoto15 reports (equation 2): with absolute ones the largest messages would decide
+// beta. Outliers, a message that met a busy processor, lose their weight by Tukey's bisquare of
+// residuals against their median (Beaton and Tukey 1974). Neither is negative.
 func Fit(samples []Sample) (alpha, beta float64) {
 	good := slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
 		return s.Bytes < 0 || !(s.Seconds > 0) || math.IsInf(s.Seconds, 0)
@@ -61,7 +62,8 @@ func reweigh(weights []float64, samples []Sample, alpha, beta float64) {
 	for i, s := range samples {
 		errs[i] = math.Abs(alpha*float64(s.Bytes)+beta-s.Seconds) / s.Seconds
 	}
-	// 4.685 deviations keep 95 % of the precision of plain least squares; 1.4826 medians make a deviation.
+	// 4.685 deviations keep 95 % of the precision of plain least squares; 1.4826 medians make a
+	// deviation.
 	scale := max(4.685*1.4826*Median(errs), 1e-6)
 	for i, s := range samples {
 		u := errs[i] / scale
@@ -100,7 +102,8 @@ func weighted(samples []Sample, weights []float64) (alpha, beta float64) {
 	return alpha, beta
 }
 
-// Median returns the middle of values, the mean of the middle two if they are even in number, and 0 of none.
+// Median returns the middle of values, the mean of the middle two if they are even in number, and 0
+// of none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

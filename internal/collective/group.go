@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Group does collectives over a link. Every rank of the link must call the same collectives under a tag, in the same
-// order, with the same Call. Calls under different tags may run at the same time. When a call has failed, its tag must not
-// be used again: messages of it may still be on their way.
+// Group does collectives over a link. Every rank of the link must call the same collectives under a
+// tag, in the same order, with the same Call. Calls under different tags may run at the same time.
+// When a call has failed, its tag must not be used again: messages of it may still be on their way.
 type Group struct {
 	link   Link
 	model  *Model
@@ -21,8 +21,9 @@ type Group struct {
 	chosen map[question]Algorithm
 }
 
-// NewGroup returns a group over a link. The model must be the same on all ranks, since all must choose alike; nil means
-// Unmeasured. forced names algorithms that every call with Auto takes instead of choosing.
+// NewGroup returns a group over a link. The model must be the same on all ranks, since all must
+// choose alike; nil means Unmeasured. forced names algorithms that every call with Auto takes
+// instead of choosing.
 func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group, error) {
 	if model == nil {
 		model = Uniform(link.Size(), Unmeasured)
@@ -49,7 +50,8 @@ func (m *Model) of(link Link) error {
 	return nil
 }
 
-// Adopt has the group choose by another model from now on, which must be the same on all ranks. No call may be under way.
+// Adopt has the group choose by another model from now on, which must be the same on all ranks. No
+// call may be under way.
 func (g *Group) Adopt(model *Model) error {
 	if err := model.of(g.link); err != nil {
 		return err
@@ -74,9 +76,9 @@ func (g *Group) Model() *Model { return g.model }
 type Call struct {
 	Tag       uint32
 	Algorithm Algorithm
-	// Bytes is the size by which an algorithm and the number of segments is chosen, as in Model.Predict. It need not be the
-	// true one, but the same on all ranks. If it is 0 and ranks may have different sizes, they first find the largest
-	// one, which takes as long as a barrier.
+	// Bytes is the size by which an algorithm and the number of segments is chosen, as in
+	// Model.Predict. It need not be the true one, but the same on all ranks. If it is 0 and ranks
+	// may have different sizes, they first find the largest one, which takes as long as a barrier.
 	Bytes int
 }
 
@@ -115,8 +117,9 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 	return join(m.slots), nil
 }
 
-// Gather returns everybody's data, by rank, on the root, and nil elsewhere. Without Bytes it takes the algorithm for
-// small data. The root's own slice is in the result, and the others may share memory.
+// Gather returns everybody's data, by rank, on the root, and nil elsewhere. Without Bytes it takes
+// the algorithm for small data. The root's own slice is in the result, and the others may share
+// memory.
 func (g *Group) Gather(ctx context.Context, call Call, root int, data []byte) ([][]byte, error) {
 	_, p, err := g.plan(Gather, call, root, call.Bytes)
 	if err != nil {
@@ -130,7 +133,8 @@ func (g *Group) Gather(ctx context.Context, call Call, root int, data []byte) ([
 	return m.slots, nil
 }
 
-// Allgather returns everybody's data, by rank. The rank's own slice is in the result, and the others may share memory.
+// Allgather returns everybody's data, by rank. The rank's own slice is in the result, and the
+// others may share memory.
 func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {
 	n, err := g.commonSize(ctx, Allgather, call, 0, len(data))
 	if err != nil {
@@ -187,8 +191,8 @@ func (g *Group) combineAll(ctx context.Context, call Call, p plan, data []byte, 
 	return nil
 }
 
-// Alltoall sends data[i] to rank i and returns what came from each rank. Blocks may have any sizes. The rank's own block
-// is in the result as it is, and the others may share memory.
+// Alltoall sends data[i] to rank i and returns what came from each rank. Blocks may have any sizes.
+// The rank's own block is in the result as it is, and the others may share memory.
 func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byte, error) {
 	s := g.shape(0)
 	if len(data) != s.ranks {
@@ -226,7 +230,8 @@ func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byt
 	return result, nil
 }
 
-// commonSize returns a size that is the same on all ranks, if the call gives none and one is needed.
+// commonSize returns a size that is the same on all ranks, if the call gives none and one is
+// needed.
 func (g *Group) commonSize(ctx context.Context, c Collective, call Call, root, n int) (int, error) {
 	a := g.algorithm(c, call)
 	if call.Bytes != 0 || g.link.Size() == 1 || a != Auto && a != Chain {
@@ -284,7 +289,8 @@ type question struct {
 	log, root  int
 }
 
-// Choose returns the algorithm the group takes for a collective when none is named. It remembers its choices.
+// Choose returns the algorithm the group takes for a collective when none is named. It remembers
+// its choices.
 func (g *Group) Choose(c Collective, bytes, root int) (Algorithm, error) {
 	if a := g.forced[c]; a != Auto {
 		return a, nil

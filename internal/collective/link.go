@@ -1,10 +1,12 @@
-// Package collective moves data between all workers at once: barrier, broadcast, gather, allgather, allreduce and
-// alltoall, each by several algorithms, none of which is best for every size, number of ranks and topology (Matsuda).
+// Package collective moves data between all workers at once: barrier, broadcast, gather, allgather,
+// allreduce and alltoall, each by several algorithms, none of which is best for every size, number
+// of ranks and topology (Matsuda).
 //
-// An algorithm is a plan: for each rank a list of rounds, each with messages to send and to receive. One small machine
-// runs plans over a Link, and one simulator predicts from the same plans how long they take, by the model of Matsumoto15
-// with measured coefficients. So a prediction is about the very messages that will be sent, and Group takes for every
-// call the algorithm that is predicted to end first, if the caller names none.
+// An algorithm is a plan: for each rank a list of rounds, each with messages to send and to
+// receive. One small machine runs plans over a Link, and one simulator predicts from the same plans
+// how long they take, by the model of Matsumoto15 with measured coefficients. So a prediction is
+// about the very messages that will be sent, and Group takes for every call the algorithm that is
+// predicted to end first, if the caller names none.
 //
 //	           plan(collective, algorithm, P, rank)
 //	            |                            |
@@ -18,16 +20,18 @@ import (
 	"errors"
 )
 
-// Link is a rank's access to the other ranks. Messages of one sender under one tag arrive in the order they were sent;
-// tags are independent of each other. All methods may be called from several goroutines.
+// Link is a rank's access to the other ranks. Messages of one sender under one tag arrive in the
+// order they were sent; tags are independent of each other. All methods may be called from several
+// goroutines.
 type Link interface {
 	// Rank is this rank's number, in [0, Size).
 	Rank() int
 	Size() int
-	// Send hands a message to a rank other than this one. It keeps no reference to data when it has returned. It may wait
-	// until the receiver takes the message, but no longer than ctx.
+	// Send hands a message to a rank other than this one. It keeps no reference to data when it has
+	// returned. It may wait until the receiver takes the message, but no longer than ctx.
 	Send(ctx context.Context, to int, tag uint32, data []byte) error
-	// Receive returns the oldest message of a rank under a tag; it belongs to the caller. It waits no longer than ctx.
+	// Receive returns the oldest message of a rank under a tag; it belongs to the caller. It waits
+	// no longer than ctx.
 	Receive(ctx context.Context, from int, tag uint32) ([]byte, error)
 }
 

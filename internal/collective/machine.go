@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// ErrMessage is in the chain of the error when a message is not what the plan expects: ranks called different collectives
-// under one tag, or with different sizes, or bytes were damaged.
+// ErrMessage is in the chain of the error when a message is not what the plan expects: ranks called
+// different collectives under one tag, or with different sizes, or bytes were damaged.
 var ErrMessage = errors.New("message does not fit")
 
 // machine runs one rank's plan. Slots point to the caller's data, to received messages, or nowhere.
@@ -91,7 +91,8 @@ func (m *machine) receive(ctx context.Context, list []transfer) ([][]byte, error
 	return messages, nil
 }
 
-// pack makes a message of slots. One slot is the message; of several, the lengths as varints go before:
+// pack makes a message of slots. One slot is the message; of several, the lengths as varints go
+// before:
 //
 //	| length 1 | ... | length k | bytes 1 | ... | bytes k |
 func (m *machine) pack(slots []int) []byte {
@@ -115,8 +116,8 @@ func (m *machine) pack(slots []int) []byte {
 	return data
 }
 
-// unpack cuts a message into the bytes of k slots; they share its memory. It allocates no more than k slices, whatever
-// the message says.
+// unpack cuts a message into the bytes of k slots; they share its memory. It allocates no more than
+// k slices, whatever the message says.
 func unpack(data []byte, k int) ([][]byte, error) {
 	switch k {
 	case 0:

@@ -7,9 +7,10 @@ import (
 	"math/bits"
 )
 
-// Pair is what a message from one rank to another costs: T = Alpha*n + Beta seconds for n bytes (Matsumoto15, equation
-// 1). The sender is busy for Alpha*n + Gap seconds; Matsumoto15's broadcast takes Gap = Beta, but where Beta is mostly
-// delay on the way, as between sites, a sender can have many messages under way (Alexandrov et al. 1995, LogGP).
+// Pair is what a message from one rank to another costs: T = Alpha*n + Beta seconds for n bytes
+// (Matsumoto15, equation 1). The sender is busy for Alpha*n + Gap seconds; Matsumoto15's broadcast
+// takes Gap = Beta, but where Beta is mostly delay on the way, as between sites, a sender can have
+// many messages under way (Alexandrov et al. 1995, LogGP).
 type Pair struct {
 	Alpha float64 `json:"alpha"` // seconds per byte
 	Beta  float64 `json:"beta"`  // seconds
@@ -28,7 +29,8 @@ type Model struct {
 	Pairs []Pair `json:"pairs"` // from*Ranks + to
 	// Sites is the site of each rank; nil when all are at one.
 	Sites []int `json:"sites,omitempty"`
-	// Trunk is the seconds per byte of what all pairs from one site to another share; 0 when they share nothing.
+	// Trunk is the seconds per byte of what all pairs from one site to another share; 0 when they
+	// share nothing.
 	Trunk float64 `json:"trunk,omitempty"`
 	// Gamma is the seconds per byte to combine two elements.
 	Gamma float64 `json:"gamma,omitempty"`
@@ -88,8 +90,9 @@ const (
 	mostSegments = 64
 )
 
-// segments returns into how many parts an algorithm cuts n bytes. A chain of P ranks with k segments takes about
-// (P-1)(Beta + Alpha*n/k) + (k-1)(Gap + Alpha*n/k), least for k*k = (P-2)*Alpha*n/Gap; the power of two below is taken.
+// segments returns into how many parts an algorithm cuts n bytes. A chain of P ranks with k
+// segments takes about (P-1)(Beta + Alpha*n/k) + (k-1)(Gap + Alpha*n/k), least for k*k =
+// (P-2)*Alpha*n/Gap; the power of two below is taken.
 func (m *Model) segments(c Collective, a Algorithm, n int) int {
 	if c != Broadcast || a != Chain || m.Ranks <= 2 || n < 2*leastSegment {
 		return 1

@@ -12,9 +12,9 @@ import (
 type Op struct {
 	// Size is how many bytes an element has; data is cut only between elements.
 	Size int
-	// Combine puts dst combined with src into dst. Both are whole elements, equally many. It must be associative and
-	// commutative. Rounding may differ between algorithms, but all ranks get the same bits if the result for (a, b) has the
-	// bits of that for (b, a).
+	// Combine puts dst combined with src into dst. Both are whole elements, equally many. It must
+	// be associative and commutative. Rounding may differ between algorithms, but all ranks get the
+	// same bits if the result for (a, b) has the bits of that for (b, a).
 	Combine func(dst, src []byte)
 }
 
@@ -41,8 +41,8 @@ func float64s(dst, src []byte, f func(a, b float64) float64) {
 	})
 }
 
-// AlltoallOf is Alltoall of values that hold no pointers, as they lie in memory. What a damaged message would leave of a
-// value is cut off.
+// AlltoallOf is Alltoall of values that hold no pointers, as they lie in memory. What a damaged
+// message would leave of a value is cut off.
 func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][]T, error) {
 	data := make([][]byte, len(out))
 	for q, values := range out {
@@ -59,7 +59,8 @@ func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][
 	return values, nil
 }
 
-// Combine returns the numbers of all ranks combined by an operator on elements of 8 bytes. All have as many.
+// Combine returns the numbers of all ranks combined by an operator on elements of 8 bytes. All have
+// as many.
 func Combine(ctx context.Context, g *Group, call Call, op Op, numbers ...uint64) ([]uint64, error) {
 	err := g.Allreduce(ctx, call, wire.Bytes(numbers), op)
 	return numbers, err

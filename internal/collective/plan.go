@@ -5,14 +5,16 @@ import (
 	"slices"
 )
 
-// plan is what one rank does in a collective. Data lies in numbered slots; what a slot means is up to the collective.
+// plan is what one rank does in a collective. Data lies in numbered slots; what a slot means is up
+// to the collective.
 type plan struct {
 	slots  int // how many there are
 	rounds []round
 }
 
-// round is a rank's messages of one step. Sends leave in order while receives arrive in order; what arrives is stored,
-// or combined with what is there, when both are over. So no message of a round depends on another of the same round.
+// round is a rank's messages of one step. Sends leave in order while receives arrive in order; what
+// arrives is stored, or combined with what is there, when both are over. So no message of a round
+// depends on another of the same round.
 type round struct {
 	sends, receives []transfer
 }
@@ -74,15 +76,16 @@ func (t team) index(distance int) int {
 	return ((t.me+distance)%n + n) % n
 }
 
-// sites is the two levels of a topology as a rank sees them: the ranks at each site, and one leader of each.
+// sites is the two levels of a topology as a rank sees them: the ranks at each site, and one leader
+// of each.
 type sites struct {
 	members [][]int
 	leaders []int
 	mine    int // index of the rank's own site
 }
 
-// bySite groups ranks. The root, if any, leads its site, so that data need not go to another leader first; root is -1
-// when there is none.
+// bySite groups ranks. The root, if any, leads its site, so that data need not go to another leader
+// first; root is -1 when there is none.
 func bySite(s shape, root int) sites {
 	var v sites
 	index := map[int]int{}

@@ -8,9 +8,10 @@ import (
 	"math/rand/v2"
 )
 
-// Predict returns how many seconds a collective takes by an algorithm, from when all ranks begin until the last has
-// ended. bytes is what one rank contributes: broadcast: the root's data; gather, allgather: one rank's; reduce, allreduce:
-// one rank's elements; alltoall: one rank's block for one other. Headers of a few bytes and copying are left out.
+// Predict returns how many seconds a collective takes by an algorithm, from when all ranks begin
+// until the last has ended. bytes is what one rank contributes: broadcast: the root's data; gather,
+// allgather: one rank's; reduce, allreduce: one rank's elements; alltoall: one rank's block for one
+// other. Headers of a few bytes and copying are left out.
 func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, error) {
 	if err := m.validate(); err != nil {
 		return 0, err
@@ -37,8 +38,8 @@ func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, er
 	return end, nil
 }
 
-// Choose returns the algorithm that is predicted to take the least time, and that time. All ranks choose the same, if they
-// have the same model. Among equals the first of Algorithms wins.
+// Choose returns the algorithm that is predicted to take the least time, and that time. All ranks
+// choose the same, if they have the same model. Among equals the first of Algorithms wins.
 func (m *Model) Choose(c Collective, bytes, root int) (Algorithm, float64, error) {
 	best, least := Auto, math.Inf(1)
 	if catalogue[c] == nil {
@@ -56,7 +57,8 @@ func (m *Model) Choose(c Collective, bytes, root int) (Algorithm, float64, error
 	return best, least, nil
 }
 
-// simulation runs the plans of all ranks by the rules that package memlink draws, in the order of time.
+// simulation runs the plans of all ranks by the rules that package memlink draws, in the order of
+// time.
 type simulation struct {
 	model  *Model
 	unit   float64 // bytes of a slot
@@ -67,7 +69,8 @@ type simulation struct {
 	arrived map[[2]int][]float64
 }
 
-// actor is a rank in its round. Sending and receiving have a clock each; the round is over when both are done.
+// actor is a rank in its round. Sending and receiving have a clock each; the round is over when
+// both are done.
 type actor struct {
 	rank           int
 	rounds         []round

@@ -10,13 +10,15 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// slow is a model in which one part of the simulated time is large against the few nanoseconds of rounding.
+// slow is a model in which one part of the simulated time is large against the few nanoseconds of
+// rounding.
 var slow = Pair{Alpha: 1e-6, Beta: 1e-3, Gap: 2e-4}
 
 // simulate returns how long a collective takes on a simulated link, in virtual time.
 func simulate(t *testing.T, model *Model, c Collective, a Algorithm, n, root int) float64 {
 	t.Helper()
-	k := kase{ranks: model.Ranks, sites: model.Sites, root: root, sizes: make([]int, model.Ranks*model.Ranks)}
+	k := kase{ranks: model.Ranks, sites: model.Sites, root: root, sizes: make([]int,
+		model.Ranks*model.Ranks)}
 	for i := range k.sizes {
 		k.sizes[i] = n
 	}
@@ -30,16 +32,18 @@ func simulate(t *testing.T, model *Model, c Collective, a Algorithm, n, root int
 	return time.Since(start).Seconds()
 }
 
-// TestPredictionIsTheSimulatedTime holds the two descriptions of the model, Memory's and the simulator's, to each other.
-// Synctest also fails where a goroutine is left over.
+// TestPredictionIsTheSimulatedTime holds the two descriptions of the model, Memory's and the
+// simulator's, to each other. Synctest also fails where a goroutine is left over.
 func TestPredictionIsTheSimulatedTime(t *testing.T) {
 	models := map[string]*Model{}
 	for _, p := range []int{2, 3, 5, 8, 9} {
 		models[fmt.Sprintf("%d ranks", p)] = Uniform(p, slow)
 	}
 	models["Matsumoto15"] = Uniform(8, Pair{Alpha: 1e-6, Beta: 1e-3, Gap: 1e-3})
-	models["two sites"] = TwoLevel([]int{0, 0, 0, 1, 1, 1}, slow, Pair{Alpha: 1e-5, Beta: 2e-2, Gap: 3e-4})
-	models["mixed sites"] = TwoLevel([]int{2, 0, 1, 2, 1, 0, 0}, slow, Pair{Alpha: 1e-5, Beta: 2e-2, Gap: 3e-4})
+	models["two sites"] = TwoLevel([]int{0, 0, 0, 1, 1, 1}, slow,
+		Pair{Alpha: 1e-5, Beta: 2e-2, Gap: 3e-4})
+	models["mixed sites"] = TwoLevel([]int{2, 0, 1, 2, 1, 0, 0}, slow,
+		Pair{Alpha: 1e-5, Beta: 2e-2, Gap: 3e-4})
 	for name, model := range models {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range Collectives {
@@ -52,14 +56,16 @@ func TestPredictionIsTheSimulatedTime(t *testing.T) {
 								t.Fatal(err)
 							}
 							got := simulate(t, model, c, a, n, root)
-							// Headers of messages of several blocks are not predicted, and ranks that come to a trunk at the
-							// same time may go in another order: what waits for the last of them then ends a transfer later.
+							// Headers of messages of several blocks are not predicted, and ranks
+							// that come to a trunk at the same time may go in another order: what
+							// waits for the last of them then ends a transfer later.
 							tolerance := .01
 							if model.Trunk > 0 {
 								tolerance = .3
 							}
 							if math.Abs(got-want) > tolerance*want+50e-6 {
-								t.Errorf("%s %s of %d bytes: %.6f s, predicted %.6f", c, a, n, got, want)
+								t.Errorf("%s %s of %d bytes: %.6f s, predicted %.6f", c, a, n, got,
+									want)
 							}
 						})
 					}
@@ -95,9 +101,11 @@ func TestClosedForms(t *testing.T) {
 		} {
 			got, err := m.Predict(f.collective, f.algorithm, f.bytes, 0)
 			// A tree of other than a power of two may be done a step earlier.
-			short := f.algorithm == Binomial && p&(p-1) != 0 && got < f.want && got > f.want*(rounds-1)/rounds*.99
+			short := f.algorithm == Binomial && p&(p-1) != 0 && got < f.want &&
+				got > f.want*(rounds-1)/rounds*.99
 			if err != nil || math.Abs(got-f.want) > 1e-9 && !short {
-				t.Errorf("%s %s, P=%d: %.6f, want %.6f (%v)", f.collective, f.algorithm, p, got, f.want, err)
+				t.Errorf("%s %s, P=%d: %.6f, want %.6f (%v)", f.collective, f.algorithm, p, got,
+					f.want, err)
 			}
 		}
 	}
@@ -127,7 +135,8 @@ func TestChoices(t *testing.T) {
 	} {
 		got, _, err := c.model.Choose(c.collective, c.bytes, 5)
 		if err != nil || got != c.want {
-			t.Errorf("%s %s of %d bytes: %s, want %s (%v)", c.name, c.collective, c.bytes, got, c.want, err)
+			t.Errorf("%s %s of %d bytes: %s, want %s (%v)", c.name, c.collective, c.bytes, got,
+				c.want, err)
 			for _, a := range Algorithms(c.collective) {
 				s, _ := c.model.Predict(c.collective, a, c.bytes, 5)
 				t.Logf("  %-14s %.6f s", a, s)
@@ -136,13 +145,14 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestSiteTreeCrossesOnce: data crosses to another site once, where a tree in rank order does it as often as ranks lie
-// badly (Matsuda, 3.5).
+// TestSiteTreeCrossesOnce: data crosses to another site once, where a tree in rank order does it as
+// often as ranks lie badly (Matsuda, 3.5).
 func TestSiteTreeCrossesOnce(t *testing.T) {
 	sites := []int{0, 1, 0, 1, 0, 1, 0, 1}
 	crossings := 0
 	for rank, site := range sites {
-		p, err := planOf(Broadcast, Sites, shape{ranks: len(sites), rank: rank, root: 3, segments: 1, sites: sites})
+		p, err := planOf(Broadcast, Sites,
+			shape{ranks: len(sites), rank: rank, root: 3, segments: 1, sites: sites})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +175,8 @@ func TestPredictRefuses(t *testing.T) {
 	for _, err := range []error{
 		second(good.Predict(Broadcast, Pairwise, 1, 0)), second(good.Predict("scan", Ring, 1, 0)),
 		second(good.Predict(Broadcast, Flat, 1, 3)), second(good.Predict(Broadcast, Flat, -1, 0)),
-		second(bad.Predict(Broadcast, Flat, 1, 0)), second((&Model{Ranks: 2}).Predict(Barrier, Sites, 0, 0)),
+		second(bad.Predict(Broadcast, Flat, 1, 0)),
+		second((&Model{Ranks: 2}).Predict(Barrier, Sites, 0, 0)),
 	} {
 		if err == nil {
 			t.Error("no error")

@@ -2,10 +2,11 @@ package collective
 
 import "slices"
 
-// What plans are made of: rounds of a team that has cut its slots into one group for each member, or none.
+// What plans are made of: rounds of a team that has cut its slots into one group for each member,
+// or none.
 
-// disseminationRounds let every member hear of every other in ceil(log2 n) rounds of empty messages (Hensgen, Finkel and
-// Manber 1988).
+// disseminationRounds let every member hear of every other in ceil(log2 n) rounds of empty messages
+// (Hensgen, Finkel and Manber 1988).
 func (t team) disseminationRounds() []round {
 	var rounds []round
 	for d := 1; d < t.size(); d *= 2 {
@@ -14,8 +15,8 @@ func (t team) disseminationRounds() []round {
 	return rounds
 }
 
-// ringRounds send every group once round the team: n-1 rounds, each group on its own. skew says which group, counted
-// from the member's place, it has whole at the start.
+// ringRounds send every group once round the team: n-1 rounds, each group on its own. skew says
+// which group, counted from the member's place, it has whole at the start.
 func (t team) ringRounds(groups [][]int, skew int) []round {
 	var rounds []round
 	for k := range t.size() - 1 {
@@ -26,7 +27,8 @@ func (t team) ringRounds(groups [][]int, skew int) []round {
 	return rounds
 }
 
-// reduceScatterRounds send every group once round the team and combine it on the way: member i ends with group i+1.
+// reduceScatterRounds send every group once round the team and combine it on the way: member i ends
+// with group i+1.
 func (t team) reduceScatterRounds(groups [][]int) []round {
 	rounds := t.ringRounds(groups, 0)
 	for _, r := range rounds {
@@ -35,7 +37,8 @@ func (t team) reduceScatterRounds(groups [][]int) []round {
 	return rounds
 }
 
-// bruckRounds double the groups each member has: ceil(log2 n) rounds for any n, no byte sent twice (Bruck et al. 1997).
+// bruckRounds double the groups each member has: ceil(log2 n) rounds for any n, no byte sent twice
+// (Bruck et al. 1997).
 func (t team) bruckRounds(groups [][]int) []round {
 	var rounds []round
 	n := t.size()
@@ -50,8 +53,9 @@ func (t team) bruckRounds(groups [][]int) []round {
 	return rounds
 }
 
-// doublingRounds exchange with partners at distance 1, 2, 4, ... what both have so far. Members beyond the largest power
-// of two give theirs to one below it first and get everything last (Thakur, Rabenseifner and Gropp 2005).
+// doublingRounds exchange with partners at distance 1, 2, 4, ... what both have so far. Members
+// beyond the largest power of two give theirs to one below it first and get everything last
+// (Thakur, Rabenseifner and Gropp 2005).
 func (t team) doublingRounds(groups [][]int) []round {
 	n := t.size()
 	power := powerBelow(n)
@@ -101,8 +105,9 @@ func (t team) others(groups [][]int, but int) []int {
 	return slots
 }
 
-// doublingReduceRounds combine slots with partners at distance 1, 2, 4, ...; members beyond the largest power of two as
-// in doublingRounds. All members end with the same bits, if the operator gives the same for (a, b) and (b, a).
+// doublingReduceRounds combine slots with partners at distance 1, 2, 4, ...; members beyond the
+// largest power of two as in doublingRounds. All members end with the same bits, if the operator
+// gives the same for (a, b) and (b, a).
 func (t team) doublingReduceRounds(slots []int) []round {
 	n := t.size()
 	power := powerBelow(n)

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// settleTime bounds how long a rank waits for the others' verdicts when it knows that the work has failed: one of them
-// may be gone for good. It is well below what a worker's command may take to stop (worker.Options.StopTimeout), or the worker would end.
+// settleTime bounds how long a rank waits for the others' verdicts when it knows that the work has
+// failed: one of them may be gone for good. It is well below what a worker's command may take to
+// stop (worker.Options.StopTimeout), or the worker would end.
 const settleTime = 5 * time.Second
 
 // maxVerdict bounds an error's text in a verdict.
@@ -24,16 +25,16 @@ type RemoteError struct {
 // Error is the text, the same on all ranks.
 func (e *RemoteError) Error() string { return e.Text }
 
-// Together runs do on all ranks at once. When it fails on one, the contexts of the others end, so that nobody waits for
-// who gave up, and all ranks return the same error: that of the lowest rank that failed by itself. Only a rank whose own
-// ctx ended returns the cause of that. It returns when do has returned on all ranks, or, after a failure, settleTime later.
-// do must not use the tag.
+// Together runs do on all ranks at once. When it fails on one, the contexts of the others end, so
+// that nobody waits for who gave up, and all ranks return the same error: that of the lowest rank
+// that failed by itself. Only a rank whose own ctx ended returns the cause of that. It returns when
+// do has returned on all ranks, or, after a failure, settleTime later. do must not use the tag.
 func (g *Group) Together(ctx context.Context, tag uint32, do func(ctx context.Context) error) error {
 	return g.together(ctx, tag, false, do)
 }
 
-// InOrder is Together for work in which ranks need nothing of each other: a failure ends the work of higher ranks alone,
-// so that the error is the one that comes first in the order of ranks.
+// InOrder is Together for work in which ranks need nothing of each other: a failure ends the work
+// of higher ranks alone, so that the error is the one that comes first in the order of ranks.
 func (g *Group) InOrder(ctx context.Context, tag uint32, do func(ctx context.Context) error) error {
 	return g.together(ctx, tag, true, do)
 }

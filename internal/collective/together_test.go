@@ -33,8 +33,8 @@ func ranks(t *testing.T, size int, f func(rank int, g *Group) error) []error {
 	return errs
 }
 
-// TestTogetherEnds: some ranks fail, each at its own time; the others wait for messages that never come. All return the
-// error of the same rank, promptly, and synctest sees that nothing is left.
+// TestTogetherEnds: some ranks fail, each at its own time; the others wait for messages that never
+// come. All return the error of the same rank, promptly, and synctest sees that nothing is left.
 func TestTogetherEnds(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -72,7 +72,8 @@ func TestTogetherEnds(t *testing.T) {
 				t.Errorf("seed %d: took %v, the first failed after %v", seed, took, first)
 			}
 			for rank, err := range errs {
-				if (err == nil) != (first < 0) || err != nil && (err.Error() != errs[0].Error() || !strings.HasSuffix(err.Error(), "fails")) {
+				if (err == nil) != (first < 0) || err != nil &&
+					(err.Error() != errs[0].Error() || !strings.HasSuffix(err.Error(), "fails")) {
 					t.Errorf("seed %d: rank %d: %v, rank 0: %v", seed, rank, err, errs[0])
 				}
 			}
@@ -80,7 +81,8 @@ func TestTogetherEnds(t *testing.T) {
 	}
 }
 
-// TestInOrder: a failure leaves lower ranks alone, so the error is that of the lowest rank that has one.
+// TestInOrder: a failure leaves lower ranks alone, so the error is that of the lowest rank that has
+// one.
 func TestInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := make([]bool, 5)
@@ -107,7 +109,8 @@ func TestInOrder(t *testing.T) {
 	})
 }
 
-// TestTogetherCancelled: one rank is cancelled, and returns its own cause; the others return its text.
+// TestTogetherCancelled: one rank is cancelled, and returns its own cause; the others return its
+// text.
 func TestTogetherCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("the job was cancelled")
@@ -155,7 +158,8 @@ func TestTogetherPanic(t *testing.T) {
 	})
 }
 
-// TestTogetherLost: a rank never comes. The others notice when one fails, and wait for it no longer than settleTime.
+// TestTogetherLost: a rank never comes. The others notice when one fails, and wait for it no longer
+// than settleTime.
 func TestTogetherLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -171,7 +175,8 @@ func TestTogetherLost(t *testing.T) {
 				return context.Cause(ctx)
 			})
 		})
-		if errs[0] == nil || errs[1] == nil || errs[0].Error() != "rank 0 fails" || errs[1].Error() != "rank 0 fails" {
+		if errs[0] == nil || errs[1] == nil || errs[0].Error() != "rank 0 fails" ||
+			errs[1].Error() != "rank 0 fails" {
 			t.Errorf("got %v", errs)
 		}
 		if took := time.Since(began); took != settleTime {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// tree is a rank's place in a tree: data of a broadcast comes from the parent and goes to the children in order, data of
-// a reduction goes the other way.
+// tree is a rank's place in a tree: data of a broadcast comes from the parent and goes to the
+// children in order, data of a reduction goes the other way.
 type tree struct {
 	rank     int
 	parent   int // -1 at the root
@@ -23,9 +23,9 @@ func (t tree) subtree() []int {
 	return all
 }
 
-// binomialTree doubles the ranks that have the data in every step (Matsumoto15, table 4): the root sends to the rank n/2
-// places on, then both to those n/4 on, and so on. The place v, counted from the root, gets from v without its lowest
-// bit; its part is the places up to v plus that bit.
+// binomialTree doubles the ranks that have the data in every step (Matsumoto15, table 4): the root
+// sends to the rank n/2 places on, then both to those n/4 on, and so on. The place v, counted from
+// the root, gets from v without its lowest bit; its part is the places up to v plus that bit.
 func binomialTree(ranks []int, root, rank int) tree {
 	n := len(ranks)
 	t := newTeam(ranks, rank)
@@ -88,8 +88,9 @@ func chainTree(ranks []int, root, rank int) tree {
 	return result
 }
 
-// sitesTree is a binomial tree of the sites' leaders, and one below each leader: data crosses to each site once, where a
-// tree that does not know the sites floods the slow link in its last step (Matsuda, 3.5).
+// sitesTree is a binomial tree of the sites' leaders, and one below each leader: data crosses to
+// each site once, where a tree that does not know the sites floods the slow link in its last step
+// (Matsuda, 3.5).
 func sitesTree(s shape, root int) tree {
 	v := bySite(s, root)
 	leader := v.leaders[v.mine]
@@ -116,7 +117,8 @@ func sitesTree(s shape, root int) tree {
 	return t
 }
 
-// broadcastRounds sends slots down a tree, one after another: while a rank receives one it passes on the one before.
+// broadcastRounds sends slots down a tree, one after another: while a rank receives one it passes
+// on the one before.
 func (t tree) broadcastRounds(segments [][]int) []round {
 	down := func(slots []int) []transfer {
 		var sends []transfer
@@ -142,7 +144,8 @@ func (t tree) broadcastRounds(segments [][]int) []round {
 	return rounds
 }
 
-// reduceRounds combines slots up a tree. The last child of a binomial tree has the least below it and is ready first.
+// reduceRounds combines slots up a tree. The last child of a binomial tree has the least below it
+// and is ready first.
 func (t tree) reduceRounds(slots []int) []round {
 	var r round
 	for _, c := range slices.Backward(t.children) {
@@ -155,8 +158,8 @@ func (t tree) reduceRounds(slots []int) []round {
 	return rounds
 }
 
-// gatherRounds brings the slots named like their ranks up a tree; in a message they are in the order of their numbers,
-// since parent and child list the same part of the tree differently.
+// gatherRounds brings the slots named like their ranks up a tree; in a message they are in the
+// order of their numbers, since parent and child list the same part of the tree differently.
 func (t tree) gatherRounds() []round {
 	var r round
 	for i, c := range slices.Backward(t.children) {

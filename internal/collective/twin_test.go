@@ -35,8 +35,8 @@ func together(t testing.TB, m *memlink.Memory, model *Model, f func(g *Group) er
 	}
 }
 
-// TwoLevel returns the model of ranks at sites, with one kind of pair inside a site and one between sites, where all
-// pairs share the trunk.
+// TwoLevel returns the model of ranks at sites, with one kind of pair inside a site and one between
+// sites, where all pairs share the trunk.
 func TwoLevel(sites []int, inside, between Pair) *Model {
 	m := &Model{Ranks: len(sites), Sites: sites, Trunk: between.Alpha}
 	for i := range sites {
@@ -82,7 +82,8 @@ type kase struct {
 }
 
 func (k kase) String() string {
-	return fmt.Sprintf("P=%d sites=%v root=%d sizes=%v", k.ranks, k.sites, k.root, k.sizes[:k.ranks])
+	return fmt.Sprintf("P=%d sites=%v root=%d sizes=%v", k.ranks, k.sites, k.root,
+		k.sizes[:k.ranks])
 }
 
 func cases(t *testing.T) []kase {
@@ -191,7 +192,8 @@ func differs(err error, got, want [][]byte) error {
 	}
 	for i := range want {
 		if !bytes.Equal(got[i], want[i]) {
-			return fmt.Errorf("block %d: got %d bytes, want %d, or others", i, len(got[i]), len(want[i]))
+			return fmt.Errorf("block %d: got %d bytes, want %d, or others", i, len(got[i]),
+				len(want[i]))
 		}
 	}
 	return nil
@@ -246,15 +248,17 @@ func TestFloatsEndWithTheSameBits(t *testing.T) {
 	for _, a := range Algorithms(Allreduce) {
 		for _, p := range []int{3, 6, 8, 13} {
 			results := make([][]byte, p)
-			together(t, memlink.New(p, nil), TwoLevel(blocksOf(p, 3), Unmeasured, Unmeasured), func(g *Group) error {
-				rng := rand.New(rand.NewPCG(uint64(g.link.Rank()), 1))
-				var data []byte
-				for range 50 {
-					data = binary.LittleEndian.AppendUint64(data, math.Float64bits(rng.NormFloat64()))
-				}
-				results[g.link.Rank()] = data
-				return g.Allreduce(t.Context(), Call{Algorithm: a}, data, SumFloat64)
-			})
+			together(t, memlink.New(p, nil), TwoLevel(blocksOf(p, 3), Unmeasured, Unmeasured),
+				func(g *Group) error {
+					rng := rand.New(rand.NewPCG(uint64(g.link.Rank()), 1))
+					var data []byte
+					for range 50 {
+						data = binary.LittleEndian.AppendUint64(data,
+							math.Float64bits(rng.NormFloat64()))
+					}
+					results[g.link.Rank()] = data
+					return g.Allreduce(t.Context(), Call{Algorithm: a}, data, SumFloat64)
+				})
 			for rank, r := range results {
 				if !slices.Equal(r, results[0]) {
 					t.Errorf("%s, P=%d: rank %d has other bits than rank 0", a, p, rank)

@@ -29,7 +29,8 @@ func TestTyped(t *testing.T) {
 				}
 				in, err := AlltoallOf(t.Context(), g, Call{Tag: 1}, out)
 				for from, got := range in {
-					if len(got) != rank || slices.Contains(got, pair{uint32(from), uint32(rank)}) || rank > 0 && got[0] != (pair{uint32(from), 0}) {
+					if len(got) != rank || slices.Contains(got, pair{uint32(from), uint32(rank)}) ||
+						rank > 0 && got[0] != (pair{uint32(from), 0}) {
 						t.Errorf("rank %d of %d has %v from rank %d", rank, ranks, got, from)
 					}
 				}
@@ -37,10 +38,12 @@ func TestTyped(t *testing.T) {
 					t.Error(err)
 				}
 				sums, err := Combine(t.Context(), g, Call{Tag: 1}, SumUint64, uint64(rank), 1)
-				if fmt.Sprint(sums) != fmt.Sprint([]int{ranks * (ranks - 1) / 2, ranks}) || err != nil {
+				if fmt.Sprint(sums) != fmt.Sprint([]int{ranks * (ranks - 1) / 2, ranks}) ||
+					err != nil {
 					t.Errorf("%d ranks add up to %v, %v", ranks, sums, err)
 				}
-				if most, err := CombineOne(t.Context(), g, Call{Tag: 1}, MaxUint64, uint64(rank)); most != uint64(ranks-1) || err != nil {
+				if most, err := CombineOne(t.Context(), g, Call{Tag: 1}, MaxUint64,
+					uint64(rank)); most != uint64(ranks-1) || err != nil {
 					t.Errorf("the greatest of %d ranks is %d, %v", ranks, most, err)
 				}
 			})

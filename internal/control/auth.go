@@ -157,7 +157,8 @@ func (c *checkedConn) Send(message any) error {
 	return c.StreamingClientConn.Send(message)
 }
 
-// HandlerOptions are for the handlers of both services: how large messages may be, and what is in them.
+// HandlerOptions are for the handlers of both services: how large messages may be, and what is in
+// them.
 func HandlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage), connect.WithInterceptors(door{}),
@@ -167,7 +168,8 @@ func HandlerOptions() []connect.HandlerOption {
 	}
 }
 
-// Loopback reports whether an address to listen at, HOST:PORT, can only be reached from this machine.
+// Loopback reports whether an address to listen at, HOST:PORT, can only be reached from this
+// machine.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -191,7 +193,8 @@ func Local(host string) bool {
 // ErrNoCertificate is that who listens with TLS has no certificate.
 var ErrNoCertificate = errors.New("TLS needs --tls-cert and --tls-key too: a certificate to show")
 
-// CheckListen refuses to listen where others can reach it without TLS, unless there is a token, of which it was said that it may travel in the clear.
+// CheckListen refuses to listen where others can reach it without TLS, unless there is a token, of
+// which it was said that it may travel in the clear.
 func CheckListen(address string, who Credentials) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("found the address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)

@@ -21,7 +21,8 @@ func TestBounded(t *testing.T) {
 		{&CancelJobRequest{Id: name, Reason: name}, ""},
 		{&CancelJobRequest{Reason: name + "n"}, "found 4097 bytes in .reason, expected at most 4096"},
 		{&SubmitJobRequest{SpecJson: name + name}, ""},
-		{&SubmitJobRequest{SpecJson: strings.Repeat(name, 33)}, "found a description of 135168 bytes, expected at most 131072"},
+		{&SubmitJobRequest{SpecJson: strings.Repeat(name,
+			33)}, "found a description of 135168 bytes, expected at most 131072"},
 		{&RegisterRequest{Version: name + "n"}, "found 4097 bytes in .version, expected at most 4096"},
 		{&RegisterRequest{Programs: []*Program{{Name: name + "n"}}}, "found 4097 bytes in .programs[0].name, expected at most 4096"},
 	} {
@@ -49,7 +50,8 @@ func TestCompressedRequestsAreRefused(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path+"CancelJob", &small)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path+"CancelJob",
+		&small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,8 @@ func TestDoor(t *testing.T) {
 	defer s.Close()
 	for method, field := range map[string]string{"CancelJob": "reason", "GetJob": "id", "InspectGraph": "name"} {
 		body := `{"` + field + `":"` + strings.Repeat("x", 4<<10+1) + `"}`
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path+method, strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path+method,
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +95,8 @@ func TestDoor(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = answer.Body.Close()
-		if !strings.Contains(text.String(), "found 4097 bytes in ."+field+", expected at most 4096") {
+		if !strings.Contains(text.String(), "found 4097 bytes in ."+field+
+			", expected at most 4096") {
 			t.Errorf("%s: found %s, %s", method, answer.Status, text)
 		}
 	}

@@ -84,8 +84,8 @@ type ForeignError struct {
 	Cause   error
 }
 
-// Silent reports whether it closed the connection without a word, as something does that stands before a master which does
-// not listen yet.
+// Silent reports whether it closed the connection without a word, as something does that stands
+// before a master which does not listen yet.
 func (e *ForeignError) Silent() bool {
 	return errors.Is(e.Cause, io.EOF) || errors.Is(e.Cause, syscall.ECONNRESET)
 }
@@ -96,9 +96,9 @@ func (e *ForeignError) Unwrap() error { return e.Cause }
 // probeTimeout bounds a look at who answers.
 const probeTimeout = 2 * time.Second
 
-// Probe looks who is at the address: a call that fails does not say so reliably, for what answers may close the connection
-// before its answer is read. It returns a ForeignError if that is something else than a master, else nil, also if nobody
-// answers.
+// Probe looks who is at the address: a call that fails does not say so reliably, for what answers
+// may close the connection before its answer is read. It returns a ForeignError if that is
+// something else than a master, else nil, also if nobody answers.
 func (c *Connection) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

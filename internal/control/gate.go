@@ -24,7 +24,8 @@ type Gate struct {
 	Refused func(from string, why error)
 }
 
-// LoadTLS loads the certificates that files name, unless that was done, or none are named. log gets it when they change, or is nil.
+// LoadTLS loads the certificates that files name, unless that was done, or none are named. log gets
+// it when they change, or is nil.
 func LoadTLS(done *certs.Files, n certs.Names, log *slog.Logger) (*certs.Files, error) {
 	if done != nil || !n.Given() {
 		return done, nil
@@ -50,7 +51,8 @@ const (
 	callerAnyone    = "anyone"  // of earlier versions
 )
 
-// Owner is by whom what the caller makes is owned: a certificate's name, or for all without one the same.
+// Owner is by whom what the caller makes is owned: a certificate's name, or for all without one the
+// same.
 func (c Caller) Owner() string {
 	if c.Name == callerOfBrowser {
 		return callerOfToken
@@ -74,7 +76,8 @@ var (
 	errWorker = errors.New("a worker needs a certificate with the role worker: give --tls-cert and --tls-key")
 )
 
-// Caller returns who makes a request. The error says why it is nobody that is known; then there are no roles.
+// Caller returns who makes a request. The error says why it is nobody that is known; then there are
+// no roles.
 func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	caller := Caller{From: r.RemoteAddr}
 	err := errToken
@@ -121,7 +124,8 @@ func (g *Gate) Browser(r *http.Request) Caller {
 	return Caller{Name: callerOfBrowser, Roles: g.ofToken(), From: r.RemoteAddr}
 }
 
-// Allow returns who makes a request, if that is someone with one of the roles; else a *connect.Error, and the request counts as refused.
+// Allow returns who makes a request, if that is someone with one of the roles; else a
+// *connect.Error, and the request counts as refused.
 func (g *Gate) Allow(r *http.Request, roles certs.Role) (Caller, error) {
 	caller, err := g.Caller(r)
 	code := connect.CodeUnauthenticated
@@ -158,7 +162,8 @@ func As(ctx context.Context, who Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, who)
 }
 
-// Service lets those through to h, a service, who may call the procedure. Of others nothing but the head is read.
+// Service lets those through to h, a service, who may call the procedure. Of others nothing but the
+// head is read.
 func (g *Gate) Service(h http.Handler) http.Handler {
 	answer := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,7 +198,8 @@ func rolesFor(procedure string) certs.Role {
 	return Using
 }
 
-// Page lets those through to h who have one of the roles; with metrics also those with the token of metrics.
+// Page lets those through to h who have one of the roles; with metrics also those with the token of
+// metrics.
 func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !metrics || !g.Metrics.Allows(r.Header) {
@@ -254,8 +260,8 @@ func PageText(err error) string {
 	return err.Error()
 }
 
-// ErrorLog takes what a server says of its clients: handshakes of TLS that failed are refusals, but for those of callers who just went away; all else goes to log, for
-// debugging.
+// ErrorLog takes what a server says of its clients: handshakes of TLS that failed are refusals, but
+// for those of callers who just went away; all else goes to log, for debugging.
 func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 	rest := slog.NewLogLogger(to.Handler(), slog.LevelDebug)
 	return log.New(writerFunc(func(line string) {

@@ -45,7 +45,8 @@ func newAuthority(t testing.TB) *authority {
 
 func (a *authority) files(name string, roles certs.Role, days int, trusted *authority) *certs.Files {
 	a.t.Helper()
-	p, err := certs.Issue(a.dir, a.dir, certs.Request{Name: name, Roles: roles, Hosts: []string{"127.0.0.1"}, Days: days})
+	p, err := certs.Issue(a.dir, a.dir,
+		certs.Request{Name: name, Roles: roles, Hosts: []string{"127.0.0.1"}, Days: days})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -145,21 +146,74 @@ func TestWhoMayWhat(t *testing.T) {
 		{"the token", s, Credentials{TLS: bare, Token: token}, "role", "role", "in", "in", "in", "in", "a worker needs a certificate"},
 		{"a wrong token", s, Credentials{TLS: bare, Token: Token{text: "a-wrong-token-of-some"}}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "a token is missing or wrong"},
 		{"the token of metrics", s, Credentials{TLS: bare, Token: metrics}, "nobody", "nobody", "nobody", "nobody", "nobody", "in", "a token is missing or wrong"},
-		{"a worker", s, Credentials{TLS: ours.files("w", certs.Worker, 5, ours)}, "in", "in", "role", "role", "role", "role", "the certificate of w has the role worker: expected client"},
-		{"a client", s, Credentials{TLS: ours.files("alice", certs.Client, 5, ours)}, "role", "role", "in", "in", "in", "in", "the certificate of alice has the role client: expected worker"},
-		{"an operator", s, Credentials{TLS: ours.files("olga", certs.Operator, 5, ours)}, "role", "role", "in", "in", "in", "in", "the certificate of olga has the role operator: expected worker"},
-		{"a reader", s, Credentials{TLS: ours.files("eve", certs.Reader, 5, ours)}, "role", "role", "in", "role", "in", "in", "the certificate of eve has the role reader: expected client"},
-		{"a reader with the token", s, Credentials{TLS: ours.files("eve2", certs.Reader, 5, ours), Token: token}, "role", "role", "in", "in", "in", "in", "expected worker"},
-		{"a master", s, Credentials{TLS: ours.files("m2", certs.Master, 5, ours)}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "is not for this"},
-		{"nobody's certificate", s, Credentials{TLS: ours.files("x", certs.Master|certs.Worker, 5, ours)}, "in", "in", "role", "role", "role", "role", "has the role worker,master: expected client"},
-		{"an expired one", s, Credentials{TLS: ours.files("old", certs.Client, -1, ours)}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "the certificate of old has expired"},
-		{"an expired one with the token", s, Credentials{TLS: ours.files("old2", certs.Client, -1, ours), Token: token}, "role", "role", "in", "in", "in", "in", "a worker needs"},
-		{"another CA's", s, Credentials{TLS: others.files("w", certs.Worker|certs.Client, 5, ours)}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "the certificate of w is of another CA"},
-		{"who trusts another CA", s, Credentials{TLS: others.files("v", certs.Worker, 5, others)}, "none", "none", "none", "none", "none", "none", "it does not trust the certificate"},
+		{
+			"a worker", s,
+			Credentials{TLS: ours.files("w", certs.Worker, 5,
+				ours)},
+			"in", "in", "role", "role", "role", "role",
+			"the certificate of w has the role worker: expected client",
+		},
+		{
+			"a client", s,
+			Credentials{TLS: ours.files("alice", certs.Client, 5,
+				ours)},
+			"role", "role", "in", "in", "in", "in",
+			"the certificate of alice has the role client: expected worker",
+		},
+		{
+			"an operator", s,
+			Credentials{TLS: ours.files("olga", certs.Operator, 5,
+				ours)},
+			"role", "role", "in", "in", "in", "in",
+			"the certificate of olga has the role operator: expected worker",
+		},
+		{
+			"a reader", s,
+			Credentials{TLS: ours.files("eve", certs.Reader, 5,
+				ours)},
+			"role", "role", "in", "role", "in", "in",
+			"the certificate of eve has the role reader: expected client",
+		},
+		{"a reader with the token", s, Credentials{TLS: ours.files("eve2", certs.Reader, 5,
+			ours), Token: token}, "role", "role", "in", "in", "in", "in", "expected worker"},
+		{"a master", s, Credentials{TLS: ours.files("m2", certs.Master, 5,
+			ours)}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "is not for this"},
+		{
+			"nobody's certificate", s,
+			Credentials{TLS: ours.files("x", certs.Master|certs.Worker, 5,
+				ours)},
+			"in", "in", "role", "role", "role", "role",
+			"has the role worker,master: expected client",
+		},
+		{
+			"an expired one", s,
+			Credentials{TLS: ours.files("old", certs.Client, -1,
+				ours)},
+			"nobody", "nobody", "nobody", "nobody", "nobody", "nobody",
+			"the certificate of old has expired",
+		},
+		{"an expired one with the token", s, Credentials{TLS: ours.files("old2", certs.Client, -1,
+			ours), Token: token}, "role", "role", "in", "in", "in", "in", "a worker needs"},
+		{
+			"another CA's", s,
+			Credentials{TLS: others.files("w", certs.Worker|certs.Client, 5,
+				ours)},
+			"nobody", "nobody", "nobody", "nobody", "nobody", "nobody",
+			"the certificate of w is of another CA",
+		},
+		{
+			"who trusts another CA", s,
+			Credentials{TLS: others.files("v", certs.Worker, 5,
+				others)},
+			"none", "none", "none", "none", "none", "none",
+			"it does not trust the certificate",
+		},
 		{"no TLS", s, Credentials{Token: token}, "none", "none", "none", "none", "none", "none", ""},
 		{"certificates alone: a token", without, Credentials{TLS: bare, Token: token}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "a certificate is needed"},
-		{"certificates alone: a client", without, Credentials{TLS: ours.files("bob", certs.Client, 5, ours)}, "role", "role", "in", "in", "in", "in", "of bob"},
-		{"certificates alone: a worker", without, Credentials{TLS: ours.files("w5", certs.Worker, 5, ours)}, "in", "in", "role", "role", "role", "role", "of w5"},
+		{"certificates alone: a client", without, Credentials{TLS: ours.files("bob", certs.Client,
+			5, ours)}, "role", "role", "in", "in", "in", "in", "of bob"},
+		{"certificates alone: a worker", without, Credentials{TLS: ours.files("w5", certs.Worker, 5,
+			ours)}, "in", "in", "role", "role", "role", "role", "of w5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.at.take()
@@ -183,25 +237,42 @@ func TestWhoMayWhat(t *testing.T) {
 			if err == nil {
 				_ = lane.Close()
 			}
-			check("status", c.look, second(conn.Cluster.Status(t.Context(), connect.NewRequest(&StatusRequest{}))))
-			check("list jobs", c.look, second(conn.Cluster.ListJobs(t.Context(), connect.NewRequest(&ListJobsRequest{}))))
-			check("get a job", c.look, second(conn.Cluster.GetJob(t.Context(), connect.NewRequest(&GetJobRequest{}))))
-			check("list graphs", c.look, second(conn.Cluster.ListGraphs(t.Context(), connect.NewRequest(&ListGraphsRequest{}))))
-			check("inspect a graph", c.look, second(conn.Cluster.InspectGraph(t.Context(), connect.NewRequest(&InspectGraphRequest{}))))
-			check("list workers", c.look, second(conn.Cluster.ListWorkers(t.Context(), connect.NewRequest(&ListWorkersRequest{}))))
-			stream, err := conn.Cluster.WatchJob(t.Context(), connect.NewRequest(&WatchJobRequest{}))
+			check("status", c.look,
+				second(conn.Cluster.Status(t.Context(), connect.NewRequest(&StatusRequest{}))))
+			check("list jobs", c.look,
+				second(conn.Cluster.ListJobs(t.Context(), connect.NewRequest(&ListJobsRequest{}))))
+			check("get a job", c.look,
+				second(conn.Cluster.GetJob(t.Context(), connect.NewRequest(&GetJobRequest{}))))
+			check("list graphs", c.look, second(conn.Cluster.ListGraphs(t.Context(),
+				connect.NewRequest(&ListGraphsRequest{}))))
+			check("inspect a graph", c.look, second(conn.Cluster.InspectGraph(t.Context(),
+				connect.NewRequest(&InspectGraphRequest{}))))
+			check("list workers", c.look, second(conn.Cluster.ListWorkers(t.Context(),
+				connect.NewRequest(&ListWorkersRequest{}))))
+			stream, err := conn.Cluster.WatchJob(t.Context(),
+				connect.NewRequest(&WatchJobRequest{}))
 			check("watch", c.look, streamed(stream, err))
-			check("submit", c.change, second(conn.Cluster.SubmitJob(t.Context(), connect.NewRequest(&SubmitJobRequest{}))))
-			check("confirm", c.change, second(conn.Cluster.ConfirmJob(t.Context(), connect.NewRequest(&ConfirmJobRequest{}))))
-			check("cancel", c.change, second(conn.Cluster.CancelJob(t.Context(), connect.NewRequest(&CancelJobRequest{}))))
-			check("send a column", c.change, second(conn.Cluster.SendColumn(t.Context(), connect.NewRequest(&SendColumnRequest{}))))
-			check("load", c.change, second(conn.Cluster.LoadGraph(t.Context(), connect.NewRequest(&LoadGraphRequest{}))))
-			check("drop", c.change, second(conn.Cluster.DropGraph(t.Context(), connect.NewRequest(&DropGraphRequest{}))))
-			check("vertices", c.change, second(conn.Cluster.ListVertices(t.Context(), connect.NewRequest(&ListVerticesRequest{}))))
-			chunks, err := conn.Cluster.GetResult(t.Context(), connect.NewRequest(&GetResultRequest{}))
+			check("submit", c.change, second(conn.Cluster.SubmitJob(t.Context(),
+				connect.NewRequest(&SubmitJobRequest{}))))
+			check("confirm", c.change, second(conn.Cluster.ConfirmJob(t.Context(),
+				connect.NewRequest(&ConfirmJobRequest{}))))
+			check("cancel", c.change, second(conn.Cluster.CancelJob(t.Context(),
+				connect.NewRequest(&CancelJobRequest{}))))
+			check("send a column", c.change, second(conn.Cluster.SendColumn(t.Context(),
+				connect.NewRequest(&SendColumnRequest{}))))
+			check("load", c.change, second(conn.Cluster.LoadGraph(t.Context(),
+				connect.NewRequest(&LoadGraphRequest{}))))
+			check("drop", c.change, second(conn.Cluster.DropGraph(t.Context(),
+				connect.NewRequest(&DropGraphRequest{}))))
+			check("vertices", c.change, second(conn.Cluster.ListVertices(t.Context(),
+				connect.NewRequest(&ListVerticesRequest{}))))
+			chunks, err := conn.Cluster.GetResult(t.Context(),
+				connect.NewRequest(&GetResultRequest{}))
 			check("result", c.change, streamed(chunks, err))
 			archive, err := conn.Cluster.Backup(t.Context(), connect.NewRequest(&BackupRequest{}))
-			check("drain", operating(c.who.TLS, c.change), second(conn.Cluster.DrainWorker(t.Context(), connect.NewRequest(&DrainWorkerRequest{}))))
+			check("drain", operating(c.who.TLS, c.change),
+				second(conn.Cluster.DrainWorker(t.Context(),
+					connect.NewRequest(&DrainWorkerRequest{}))))
 			check("backup", operating(c.who.TLS, c.change), streamed(archive, err))
 			check("the page of status", c.status, paged(t, conn, "/status"))
 			check("metrics", c.scrape, paged(t, conn, "/metrics"))
@@ -218,12 +289,15 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 	if conn, err := Connect(s.address, Credentials{Token: token}, nil); err != nil {
 		t.Error(err)
-	} else if err := conn.Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "wants TLS: give --tls-ca") {
+	} else if err := conn.Probe(t.Context()); err == nil || !strings.Contains(err.Error(),
+		"wants TLS: give --tls-ca") {
 		t.Errorf("without TLS: %v", err)
 	}
-	if conn, err := Connect(s.address, Credentials{TLS: others.files("v2", certs.Worker, 5, others)}, nil); err != nil {
+	if conn, err := Connect(s.address,
+		Credentials{TLS: others.files("v2", certs.Worker, 5, others)}, nil); err != nil {
 		t.Error(err)
-	} else if err := conn.Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "is not to be trusted: the certificate of m is of another CA") {
+	} else if err := conn.Probe(t.Context()); err == nil || !strings.Contains(err.Error(),
+		"is not to be trusted: the certificate of m is of another CA") {
 		t.Errorf("with another CA: %v", err)
 	}
 	plain := serveGated(t, &Gate{Credentials: Credentials{Token: token}})
@@ -237,7 +311,8 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 }
 
-// operating is what becomes of a call for operators alone, of someone for whom change is what becomes of others.
+// operating is what becomes of a call for operators alone, of someone for whom change is what
+// becomes of others.
 func operating(files *certs.Files, change string) string {
 	if change == "in" && !strings.Contains(files.Cert, "olga") {
 		return "role"
@@ -277,7 +352,8 @@ func paged(t *testing.T, c *Connection, path string) error {
 	return nil
 }
 
-// TestHandshakesAreBounded: who connects and does not finish a handshake is let go after the time of a request's head, and others are answered meanwhile.
+// TestHandshakesAreBounded: who connects and does not finish a handshake is let go after the time
+// of a request's head, and others are answered meanwhile.
 func TestHandshakesAreBounded(t *testing.T) {
 	ours := newAuthority(t)
 	gate := &Gate{Credentials: Credentials{TLS: ours.files("m", certs.Master, 5, ours)}}
@@ -306,7 +382,8 @@ func TestHandshakesAreBounded(t *testing.T) {
 		_, _ = c.Write(hello[:i*len(hello)/200]) // fails where the server closed it already
 		slow = append(slow, c)
 	}
-	conn, err := Connect(l.Addr().String(), Credentials{TLS: ours.files("alice", certs.Client, 5, ours)}, nil)
+	conn, err := Connect(l.Addr().String(),
+		Credentials{TLS: ours.files("alice", certs.Client, 5, ours)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +421,8 @@ func clientHello(t *testing.T) []byte {
 // whichever tool has issued it, and owns nothing of theirs.
 func TestReservedNamesAreNobodys(t *testing.T) {
 	a := newAuthority(t)
-	pair, err := tls.LoadX509KeyPair(filepath.Join(a.dir, "ca.pem"), filepath.Join(a.dir, "ca-key.pem"))
+	pair, err := tls.LoadX509KeyPair(filepath.Join(a.dir, "ca.pem"),
+		filepath.Join(a.dir, "ca-key.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,14 +437,18 @@ func TestReservedNamesAreNobodys(t *testing.T) {
 	role := &url.URL{Scheme: "superstep", Opaque: "role:client"}
 	gate := &Gate{Credentials: Credentials{TLS: a.files("m", certs.Master, 5, a)}}
 	for name, want := range map[string]bool{"alice": true, "token": false, "browser": false, "anyone": false} {
-		if _, err := certs.Issue(a.dir, t.TempDir(), certs.Request{Name: name, Roles: certs.Client, Days: 5}); (err == nil) != want {
+		if _, err := certs.Issue(a.dir, t.TempDir(),
+			certs.Request{Name: name, Roles: certs.Client, Days: 5}); (err == nil) != want {
 			t.Errorf("issue %s: %v", name, err)
 		}
 		template := &x509.Certificate{
-			SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name}, URIs: []*url.URL{role},
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+			SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name},
+			URIs:      []*url.URL{role},
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		}
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, pair.PrivateKey)
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey,
+			pair.PrivateKey)
 		if err != nil {
 			t.Fatal(err)
 		}

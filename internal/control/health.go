@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Health answers those who start and stop a process: whether it lives and is not stuck, at /healthz, and whether it can get
-// work, at /readyz. It needs no token and says nothing else. The zero value is not ready.
+// Health answers those who start and stop a process: whether it lives and is not stuck, at
+// /healthz, and whether it can get work, at /readyz. It needs no token and says nothing else. The
+// zero value is not ready.
 type Health struct {
 	reason atomic.Pointer[string]
 	stuck  atomic.Pointer[string]

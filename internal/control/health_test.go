@@ -70,7 +70,8 @@ func TestGuard(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != c.want || (refused > 0) != (c.want == 401) {
-			t.Errorf("%v with %q: found %d, %d refused, expected %d", c.tokens, c.header, w.Code, refused, c.want)
+			t.Errorf("%v with %q: found %d, %d refused, expected %d", c.tokens, c.header, w.Code,
+				refused, c.want)
 		}
 	}
 }

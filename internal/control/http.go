@@ -25,8 +25,8 @@ const (
 	writeTimeout = 30 * time.Second // without a byte that could be written
 )
 
-// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2, with bounds on what a caller can hold on to; [Serve] lets connections in.
-// Streams are bounded by leases instead.
+// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2, with bounds on what a caller can hold on
+// to; [Serve] lets connections in. Streams are bounded by leases instead.
 func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
 	return newHTTPServer(h, base, usual)
 }
@@ -60,8 +60,9 @@ const (
 	http2 = "h2"
 )
 
-// Serve serves the connections of a listener, within bounds, by TLS if there are certificates, until the server is closed. TLS's handshake is a part of a
-// request's head, for which a caller has some seconds.
+// Serve serves the connections of a listener, within bounds, by TLS if there are certificates,
+// until the server is closed. TLS's handshake is a part of a request's head, for which a caller has
+// some seconds.
 func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
 	if files == nil {
 		return s.Serve(Limit(l))
@@ -150,7 +151,8 @@ func Addresses(text string) []string {
 	return all
 }
 
-// renew lets go of connections that were made with other certificates than there are now: the master may no longer take these.
+// renew lets go of connections that were made with other certificates than there are now: the
+// master may no longer take these.
 func (c *Connection) renew() {
 	if c.who.TLS == nil {
 		return

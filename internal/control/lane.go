@@ -21,9 +21,10 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// A worker's session is a connection that the master's port hands over (HTTP's Upgrade), and on it message after message
-// both ways. Every superstep of a job waits for a command and a report; as a stream of HTTP/2 these took up to twice the time.
-// A message is what it is on a stream of gRPC: a byte of flags, its length, and itself.
+// A worker's session is a connection that the master's port hands over (HTTP's Upgrade), and on it
+// message after message both ways. Every superstep of a job waits for a command and a report; as a
+// stream of HTTP/2 these took up to twice the time. A message is what it is on a stream of gRPC: a
+// byte of flags, its length, and itself.
 const (
 	// SessionPath is where a session begins.
 	SessionPath     = "/superstep.control.v1.Session"
@@ -42,7 +43,8 @@ const maxPending = 1 << 20
 // endTimeout bounds how long it is tried to say why a session ends.
 const endTimeout = time.Second
 
-// Lane is a side of a session. One goroutine receives; any may send. Messages go in the order in which they were given.
+// Lane is a side of a session. One goroutine receives; any may send. Messages go in the order in
+// which they were given.
 type Lane struct {
 	conn     net.Conn
 	in       io.Reader
@@ -70,9 +72,10 @@ func newLane(conn net.Conn, in *bufio.Reader) *Lane {
 	return l
 }
 
-// Send sends a message, which may be changed when it returns. While much waits to be sent it waits too, until the lane is
-// closed at the latest. That a message could not be sent, the one who receives learns as well, unless it is a [CodecError]:
-// then nothing of it was sent, and the session goes on.
+// Send sends a message, which may be changed when it returns. While much waits to be sent it waits
+// too, until the lane is closed at the latest. That a message could not be sent, the one who
+// receives learns as well, unless it is a [CodecError]: then nothing of it was sent, and the
+// session goes on.
 func (l *Lane) Send(m proto.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,8 +161,8 @@ func (l *Lane) flush() {
 	l.room.Broadcast()
 }
 
-// Receive reads the next message into m. Why the other side ended the session is a *connect.Error with its [Refusal], or
-// io.EOF if it did not say.
+// Receive reads the next message into m. Why the other side ended the session is a *connect.Error
+// with its [Refusal], or io.EOF if it did not say.
 func (l *Lane) Receive(m proto.Message) error {
 	var prefix [prefixSize]byte
 	if _, err := io.ReadFull(l.in, prefix[:]); err != nil {
@@ -207,8 +210,8 @@ func (c metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Received is how many bytes have come so far: of a message that is under way, a sign that the other side lives. Any goroutine
-// may ask.
+// Received is how many bytes have come so far: of a message that is under way, a sign that the
+// other side lives. Any goroutine may ask.
 func (l *Lane) Received() uint64 { return l.received.Load() }
 
 // End says why the session ends, and closes the lane.
@@ -237,7 +240,8 @@ func (l *Lane) Close() error {
 	return l.closeOutcome
 }
 
-// Sessions hands the connections of workers' sessions over to serve, which has them until it returns. The context is the server's.
+// Sessions hands the connections of workers' sessions over to serve, which has them until it
+// returns. The context is the server's.
 func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := g.Allow(r, certs.Worker); err != nil {

@@ -32,7 +32,8 @@ func line(text string) *FromWorker {
 	return &FromWorker{Body: &FromWorker_Log{Log: &LogLine{Text: text}}}
 }
 
-// TestLanesKeepOrder: of every goroutine the messages come in the order in which it sent them, whole, each once.
+// TestLanesKeepOrder: of every goroutine the messages come in the order in which it sent them,
+// whole, each once.
 func TestLanesKeepOrder(t *testing.T) {
 	left, right := lanes(t)
 	const senders, each = 5, 200
@@ -60,7 +61,8 @@ func TestLanesKeepOrder(t *testing.T) {
 		}
 		var s, i int
 		text := m.GetLog().GetText()
-		if _, err := fmt.Sscan(text, &s, &i); err != nil || i != next[s] || strings.Count(text, "x") != i*i%5000 {
+		if _, err := fmt.Sscan(text, &s, &i); err != nil || i != next[s] ||
+			strings.Count(text, "x") != i*i%5000 {
 			t.Fatalf("after %d of sender %d came %.20q", next[s], s, text)
 		}
 		next[s]++
@@ -68,7 +70,8 @@ func TestLanesKeepOrder(t *testing.T) {
 	group.Wait()
 }
 
-// TestLanesAreBounded: who offers to a side that does not read is told so, and who sends waits until it is closed.
+// TestLanesAreBounded: who offers to a side that does not read is told so, and who sends waits
+// until it is closed.
 func TestLanesAreBounded(t *testing.T) {
 	left, right := lanes(t)
 	m := line(strings.Repeat("x", 100<<10))
@@ -115,7 +118,8 @@ func TestLanesAreBounded(t *testing.T) {
 
 // TestLanesSayWhyTheyEnd: the reason comes behind what was sent, refusals as such.
 func TestLanesSayWhyTheyEnd(t *testing.T) {
-	for _, why := range []error{errors.New("no more"), Refuse(Refusal_KIND_LAPSED, "worker %s is gone", "w1")} {
+	for _, why := range []error{errors.New("no more"), Refuse(Refusal_KIND_LAPSED,
+		"worker %s is gone", "w1")} {
 		left, right := lanes(t)
 		go func() {
 			_ = left.Send(line("last"))
@@ -128,7 +132,8 @@ func TestLanesSayWhyTheyEnd(t *testing.T) {
 		}
 		err := right.Receive(m)
 		var refused *RefusedError
-		if errors.As(why, &refused) != (RefusalOf(err) == Refusal_KIND_LAPSED) || Explain("x:1", err).Error() != why.Error() {
+		if errors.As(why, &refused) != (RefusalOf(err) == Refusal_KIND_LAPSED) ||
+			Explain("x:1", err).Error() != why.Error() {
 			t.Errorf("ended with %v, heard was %v", why, err)
 		}
 		if err := right.Receive(m); err != io.EOF {

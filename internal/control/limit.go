@@ -27,9 +27,10 @@ type limits struct {
 
 var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, fresh: 512, size: MaxMessage}
 
-// Limit bounds how many connections of a listener there are, from each host and in all, for a server of [NewHTTPServer].
-// Where there are too many, the oldest goes of those that ask for nothing: a host that opens connections and is silent
-// (slowloris) pushes out itself alone. A connection that asks for nothing for too long is closed.
+// Limit bounds how many connections of a listener there are, from each host and in all, for a
+// server of [NewHTTPServer]. Where there are too many, the oldest goes of those that ask for
+// nothing: a host that opens connections and is silent (slowloris) pushes out itself alone. A
+// connection that asks for nothing for too long is closed.
 func Limit(l net.Listener) net.Listener { return newLimiter(l, usual) }
 
 type limiter struct {
@@ -156,8 +157,8 @@ func checked(ctx context.Context) *certs.Checked {
 	return nil
 }
 
-// handle bounds the bodies of requests, and marks the connections of those that are being answered. A request's head that
-// comes byte by byte is none yet.
+// handle bounds the bodies of requests, and marks the connections of those that are being answered.
+// A request's head that comes byte by byte is none yet.
 func (b limits) handle(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*requested); ok && c.counted != nil {
@@ -175,7 +176,8 @@ func (b limits) handle(next http.Handler) http.Handler {
 	})
 }
 
-// mark counts the requests of a connection that are being answered. One with none is closed when it stays so.
+// mark counts the requests of a connection that are being answered. One with none is closed when it
+// stays so.
 func (l *limiter) mark(c *counted, requests int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -57,7 +57,8 @@ func TestLimiterCounts(t *testing.T) {
 	}
 }
 
-// TestLimiterBoundsTheSilent: of connections that never ask for anything, from however many hosts, the oldest go; those that have asked stay.
+// TestLimiterBoundsTheSilent: of connections that never ask for anything, from however many hosts,
+// the oldest go; those that have asked stay.
 func TestLimiterBoundsTheSilent(t *testing.T) {
 	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 3, all: 100, fresh: 5})
 	var all []*counted
@@ -75,7 +76,8 @@ func TestLimiterBoundsTheSilent(t *testing.T) {
 		}
 	}
 	if l.count != 6 || len(l.silent) != 5 {
-		t.Errorf("found %d connections, %d of them silent, expected 6 and 5", l.count, len(l.silent))
+		t.Errorf("found %d connections, %d of them silent, expected 6 and 5", l.count,
+			len(l.silent))
 	}
 }
 
@@ -120,7 +122,8 @@ const submitPath = "/superstep.control.v1.Cluster/SubmitJob"
 func head(token Token) string { return headOf(token, MaxMessage) }
 
 func headOf(token Token, size int) string {
-	return "POST " + submitPath + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/proto\r\nAuthorization: Bearer " + token.text +
+	return "POST " + submitPath +
+		" HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/proto\r\nAuthorization: Bearer " + token.text +
 		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", size)
 }
 
@@ -134,15 +137,17 @@ func answered(t *testing.T, address string, token Token) {
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := c.Cluster.Status(ctx, connect.NewRequest(&StatusRequest{})); connect.CodeOf(err) != connect.CodeUnimplemented || !connect.IsWireError(err) {
+	if _, err := c.Cluster.Status(ctx,
+		connect.NewRequest(&StatusRequest{})); connect.CodeOf(err) != connect.CodeUnimplemented ||
+		!connect.IsWireError(err) {
 		t.Errorf("with the token: %v", err)
 	}
 }
 
 var rightToken = Token{text: "the-token-of-a-cluster"}
 
-// TestTheHeadIsAnsweredWithoutAToken: who does not know the token is told so before a byte of the body was sent, by HTTP/1.1
-// and HTTP/2.
+// TestTheHeadIsAnsweredWithoutAToken: who does not know the token is told so before a byte of the
+// body was sent, by HTTP/1.1 and HTTP/2.
 func TestTheHeadIsAnsweredWithoutAToken(t *testing.T) {
 	bounds := usual
 	bounds.body = time.Hour // nobody waits for it
@@ -200,21 +205,23 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestConnectionsEnd: whatever a caller sends slowly, or not at all, its connection is closed within bounds, and others are
-// answered meanwhile.
+// TestConnectionsEnd: whatever a caller sends slowly, or not at all, its connection is closed
+// within bounds, and others are answered meanwhile.
 func TestConnectionsEnd(t *testing.T) {
 	bounds := usual
 	const bound = 1500 * time.Millisecond // a call of a client that is not slow takes less
 	bounds.header, bounds.body, bounds.idle = bound, bound, bound
 	address := served(t, rightToken, bounds)
-	preface := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" // and empty settings
+	// and empty settings
+	preface := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	begin := map[string]string{
-		"nothing":                        "",
-		"half a head":                    "GET /healthz HTTP/1.1\r\nHost: ",
-		"half a head of a call":          head(rightToken)[:100],
-		"no body":                        head(rightToken),
-		"half a body":                    head(rightToken) + strings.Repeat("x", 1000),
-		"half a body, no token":          head(Token{text: "a-wrong-token-of-some"}) + strings.Repeat("x", 1000),
+		"nothing":               "",
+		"half a head":           "GET /healthz HTTP/1.1\r\nHost: ",
+		"half a head of a call": head(rightToken)[:100],
+		"no body":               head(rightToken),
+		"half a body":           head(rightToken) + strings.Repeat("x", 1000),
+		"half a body, no token": head(Token{text: "a-wrong-token-of-some"}) +
+			strings.Repeat("x", 1000),
 		"one request":                    "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 		"HTTP/2, half a preface":         preface[:10],
 		"HTTP/2, nothing else":           preface,
@@ -240,7 +247,8 @@ func TestConnectionsEnd(t *testing.T) {
 		every := time.NewTicker(50 * time.Millisecond)
 		defer every.Stop()
 		for range every.C {
-			if _, err := io.WriteString(pings, "\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping"); err != nil {
+			if _, err := io.WriteString(pings,
+				"\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping"); err != nil {
 				return
 			}
 		}
@@ -307,7 +315,8 @@ func TestLongAnswers(t *testing.T) {
 		transport.Protocols.SetUnencryptedHTTP2(proto == "HTTP/2.0")
 		transport.Protocols.SetHTTP1(proto == "HTTP/1.1")
 		for range 2 {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String(), strings.NewReader("a request"))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+				"http://"+l.Addr().String(), strings.NewReader("a request"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,9 @@ import (
 // mostPairs is between how many workers of no site each pair has a line.
 const mostPairs = 4
 
-// networkTable words what workers have measured of the network: a line for two sites, or for two workers if they are few and no sites
-// are given; of several ways that with the least bandwidth and that with the most delay.
+// networkTable words what workers have measured of the network: a line for two sites, or for two
+// workers if they are few and no sites are given; of several ways that with the least bandwidth and
+// that with the most delay.
 func networkTable(w io.Writer, workers []*Worker) {
 	groups, ways := placed(workers), map[[2]string]*Way{}
 	for _, from := range workers {

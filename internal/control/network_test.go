@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// TestNetworkTable: pairs of sites, or of a few workers, with the least bandwidth and the most delay between them; nothing of workers that
-// are gone.
+// TestNetworkTable: pairs of sites, or of a few workers, with the least bandwidth and the most
+// delay between them; nothing of workers that are gone.
 func TestNetworkTable(t *testing.T) {
 	there, gone := WorkerState_WORKER_STATE_REGISTERED, WorkerState_WORKER_STATE_LOST
 	near, far := func(to string) *Way { return &Way{Worker: to, BytesPerSecond: 2e9, DelaySeconds: 40e-6, AgeSeconds: 5} }, func(to string) *Way {
@@ -20,18 +20,29 @@ func TestNetworkTable(t *testing.T) {
 	}{
 		{"nothing measured", []*Worker{{Name: "a", State: there}, {Name: "b", State: there}}, nil},
 		{"workers", []*Worker{{Name: "a", State: there, Ways: []*Way{near("b"), near("c")}}, {Name: "b", State: there, Ways: []*Way{far("a")}}, {Name: "c", State: gone}}, []string{
-			"NETWORK BANDWIDTH DELAY MEASURED", "a - b 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since",
+			"NETWORK BANDWIDTH DELAY MEASURED",
+			"a - b 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since",
 		}},
 		{"sites", []*Worker{
 			{Name: "a", State: there, Site: "x", Ways: []*Way{near("b"), far("c")}},
 			{Name: "b", State: there, Site: "x"},
 			{Name: "c", State: there, Ways: []*Way{far("a"), far("b")}},
 		}, []string{
-			"NETWORK BANDWIDTH DELAY MEASURED", "no site - x 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since", "within x 2e+03 MB/s 0.04 ms 5.0 s ago",
+			"NETWORK BANDWIDTH DELAY MEASURED",
+			"no site - x 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since",
+			"within x 2e+03 MB/s 0.04 ms 5.0 s ago",
 		}},
-		{"many workers", []*Worker{
-			{Name: "a", State: there, Ways: []*Way{near("b"), far("c")}}, {Name: "b", State: there}, {Name: "c", State: there}, {Name: "d", State: there}, {Name: "e", State: there},
-		}, []string{"NETWORK BANDWIDTH DELAY MEASURED", "within the cluster 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since"}},
+		{
+			"many workers",
+			[]*Worker{
+				{Name: "a", State: there, Ways: []*Way{near("b"), far("c")}},
+				{Name: "b", State: there},
+				{Name: "c", State: there},
+				{Name: "d", State: there},
+				{Name: "e", State: there},
+			},
+			[]string{"NETWORK BANDWIDTH DELAY MEASURED", "within the cluster 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since"},
+		},
 	} {
 		var b strings.Builder
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -22,7 +22,8 @@ func TestOwnTokens(t *testing.T) {
 	of := func(address string) Token {
 		t.Helper()
 		var who Credentials
-		if err := who.Complete(address); err != nil || !who.Token.Own() || len(who.Token.Secret()) != 64 {
+		if err := who.Complete(address); err != nil || !who.Token.Own() ||
+			len(who.Token.Secret()) != 64 {
 			t.Fatalf("%s: found %d digits, %v", address, len(who.Token.Secret()), err)
 		}
 		return who.Token
@@ -45,20 +46,24 @@ func TestOwnTokens(t *testing.T) {
 		}
 	}
 	key, err := first.GossipKey()
-	if again, _ := first.GossipKey(); err != nil || len(key) != 32 || !bytes.Equal(key, again) || strings.Contains(first.Secret(), string(key)) {
+	if again, _ := first.GossipKey(); err != nil || len(key) != 32 || !bytes.Equal(key, again) ||
+		strings.Contains(first.Secret(), string(key)) {
 		t.Errorf("found the gossip keys %x and %x, %v", key, again, err)
 	}
 	for address, want := range map[string]string{
-		"10.0.0.1:7700": "others reach", "master.example:7700": "others reach", "7700": "others reach",
+		"10.0.0.1:7700": "others reach", "master.example:7700": "others reach",
+		"7700":           "others reach",
 		"127.0.0.1:../x": "expected a number", "127.0.0.1:65536": "expected a number",
 	} {
-		if err := new(Credentials).Complete(address); err == nil || !strings.Contains(err.Error(), want) {
+		if err := new(Credentials).Complete(address); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, expected %s", address, err, want)
 		}
 	}
 	ForgetOwn("127.0.0.1:7701")
 	left, err := filepath.Glob(filepath.Join(state, "superstep/tokens/*-7701*"))
-	if found, missing := findToken("127.0.0.1:7701"); err != nil || len(left) != 0 || missing != nil || found.Given() {
+	if found, missing := findToken("127.0.0.1:7701"); err != nil || len(left) != 0 ||
+		missing != nil || found.Given() {
 		t.Errorf("after it was forgotten: %v, %v, %v, %v", left, found, missing, err)
 	}
 	given := Credentials{Token: rightToken}
@@ -110,10 +115,11 @@ func TestOwnTokens(t *testing.T) {
 // else the name is: at ::1 another user may answer, and pass on what is said.
 func TestLocalhostIsOneAddress(t *testing.T) {
 	called := make(chan string, 1)
-	c, err := Connect("localhost:7700", Credentials{Token: rightToken}, func(_ context.Context, _, address string) (net.Conn, error) {
-		called <- address
-		return nil, errors.New("enough")
-	})
+	c, err := Connect("localhost:7700", Credentials{Token: rightToken},
+		func(_ context.Context, _, address string) (net.Conn, error) {
+			called <- address
+			return nil, errors.New("enough")
+		})
 	check(t, err)
 	defer c.Close()
 	if err := c.prove(t.Context()); err == nil {

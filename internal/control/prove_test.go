@@ -83,7 +83,8 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// TestProveRefusesImpostors: what does not know the token, or answers with what the worker said itself, proves nothing.
+// TestProveRefusesImpostors: what does not know the token, or answers with what the worker said
+// itself, proves nothing.
 func TestProveRefusesImpostors(t *testing.T) {
 	tokenless, _, _ := proving(t, Token{})
 	nonsense := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,13 +112,14 @@ func TestProveRefusesImpostors(t *testing.T) {
 	}
 }
 
-// TestProofsAreOfOneChallenge: a proof opens nothing without the token, for another process's challenge, or one that is old
-// or was changed.
+// TestProofsAreOfOneChallenge: a proof opens nothing without the token, for another process's
+// challenge, or one that is old or was changed.
 func TestProofsAreOfOneChallenge(t *testing.T) {
 	now := time.Now()
 	nonce := make([]byte, nonceSize)
 	header := func(token Token, challenge []byte) string {
-		return proofPrefix + hex.EncodeToString(nonce) + hex.EncodeToString(challenge) + hex.EncodeToString(token.proof("worker", nonce, challenge))
+		return proofPrefix + hex.EncodeToString(nonce) + hex.EncodeToString(challenge) +
+			hex.EncodeToString(token.proof("worker", nonce, challenge))
 	}
 	good := challenges.challenge(now)
 	changed := append([]byte(nil), good...)

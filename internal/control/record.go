@@ -10,9 +10,10 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// MaxPaired is the most partitions of which records tell what each sent to each other. Of more they have sums: pairs grow
-// with the square, and an event must fit into a message, and many into memory. With 64 a record has at most some 100 KB, or
-// five times that if the job is traced; with sums, at 4,096 partitions, 2 MB.
+// MaxPaired is the most partitions of which records tell what each sent to each other. Of more they
+// have sums: pairs grow with the square, and an event must fit into a message, and many into
+// memory. With 64 a record has at most some 100 KB, or five times that if the job is traced; with
+// sums, at 4,096 partitions, 2 MB.
 const MaxPaired = 64
 
 // SumPeers replaces what went to each other partition by sums.
@@ -50,7 +51,8 @@ func DecodeRecord(data []byte) (*record.Superstep, error) {
 	return s, nil
 }
 
-// NewGraphSize returns what is sent of a graph's size, and Trace the size that was sent; both are nil of none.
+// NewGraphSize returns what is sent of a graph's size, and Trace the size that was sent; both are
+// nil of none.
 func NewGraphSize(s *record.GraphSize) *GraphSize {
 	if s == nil {
 		return nil
@@ -76,7 +78,8 @@ func NewPanic(e *pregel.ProgramError) *Panic {
 // maxPanic bounds each text of a panic.
 const maxPanic = MaxText
 
-// Err is the panic as it was where the program ran, but for what it panicked with, of which there is the text.
+// Err is the panic as it was where the program ran, but for what it panicked with, of which there
+// is the text.
 func (p *Panic) Err() *pregel.ProgramError {
 	return &pregel.ProgramError{
 		Program: p.Program, Superstep: int(p.Superstep), Vertex: p.Vertex, Known: p.Known, Method: p.Method, Value: p.Value, Stack: p.Stack,
@@ -84,7 +87,8 @@ func (p *Panic) Err() *pregel.ProgramError {
 	}
 }
 
-// FinalAggregates are what the job's aggregators ended with, as reports have them; nil if there are none.
+// FinalAggregates are what the job's aggregators ended with, as reports have them; nil if there are
+// none.
 func (j *Job) FinalAggregates() trace.Aggregates {
 	var all trace.Aggregates
 	for _, a := range j.GetAggregators() {

@@ -13,23 +13,28 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// partitionOf makes the record of a partition that sends to all others in so many exchanges, the largest there can be.
+// partitionOf makes the record of a partition that sends to all others in so many exchanges, the
+// largest there can be.
 func partitionOf(partition, partitions, exchanges int) record.Partition {
 	p := record.Partition{
-		Partition: partition, Worker: strings.Repeat("w", 128), Computed: math.MaxInt, Delivered: math.MaxInt, Receivers: math.MaxInt, Walked: math.MaxInt,
-		Sent: math.MaxInt, Bytes: math.MaxInt, Messages: math.MaxInt, Requests: math.MaxInt, Memory: math.MaxInt64, GCPause: 1,
+		Partition: partition, Worker: strings.Repeat("w", 128), Computed: math.MaxInt,
+		Delivered: math.MaxInt, Receivers: math.MaxInt, Walked: math.MaxInt,
+		Sent: math.MaxInt, Bytes: math.MaxInt, Messages: math.MaxInt, Requests: math.MaxInt,
+		Memory: math.MaxInt64, GCPause: 1,
 		Times: record.Seconds{Expand: 1, Traverse: 2, Fold: 3, Compute: 4, Wait: 5, Total: 6},
 	}
 	names := []string{"expand", "expand back", "fold", "fold back"}
 	for q := range partitions {
 		for x := range exchanges {
-			p.Peers = append(p.Peers, record.Peer{Partition: q, Exchange: names[x], Encoding: [...]string{"bitmap", "sparse"}[q%2], Messages: 1 << 40, Bytes: 1 << 44})
+			p.Peers = append(p.Peers,
+				record.Peer{Partition: q, Exchange: names[x], Encoding: [...]string{"bitmap", "sparse"}[q%2], Messages: 1 << 40, Bytes: 1 << 44})
 		}
 	}
 	return p
 }
 
-// TestRecordsFitIntoMessages has every partition of a cluster send to every other, in every exchange.
+// TestRecordsFitIntoMessages has every partition of a cluster send to every other, in every
+// exchange.
 func TestRecordsFitIntoMessages(t *testing.T) {
 	const most = graph.MaxPartitions
 	for _, c := range []struct{ partitions, exchanges int }{{1, 4}, {MaxPaired, 0}, {MaxPaired, 4}, {MaxPaired + 1, 0}, {MaxPaired + 1, 4}, {most, 4}} {
@@ -54,7 +59,8 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 // full is a record in which everything is told.
 func full() *record.Superstep {
 	s := &record.Superstep{
-		Job: "BFS 3", Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
+		Job: "BFS 3", Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull",
+		Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
 		Ended: time.Unix(1, 2).UTC(), Graph: &record.GraphSize{Vertices: 8, Arcs: 9},
 		Partitions: []record.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
@@ -84,7 +90,8 @@ func TestRecordsTellEverything(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOthers: another version's record is refused by its number, and what no run records by what is wrong.
+// TestRecordsOfOthers: another version's record is refused by its number, and what no run records
+// by what is wrong.
 func TestRecordsOfOthers(t *testing.T) {
 	data, err := EncodeRecord(full())
 	if err != nil {

@@ -54,7 +54,8 @@ func moreLine(t *tabwriter.Writer, n uint32, next ...string) {
 	}
 }
 
-// Limit returns how many bytes of memory a worker may take, or had free at the start where it has no budget.
+// Limit returns how many bytes of memory a worker may take, or had free at the start where it has
+// no budget.
 func (w *Worker) Limit() uint64 { return cmp.Or(w.Budget.GetLimit(), w.Memory) }
 
 // heldText says what of its budget a worker's arrays and Go's heap hold, and what is in files.

@@ -9,18 +9,23 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// TestPrioritiesOfJobs: the column is there where a job has another priority than normal, and says which ones have risen.
+// TestPrioritiesOfJobs: the column is there where a job has another priority than normal, and says
+// which ones have risen.
 func TestPrioritiesOfJobs(t *testing.T) {
 	queued := func(id string, asked, now Priority) *Job {
 		return &Job{Id: id, State: JobState_JOB_STATE_QUEUED, SpecJson: job.Text(&job.Spec{Program: "bfs", Graph: "g", Queueing: job.Queueing{Priority: asked.Word()}}), Priority: now, Submitted: timestamppb.Now()}
 	}
-	const low, normal, high, none = Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL, Priority_PRIORITY_HIGH, Priority_PRIORITY_UNSPECIFIED
-	usual := []*Job{queued("j1", none, normal), queued("j2", normal, normal), queued("j3", normal, none)}
-	if text := JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()}, true); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
+	const low, normal, high, none = Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL,
+		Priority_PRIORITY_HIGH, Priority_PRIORITY_UNSPECIFIED
+	usual := []*Job{queued("j1", none, normal), queued("j2", normal, normal), queued("j3", normal,
+		none)}
+	if text := JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()},
+		true); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
 		t.Errorf("found\n%s", text)
 	}
 	all := append(usual, queued("j4", low, high), queued("j5", high, high), queued("j6", low, none))
-	lines := strings.Split(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true), "\n")
+	lines := strings.Split(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true),
+		"\n")
 	for i, want := range []string{"GRAPH  PRIORITY", "g      normal ", "g      normal ", "g      normal ", "g      low, now high  ", "g      high ", "g      low "} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("found %q, expected %q in it", lines[i], want)
@@ -28,7 +33,8 @@ func TestPrioritiesOfJobs(t *testing.T) {
 	}
 }
 
-// TestMemoryOfStatus: what workers may take and hold; one without a budget has what was free at its start.
+// TestMemoryOfStatus: what workers may take and hold; one without a budget has what was free at its
+// start.
 func TestMemoryOfStatus(t *testing.T) {
 	text := StatusText(&StatusResponse{Workers: []*Worker{
 		{Name: "a", Memory: 4 << 30},
@@ -65,7 +71,8 @@ func TestTablesForgeNothing(t *testing.T) {
 	spec := &job.Spec{Program: evil, Source: &job.Source{Input: evil}}
 	jobs := []*Job{{Id: evil, SpecJson: job.Text(spec), Owner: evil, Reason: evil, Submitted: timestamppb.Now()}}
 	graphs := []*Graph{{
-		Name: evil, SourceJson: job.Text(spec.Source), Reason: evil, Progress: &Progress{Stage: evil},
+		Name: evil, SourceJson: job.Text(spec.Source), Reason: evil,
+		Progress:   &Progress{Stage: evil},
 		Placements: []*Placement{{Worker: evil}},
 	}}
 	worker := &Worker{Name: evil, Site: evil, DataAddress: evil, Reason: evil, State: WorkerState_WORKER_STATE_REGISTERED}
@@ -75,10 +82,12 @@ func TestTablesForgeNothing(t *testing.T) {
 		Quotas: []*QuotaUse{{Owner: evil}}, Now: timestamppb.Now(),
 	}
 	for name, text := range map[string]string{
-		"status": StatusText(status), "jobs": JobsText(&ListJobsResponse{Jobs: jobs, Now: timestamppb.Now()}, true),
+		"status": StatusText(status),
+		"jobs":   JobsText(&ListJobsResponse{Jobs: jobs, Now: timestamppb.Now()}, true),
 		"graphs": GraphsText(&ListGraphsResponse{Graphs: graphs}), "graph": GraphText(graphs[0]),
 	} {
-		if strings.ContainsAny(text, "\x1b\u202e\t") || strings.Contains(text, "\nforged") || len(text) > 64<<10 {
+		if strings.ContainsAny(text, "\x1b\u202e\t") || strings.Contains(text, "\nforged") ||
+			len(text) > 64<<10 {
 			t.Errorf("%s: found %d bytes: %.300q", name, len(text), text)
 		}
 		if !strings.Contains(text, `\x1b[31mEVIL\u202e\nforged  done\tx`) {

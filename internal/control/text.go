@@ -13,7 +13,8 @@ import (
 // MaxText bounds what an error may say, so that it fits into a message.
 const MaxText = 64 << 10
 
-// Text returns s as a message can carry it: as valid UTF-8 of at most so many bytes, 3 or more, cut between characters.
+// Text returns s as a message can carry it: as valid UTF-8 of at most so many bytes, 3 or more, cut
+// between characters.
 func Text(s string, most int) string {
 	const more = "..."
 	// The rest is cut off anyway.
@@ -52,7 +53,8 @@ func checkTexts(m proto.Message) error {
 	})
 }
 
-// CodecError is that a message cannot be encoded, or what came is none. A connection on which it was to be sent goes on.
+// CodecError is that a message cannot be encoded, or what came is none. A connection on which it
+// was to be sent goes on.
 type CodecError struct{ Err error }
 
 func (e *CodecError) Error() string { return e.Err.Error() }

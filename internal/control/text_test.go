@@ -47,7 +47,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestLaneRefusesWhatIsNoText: a message that cannot be encoded is refused to the one who sends it, and the session goes on.
+// TestLaneRefusesWhatIsNoText: a message that cannot be encoded is refused to the one who sends it,
+// and the session goes on.
 func TestLaneRefusesWhatIsNoText(t *testing.T) {
 	left, right := lanes(t)
 	var codec *CodecError

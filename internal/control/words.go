@@ -30,7 +30,8 @@ func (s JobState) Detail() string {
 	return s.Word()
 }
 
-// Complete reports whether the run of a job that is done came to an end of its own, as that of a benchmark does.
+// Complete reports whether the run of a job that is done came to an end of its own, as that of a
+// benchmark does.
 func (j *Job) Complete() bool { return j.EndedBy == "" || trace.Ended(j.EndedBy).Complete() }
 
 // Word names a worker's state as people read it.
@@ -99,7 +100,8 @@ func readOr[T any](text string) *T {
 	return v
 }
 
-// ProcessName is how a worker is called that has no other name: the host's name and the process's number.
+// ProcessName is how a worker is called that has no other name: the host's name and the process's
+// number.
 func ProcessName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -108,7 +110,8 @@ func ProcessName() string {
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
 }
 
-// LocalHost returns the address of this host from which packets to another one leave. Nothing is sent.
+// LocalHost returns the address of this host from which packets to another one leave. Nothing is
+// sent.
 func LocalHost(address string) (string, error) {
 	c, err := net.Dial("udp", address)
 	if err != nil {
@@ -128,8 +131,8 @@ var NameRule = fmt.Sprintf("up to %d letters, digits, - _ . and :, of which the 
 // CatalogPrefix is what tells the name of a graph of the cluster from a file's.
 const CatalogPrefix = "catalog:"
 
-// ValidName reports whether a name of a worker or a graph can be shown anywhere as it is, and be taken for nothing else: not
-// for a flag (-x) nor for a directory (..).
+// ValidName reports whether a name of a worker or a graph can be shown anywhere as it is, and be
+// taken for nothing else: not for a flag (-x) nor for a directory (..).
 func ValidName(name string) bool {
 	if name != "" && strings.IndexByte("-.:", name[0]) >= 0 {
 		return false

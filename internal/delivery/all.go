@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// All sends data[q] to every other partition q, and returns what each of them sent here. All partitions call it as often: the rounds of a
-// superstep are numbered, since some partitions are ahead of others.
+// All sends data[q] to every other partition q, and returns what each of them sent here. All
+// partitions call it as often: the rounds of a superstep are numbered, since some partitions are
+// ahead of others.
 func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 	came := make([][]byte, x.part.Of)
 	if x.part.Of == 1 {
@@ -59,7 +60,8 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 		case err != nil:
 			return nil, err
 		case in.Encoding < x.round:
-			return nil, fmt.Errorf("from partition %d: changes of round %d in round %d", in.From, in.Encoding, x.round)
+			return nil, fmt.Errorf("from partition %d: changes of round %d in round %d", in.From,
+				in.Encoding, x.round)
 		case in.Encoding > x.round:
 			x.early = append(x.early, in)
 		default:

@@ -1,5 +1,6 @@
-// Package delivery exchanges messages between partitions: columns and their encodings, the exchanges expand and fold, and messages to
-// single vertices. Its cost model chooses the scheme of each superstep.
+// Package delivery exchanges messages between partitions: columns and their encodings, the
+// exchanges expand and fold, and messages to single vertices. Its cost model chooses the scheme of
+// each superstep.
 //
 // How the structures of Ueno13 appear here:
 //
@@ -50,9 +51,11 @@ func ParseEncoding(s string) (Encoding, error) {
 	return 0, fmt.Errorf("found %q, expected auto, all, bitmap or sparse", s)
 }
 
-// choose returns the encoding of count ones in a list of n. A forced All is Bitmap where a column is not full.
+// choose returns the encoding of count ones in a list of n. A forced All is Bitmap where a column
+// is not full.
 //
-// A position takes 2 bytes, so that sparse wins below one in 16; Nakao20's 64-bit positions win below one in 64.
+// A position takes 2 bytes, so that sparse wins below one in 16; Nakao20's 64-bit positions win
+// below one in 64.
 func choose(count, n int, force Encoding) Encoding {
 	switch {
 	case force == Bitmap || force == Sparse:
@@ -72,8 +75,8 @@ type Presence struct {
 	sparse sparse
 }
 
-// Encode writes which vertices of a list are in the frontier, as positions in the list. It returns the encoding, the
-// number present, and the bytes, which are valid until the next call.
+// Encode writes which vertices of a list are in the frontier, as positions in the list. It returns
+// the encoding, the number present, and the bytes, which are valid until the next call.
 func (p *Presence) Encode(in *bitmap.Frontier, list *bitmap.List, force Encoding) (Encoding, int, []byte) {
 	count := 0
 	list.Shared(in, func(_ int, word, _ uint64, _ uint32) { count += bits.OnesCount64(word) })
@@ -103,7 +106,8 @@ func (p *Presence) Encode(in *bitmap.Frontier, list *bitmap.List, force Encoding
 	}
 }
 
-// EncodeRun is Encode for a list of n consecutive slots, such as the ghosts of one owner; words are their bits.
+// EncodeRun is Encode for a list of n consecutive slots, such as the ghosts of one owner; words are
+// their bits.
 func (p *Presence) EncodeRun(words []uint64, n int, force Encoding) (Encoding, int, []byte) {
 	count := bitmap.Count(words)
 	switch e := choose(count, n, force); e {
@@ -130,8 +134,8 @@ func (p *Presence) clear(n int) []uint64 {
 	return p.words
 }
 
-// sparse writes positions as 16-bit numbers: for each run of 65,536 that has any, the run's number, the count less one, and the low
-// halves of the positions.
+// sparse writes positions as 16-bit numbers: for each run of 65,536 that has any, the run's number,
+// the count less one, and the low halves of the positions.
 //
 //	| run | count-1 | low ... low | run | count-1 | low ...
 type sparse struct {
@@ -158,8 +162,8 @@ func (s *sparse) add(i uint32) {
 	s.out = binary.LittleEndian.AppendUint16(s.out, uint16(i))
 }
 
-// Decode writes the presence of a column over a list of n into words, which must hold n bits, all zero. It fails on
-// anything that Encode does not write.
+// Decode writes the presence of a column over a list of n into words, which must hold n bits, all
+// zero. It fails on anything that Encode does not write.
 func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 	if count < 0 || count > n {
 		return fmt.Errorf("column: %d of %d present", count, n)

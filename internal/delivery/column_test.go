@@ -38,7 +38,9 @@ func TestColumnsAgainstSlowTwin(t *testing.T) {
 	for _, words := range []int{0, 1, 2, 65, 2100} {
 		for _, listed := range []float64{0, 0.01, 0.5, 1} {
 			for _, density := range []float64{0, 0.001, 0.03, 0.5, 1} {
-				members := append(randomSet(rng, words/2, listed), randomSet(rng, words-words/2, listed/50)...) // a head, and a tail
+				// a head, and a tail
+				members := append(randomSet(rng, words/2, listed),
+					randomSet(rng, words-words/2, listed/50)...)
 				set, list := randomSet(rng, words, density), bitmap.NewList(members)
 				f := bitmap.NewFrontier(set)
 				f.Tighten()
@@ -47,19 +49,22 @@ func TestColumnsAgainstSlowTwin(t *testing.T) {
 					e, count, data := p.Encode(f, list, force)
 					got := make([]uint64, bitmap.Words(list.Count()))
 					if err := Decode(e, count, list.Count(), data, got); err != nil {
-						t.Fatalf("%d words, list %g, density %g, %v: %v", words, listed, density, force, err)
+						t.Fatalf("%d words, list %g, density %g, %v: %v", words, listed, density,
+							force, err)
 					}
 					var back []uint32
 					bitmap.Each(got, func(i uint32) { back = append(back, i) })
 					if !slices.Equal(back, want) || count != len(want) {
-						t.Fatalf("%d words, list %g, density %g, %v as %v: %d present, want %d", words, listed, density, force, e, len(back), len(want))
+						t.Fatalf("%d words, list %g, density %g, %v as %v: %d present, want %d",
+							words, listed, density, force, e, len(back), len(want))
 					}
 				}
 				n := 64 * words
 				for _, force := range []Encoding{Auto, Bitmap, Sparse} {
 					e, count, data := p.EncodeRun(set, n, force)
 					got := make([]uint64, words)
-					if err := Decode(e, count, n, data, got); err != nil || !slices.Equal(got, set) {
+					if err := Decode(e, count, n, data, got); err != nil ||
+						!slices.Equal(got, set) {
 						t.Fatalf("run of %d, density %g, %v as %v: %v", n, density, force, e, err)
 					}
 				}
@@ -82,7 +87,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		// What is accepted is just what Encode writes for the same set.
 		var p Presence
-		if got, c, again := p.EncodeRun(words, n, Encoding(e)); got == Encoding(e) && (c != count || !slices.Equal(again, data)) && Encoding(e) != Sparse {
+		if got, c, again := p.EncodeRun(words, n, Encoding(e)); got == Encoding(e) &&
+			(c != count || !slices.Equal(again, data)) && Encoding(e) != Sparse {
 			t.Fatalf("%v of %d: %x became %x", got, n, data, again)
 		}
 		if bitmap.Count(words) != count {

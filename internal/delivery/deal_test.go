@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// TestDeal: what is dealt by bins is what is dealt by looking at every slot, with bins in one group, bins that borders cut, groups without
-// vertices, and none.
+// TestDeal: what is dealt by bins is what is dealt by looking at every slot, with bins in one
+// group, bins that borders cut, groups without vertices, and none.
 func TestDeal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	whole, cut := 0, 0

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// Decision is a copy of what Choose decided and of its inputs, from which Reason can be worded later.
+// Decision is a copy of what Choose decided and of its inputs, from which Reason can be worded
+// later.
 type Decision struct {
 	Force     Choice
 	Chosen    Scheme
@@ -32,7 +33,8 @@ func (d *Decision) Reason() string {
 	}
 	other := None
 	for s := Naive; s < schemes; s++ {
-		if s != d.Chosen && !math.IsInf(d.Predicted[s], 1) && (other == None || d.Predicted[s] < d.Predicted[other]) {
+		if s != d.Chosen && !math.IsInf(d.Predicted[s], 1) &&
+			(other == None || d.Predicted[s] < d.Predicted[other]) {
 			other = s
 		}
 	}
@@ -54,7 +56,8 @@ func (d *Decision) Reason() string {
 		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)
 	}
 	if d.PullEdges > 0 {
-		text = append(strconv.AppendInt(append(text, ", a pull looks at about "...), int64(d.PullEdges), 10), " edges"...)
+		text = append(strconv.AppendInt(append(text, ", a pull looks at about "...),
+			int64(d.PullEdges), 10), " edges"...)
 	}
 	return string(text)
 }
@@ -70,9 +73,11 @@ func (d *Decision) beamer() string {
 	case many:
 		return fmt.Sprintf("Beamer's rule pulls: senders have %d edges, over 1/%d of the %d of unfinished vertices", d.SenderEdges, beamerAlpha, d.UnfinishedEdges)
 	case few:
-		return fmt.Sprintf("Beamer's rule pulls still: %d senders are not fewer than before", d.Senders)
+		return fmt.Sprintf("Beamer's rule pulls still: %d senders are not fewer than before",
+			d.Senders)
 	default:
-		return fmt.Sprintf("Beamer's rule pulls still: %d senders are 1/%d of %d vertices, or more", d.Senders, beamerBeta, d.Vertices)
+		return fmt.Sprintf("Beamer's rule pulls still: %d senders are 1/%d of %d vertices, or more",
+			d.Senders, beamerBeta, d.Vertices)
 	}
 }
 

@@ -2,7 +2,8 @@ package delivery
 
 import "testing"
 
-// TestBeamerSaysWhichSide plays loads one after the other, and compares what the rule decides and says.
+// TestBeamerSaysWhichSide plays loads one after the other, and compares what the rule decides and
+// says.
 func TestBeamerSaysWhichSide(t *testing.T) {
 	p := Policy{Force: ChooseBeamer}
 	for _, step := range []struct {

@@ -53,9 +53,11 @@ type Exchange struct {
 	Peers   []record.Peer
 	Sent    int
 	Bytes   int
-	// PartBytes is how long a part of a column is at least; all partitions agree on it. Tests lower it.
+	// PartBytes is how long a part of a column is at least; all partitions agree on it. Tests lower
+	// it.
 	PartBytes int
-	// Waited is how long the partition waited for frames and for the gate, in all supersteps so far.
+	// Waited is how long the partition waited for frames and for the gate, in all supersteps so
+	// far.
 	Waited time.Duration
 }
 
@@ -72,7 +74,8 @@ type peer struct {
 	picked    []uint32 // places of messages that are about to be appended
 }
 
-// NewExchange makes the exchange of partition p, of messages of a column's type. With more than one partition it must be connected before it is used.
+// NewExchange makes the exchange of partition p, of messages of a column's type. With more than one
+// partition it must be connected before it is used.
 func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exchange {
 	x := &Exchange{
 		part: p, force: e.Encoding, serial: e.Serial, PartBytes: partBytes,
@@ -84,8 +87,9 @@ func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exch
 	return x
 }
 
-// place returns the index of partition q's buffers. In a grid with both sides above 1 only the partitions of the same row and column
-// have buffers: with thousands of partitions, buffers for all would exhaust memory.
+// place returns the index of partition q's buffers. In a grid with both sides above 1 only the
+// partitions of the same row and column have buffers: with thousands of partitions, buffers for all
+// would exhaust memory.
 func (x *Exchange) place(q int) int {
 	switch g := x.part.Grid; {
 	case g.Flat():
@@ -97,7 +101,8 @@ func (x *Exchange) place(q int) int {
 	}
 }
 
-// Connect sets the transport, and the gate: a semaphore that the partition holds while it computes and releases while it waits.
+// Connect sets the transport, and the gate: a semaphore that the partition holds while it computes
+// and releases while it waits.
 func (x *Exchange) Connect(end transport.Endpoint, gate chan struct{}) {
 	x.end, x.gate, x.distant = end, gate, nil
 	for q := 0; q < x.part.Of && !x.serial; q++ {
@@ -157,12 +162,14 @@ func (x *Exchange) count(f *transport.Frame) {
 			encoding = Encoding(f.Encoding & encodingBits).String()
 		}
 		x.Peers = append(x.Peers, record.Peer{
-			Partition: f.To, Exchange: f.Kind.String(), Encoding: encoding, Messages: f.Count, Bytes: f.Size(),
+			Partition: f.To, Exchange: f.Kind.String(), Encoding: encoding, Messages: f.Count,
+			Bytes: f.Size(),
 		})
 	}
 }
 
-// buffers returns the buffers of one kind, by place, made at first use: a run needs few of the kinds.
+// buffers returns the buffers of one kind, by place, made at first use: a run needs few of the
+// kinds.
 func (x *Exchange) buffers(peers *[]peer) []peer {
 	if *peers == nil {
 		*peers = make([]peer, x.places())
@@ -195,7 +202,8 @@ func (x *Exchange) Fold(
 	}, func(in *transport.Frame) error { return x.foldIn(s, sink, in) })
 }
 
-// FoldOut is the first half of Fold, for a caller that computes before the second, FoldIn. Not for serial exchanges.
+// FoldOut is the first half of Fold, for a caller that computes before the second, FoldIn. Not for
+// serial exchanges.
 func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, reversed bool) error {
 	for _, q := range s.Line {
 		if err := x.foldOut(s, q, inbox, reversed); err != nil {
@@ -270,7 +278,8 @@ func (x *Exchange) messagesOf(in *transport.Frame) (kernel.Column, error) {
 	return x.came, nil
 }
 
-// checkValues checks that a column has as many values as its count, in the form that the kernel's traits ask for.
+// checkValues checks that a column has as many values as its count, in the form that the kernel's
+// traits ask for.
 func (x *Exchange) checkValues(in *transport.Frame, traits kernel.Traits) error {
 	if traits.Raw {
 		return checkRaw(in, traits.Bytes)
@@ -282,7 +291,8 @@ func (x *Exchange) checkValues(in *transport.Frame, traits kernel.Traits) error 
 // checkRaw checks that a frame has as many values of size bytes as its count.
 func checkRaw(in *transport.Frame, size int) error {
 	if in.Ref != nil || len(in.Raw) != in.Count*size {
-		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw), in.Count, size)
+		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw),
+			in.Count, size)
 	}
 	return nil
 }

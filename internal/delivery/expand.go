@@ -11,9 +11,10 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// A long column of expand goes in parts, runs of its list that begin at multiples of 64, each a frame with an encoding of its own:
-// a receiver takes one in while others are under way, and parts can leave before the column is whole (SendAhead). Both ends know how
-// many there are by the list's length; a frame has its part's number in the upper bits of its encoding.
+// A long column of expand goes in parts, runs of its list that begin at multiples of 64, each a
+// frame with an encoding of its own: a receiver takes one in while others are under way, and parts
+// can leave before the column is whole (SendAhead). Both ends know how many there are by the list's
+// length; a frame has its part's number in the upper bits of its encoding.
 const (
 	partBytes    = 128 << 10 // at least, values and presence
 	mostParts    = 8
@@ -38,7 +39,8 @@ func cut(n, i, parts int) int {
 
 // column has the buffers of the columns to one other partition.
 type column struct {
-	// Send buffers of parts, by the last bit of the superstep: those of the next are filled while this one's may be read still.
+	// Send buffers of parts, by the last bit of the superstep: those of the next are filled while
+	// this one's may be read still.
 	out  [2][]peer
 	next int   // the superstep that parts were sent ahead for
 	sent uint8 // which, as bits
@@ -83,9 +85,10 @@ func (x *Exchange) begin(c *column, superstep, parts int) []peer {
 	return *out
 }
 
-// Expand sends the frontier's messages to the partitions of the line that have ghosts of their senders, and writes the received columns
-// to the ghost slots of s, the senders' side: presence into the frontier, values into the kernel's column. It reports whether every
-// received column was full. reversed selects the second exchange of a program of direction Both.
+// Expand sends the frontier's messages to the partitions of the line that have ghosts of their
+// senders, and writes the received columns to the ghost slots of s, the senders' side: presence
+// into the frontier, values into the kernel's column. It reports whether every received column was
+// full. reversed selects the second exchange of a program of direction Both.
 func (x *Exchange) Expand(
 	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool,
 ) (bool, error) {
@@ -123,17 +126,20 @@ func (x *Exchange) Expand(
 			from.superstep, from.received = x.superstep, 0
 		}
 		if part >= parts || from.received>>part&1 != 0 {
-			return fmt.Errorf("from partition %d: part %d of %d of a column, not once", in.From, part, parts)
+			return fmt.Errorf("from partition %d: part %d of %d of a column, not once", in.From,
+				part, parts)
 		}
 		from.received |= 1 << part
 		if err := x.checkValues(in, traits); err != nil {
 			return err
 		}
 		first := cut(int(group.Count), part, parts)
-		run := graph.Group{Start: group.Start + uint32(first), Count: uint32(cut(int(group.Count), part+1, parts) - first)}
+		run := graph.Group{Start: group.Start + uint32(first), Count: uint32(cut(int(group.Count),
+			part+1, parts) - first)}
 		lo, hi := run.Words()
 		clear(f.Words[lo:hi])
-		if err := Decode(Encoding(in.Encoding&encodingBits), in.Count, int(run.Count), in.Presence, f.Words[lo:hi]); err != nil {
+		if err := Decode(Encoding(in.Encoding&encodingBits), in.Count, int(run.Count), in.Presence,
+			f.Words[lo:hi]); err != nil {
 			return fmt.Errorf("from partition %d: %w", in.From, err)
 		}
 		for w := lo; w < hi; w++ {
@@ -149,7 +155,8 @@ func (x *Exchange) Expand(
 	return full, err
 }
 
-// packPart makes the frame of part i of a column to partition q, of the column being read or of the next.
+// packPart makes the frame of part i of a column to partition q, of the column being read or of the
+// next.
 func (x *Exchange) packPart(
 	to *peer, k kernel.Broadcast, next bool, f *bitmap.Frontier, q int, kind transport.Kind, i int,
 ) {
@@ -164,7 +171,8 @@ func (x *Exchange) packPart(
 		to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
 	}
 	to.frame = transport.Frame{
-		To: q, Kind: kind, Encoding: uint8(e) | uint8(i)<<4, Count: count, Presence: presence, Raw: to.packed.Raw, Ref: to.packed.Ref,
+		To: q, Kind: kind, Encoding: uint8(e) | uint8(i)<<4, Count: count, Presence: presence,
+		Raw: to.packed.Raw, Ref: to.packed.Ref,
 	}
 }
 
@@ -179,8 +187,8 @@ func (r *Ran) All(first, last int) bool {
 	return last < r.Below || first >= r.From && last < r.To
 }
 
-// FirstPart returns the word of the owned vertices from which on there are no senders of the first part of a column that
-// is sent ahead in several, 0 if none is.
+// FirstPart returns the word of the owned vertices from which on there are no senders of the first
+// part of a column that is sent ahead in several, 0 if none is.
 func (x *Exchange) FirstPart(s *graph.Side, k kernel.Broadcast) int {
 	end := 0
 	if x.distant == nil || !k.Traits().Raw {
@@ -196,8 +204,9 @@ func (x *Exchange) FirstPart(s *graph.Side, k kernel.Broadcast) int {
 	return end
 }
 
-// SendAhead sends distant partitions the parts of the next superstep's columns of which all senders have run. The Expand of
-// that superstep sends what is left; if there is none, receivers drop what came.
+// SendAhead sends distant partitions the parts of the next superstep's columns of which all senders
+// have run. The Expand of that superstep sends what is left; if there is none, receivers drop what
+// came.
 func (x *Exchange) SendAhead(
 	s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool, ran *Ran,
 ) error {
@@ -217,7 +226,8 @@ func (x *Exchange) SendAhead(
 		out := x.begin(to, superstep, parts)
 		for i := range out[:parts] {
 			from, end := cut(n, i, parts), cut(n, i+1, parts)
-			if to.sent>>i&1 != 0 || end > from && *ran != AllRan && !ran.All(int(list.At(from)>>6), int(list.At(end-1)>>6)) {
+			if to.sent>>i&1 != 0 || end > from && *ran != AllRan &&
+				!ran.All(int(list.At(from)>>6), int(list.At(end-1)>>6)) {
 				continue
 			}
 			part := &out[i]

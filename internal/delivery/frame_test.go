@@ -59,7 +59,8 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(All), listed, 1, 0, []byte{}, make([]byte, 4*listed))
 	f.Add(uint8(Sparse), 1, 1, 0, []byte{0, 0, 0, 0, 3, 0}, []byte{1, 2, 3, 4})
 	f.Add(uint8(Pairs), 1, 1, 0, []byte{5, 0, 0, 0}, []byte{1, 2, 3, 4})
-	f.Add(uint8(Pairs), 1, 1, 0, []byte{9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 2, 3, 4})
+	f.Add(uint8(Pairs), 1, 1, 0, []byte{9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0},
+		[]byte{1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, encoding uint8, count, from, superstep int, presence, raw []byte) {
 		k, err := combiners.Sum[uint32]().Kernel(kernel.Binding{Sources: layout.Slots, Capacity: p.Slots})
 		if err != nil {
@@ -71,7 +72,8 @@ func FuzzFrames(f *testing.F) {
 		forged := transport.Frame{From: from, To: 0, Superstep: superstep, Encoding: encoding, Count: count, Presence: presence, Raw: raw}
 		x.Connect(&forger{forged}, gate)
 		frontier := bitmap.NewFrontier(make([]uint64, p.Slots/64))
-		inbox := &kernel.Inbox[uint32]{Msg: make([]uint32, p.Slots), Has: bitmap.NewFrontier(make([]uint64, p.Slots/64))}
+		inbox := &kernel.Inbox[uint32]{Msg: make([]uint32,
+			p.Slots), Has: bitmap.NewFrontier(make([]uint64, p.Slots/64))}
 		erased := Inbox{&kernel.Vec[uint32]{Data: inbox.Msg}, inbox.Has}
 		fold := func(to []uint32, messages kernel.Column) {
 			k.Fold(to, kernel.Elements[uint32](messages), inbox)
@@ -100,7 +102,8 @@ func FuzzFrames(f *testing.F) {
 		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil || err5 == nil) {
 			t.Fatalf("taken for a column and for pairs: %v", forged)
 		}
-		if err1 == nil && bitmap.Count(frontier.Words) != count || (err3 == nil || err4 == nil) && got < count {
+		if err1 == nil && bitmap.Count(frontier.Words) != count || (err3 == nil || err4 == nil) &&
+			got < count {
 			t.Fatalf("%d messages, %d said", got, count)
 		}
 		for i := p.Owned; i < int(layout.Slots.Ghost); i++ {
@@ -114,7 +117,8 @@ func FuzzFrames(f *testing.F) {
 var _ transport.Endpoint = (*forger)(nil)
 
 func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
-	g, err := build.Local(t.Context(), &edges.Input{Name: "pair", Edges: edges.Pack(2, [][2]uint64{{0, 1}}, nil), Vertices: 2}, graph.Options{Partitions: 2})
+	g, err := build.Local(t.Context(), &edges.Input{Name: "pair", Edges: edges.Pack(2,
+		[][2]uint64{{0, 1}}, nil), Vertices: 2}, graph.Options{Partitions: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +129,14 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)
 	x.Begin(5)
 	line := []int{1}
-	if _, err := x.receive(t.Context(), transport.Fold, line); err == nil || errors.Is(err, transport.ErrClosed) {
+	if _, err := x.receive(t.Context(), transport.Fold, line); err == nil ||
+		errors.Is(err, transport.ErrClosed) {
 		t.Fatal(err)
 	}
 	for _, from := range []int{-1, 0, 2} { // itself, and none
 		x.Connect(&forger{transport.Frame{From: from, Superstep: 5}}, gate)
-		if _, err := x.receive(t.Context(), transport.Fold, line); err == nil || !strings.Contains(err.Error(), "reached partition 0") {
+		if _, err := x.receive(t.Context(), transport.Fold, line); err == nil ||
+			!strings.Contains(err.Error(), "reached partition 0") {
 			t.Errorf("from partition %d: %v", from, err)
 		}
 	}
@@ -162,7 +168,8 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}
 		x.Connect(&forger{transport.Frame{From: 1, Superstep: 1, Encoding: uint8(Sparse) | part<<4}}, gate)
-		_, err = x.Expand(t.Context(), senders, k, bitmap.NewFrontier(make([]uint64, p.Slots/64)), false)
+		_, err = x.Expand(t.Context(), senders, k, bitmap.NewFrontier(make([]uint64, p.Slots/64)),
+			false)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("part %d: %v, want an error of %s", part, err, want)
 		}

@@ -6,7 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// Load has the model's inputs: the messages that a superstep delivers, their receivers, and the graph.
+// Load has the model's inputs: the messages that a superstep delivers, their receivers, and the
+// graph.
 type Load struct {
 	Vertices, Arcs      int
 	Partitions, Threads int
@@ -45,10 +46,11 @@ func (l *Load) Add(other *Load) {
 	l.Ghosts += other.Ghosts
 }
 
-// Rates are the model's coefficients, in seconds, for one thread. Probe, the four of Edge and Push are measured when a job
-// is made, on its own graph and with its own kernel, and Row where one message is as good as all; the others, and all
-// of them for small graphs and list programs, are constants (engine.measure). Alpha, Beta and Gap are those of messages between
-// processes, T = alpha n + beta (Matsumoto15), measured when workers connect.
+// Rates are the model's coefficients, in seconds, for one thread. Probe, the four of Edge and Push
+// are measured when a job is made, on its own graph and with its own kernel, and Row where one
+// message is as good as all; the others, and all of them for small graphs and list programs, are
+// constants (engine.measure). Alpha, Beta and Gap are those of messages between processes, T =
+// alpha n + beta (Matsumoto15), measured when workers connect.
 type Rates struct {
 	Row         float64 // to open a receiver's list
 	Probe       float64 // to look at an in-neighbour that did not send
@@ -71,11 +73,13 @@ type Rates struct {
 	Gap   float64 // to send a frame to another process, until the next one can be
 }
 
-// Few is the fraction of senders at which Rates.EdgeFew is measured, where a list ends at the first of them beyond opening it: with it, weights are fetched from memory as if more had sent.
+// Few is the fraction of senders at which Rates.EdgeFew is measured, where a list ends at the first
+// of them beyond opening it: with it, weights are fetched from memory as if more had sent.
 const Few = 1. / 16
 
-// Slowest returns the rates of all processes together: each is that of the process that takes longest with its part of the load, which
-// is taken to be its part of the arcs. A rate over all threads then gives that process's time.
+// Slowest returns the rates of all processes together: each is that of the process that takes
+// longest with its part of the load, which is taken to be its part of the arcs. A rate over all
+// threads then gives that process's time.
 func Slowest(rates []Rates, loads []*Load) Rates {
 	if len(rates) == 1 {
 		return rates[0]
@@ -111,12 +115,14 @@ func Slowest(rates []Rates, loads []*Load) Rates {
 			*x.most = max(*x.most, part**x.of)
 		}
 		most.ForkJoin = max(most.ForkJoin, r.ForkJoin)
-		most.Alpha, most.Beta, most.Gap = max(most.Alpha, r.Alpha), max(most.Beta, r.Beta), max(most.Gap, r.Gap)
+		most.Alpha, most.Beta, most.Gap = max(most.Alpha, r.Alpha), max(most.Beta, r.Beta),
+			max(most.Gap, r.Gap)
 	}
 	return most
 }
 
-// edge is what an edge takes in a pull, where this fraction of all edges is senders': between two that were measured.
+// edge is what an edge takes in a pull, where this fraction of all edges is senders': between two
+// that were measured.
 func (r *Rates) edge(q float64) float64 {
 	switch {
 	case q < Few:
@@ -128,8 +134,8 @@ func (r *Rates) edge(q float64) float64 {
 	}
 }
 
-// probe is what it takes to look at an in-neighbour, beyond opening the list, where the first sender ends it: few senders make branches
-// mispredicted.
+// probe is what it takes to look at an in-neighbour, beyond opening the list, where the first
+// sender ends it: few senders make branches mispredicted.
 func (r *Rates) probe(q float64) float64 {
 	if q < Few {
 		return line(q, 0, Few, r.Probe, r.EdgeFew)
@@ -164,7 +170,8 @@ func (r *Rates) Predict(l *Load) Costs {
 		c[Naive] = push + r.fold(l, l.Partitions, threads)
 		expand := r.expand(l, l.Partitions, threads)
 		if l.Partitions > 1 {
-			c[Mirrored] = push + expand + float64(l.Untransposed)*r.Transpose/min(threads, float64(l.Partitions))
+			c[Mirrored] = push + expand + float64(l.Untransposed)*r.Transpose/min(threads,
+				float64(l.Partitions))
 		}
 		c[Pull] = r.pull(l)/threads + r.ForkJoin + expand
 		return c
@@ -178,8 +185,9 @@ func (r *Rates) Predict(l *Load) Costs {
 	return c
 }
 
-// thinnedArc is how much longer it takes to push over an arc of thinned lists: most messages of a monotone program are dropped at once, those over
-// the arcs that were kept mostly come to a receiver.
+// thinnedArc is how much longer it takes to push over an arc of thinned lists: most messages of a
+// monotone program are dropped at once, those over the arcs that were kept mostly come to a
+// receiver.
 const thinnedArc = 4
 
 // push is the time of walking the senders' edges. A small frontier is walked by one thread.
@@ -223,9 +231,10 @@ func (l *Load) open() int {
 	return n
 }
 
-// probes is the expected number of in-edges looked at before a sender is met. Each comes from a sender with probability
-// q, the senders' share of all edges; a list of d edges then takes (1-(1-q)^d)/q probes. Long lists take a few, so the
-// distribution of lengths matters: it is that of all lists, of which the finished vertices are taken to have the longest.
+// probes is the expected number of in-edges looked at before a sender is met. Each comes from a
+// sender with probability q, the senders' share of all edges; a list of d edges then takes
+// (1-(1-q)^d)/q probes. Long lists take a few, so the distribution of lengths matters: it is that
+// of all lists, of which the finished vertices are taken to have the longest.
 func (l *Load) probes() float64 {
 	rows, edges := max(l.open(), 1), float64(l.UnfinishedEdges)
 	q := l.senderFraction()
@@ -249,8 +258,8 @@ func (l *Load) probes() float64 {
 	return min(probes*edges/sum, edges)
 }
 
-// expand is the time of the columns of senders' messages, along lines of so many blocks. A sender of degree d has an edge
-// into (1-(1-1/L)^d) of the L blocks (gamma of Ueno13, 3.1).
+// expand is the time of the columns of senders' messages, along lines of so many blocks. A sender
+// of degree d has an edge into (1-(1-1/L)^d) of the L blocks (gamma of Ueno13, 3.1).
 func (r *Rates) expand(l *Load, line int, threads float64) float64 {
 	if line <= 1 || l.Senders == 0 {
 		return 0
@@ -261,8 +270,8 @@ func (r *Rates) expand(l *Load, line int, threads float64) float64 {
 	return r.columns(l, line, values, float64(l.Listed), float64(l.Bytes), threads)
 }
 
-// fold is the time of the columns of partial results, along lines of so many blocks: pushing e edges at random into g
-// ghosts reaches g(1-exp(-e/g)).
+// fold is the time of the columns of partial results, along lines of so many blocks: pushing e
+// edges at random into g ghosts reaches g(1-exp(-e/g)).
 func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 	ghosts := float64(l.Ghosts)
 	if line <= 1 || ghosts == 0 {
@@ -272,8 +281,8 @@ func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 	return r.columns(l, line, values, ghosts, float64(l.FoldBytes), threads)
 }
 
-// columns is the time of one column between any two partitions of the same line of so many, over lists of so many in
-// all, with so many values of so many bytes.
+// columns is the time of one column between any two partitions of the same line of so many, over
+// lists of so many in all, with so many values of so many bytes.
 func (r *Rates) columns(l *Load, line int, values, listed, bytes, threads float64) float64 {
 	presence := min(listed/8, 2*values)
 	p := float64(l.Partitions)
@@ -281,7 +290,8 @@ func (r *Rates) columns(l *Load, line int, values, listed, bytes, threads float6
 	return work/min(threads, p) + r.carry(l, p*float64(line-1), presence+values*bytes) + r.delay(l)
 }
 
-// carry is the time that frames of so many bytes in all take, of which the part that crosses processes leaves all of these at once.
+// carry is the time that frames of so many bytes in all take, of which the part that crosses
+// processes leaves all of these at once.
 func (r *Rates) carry(l *Load, frames, bytes float64) float64 {
 	if l.Processes <= 1 {
 		return bytes * r.Copy

@@ -2,10 +2,12 @@ package delivery
 
 import "math"
 
-// The costs of pulling in a grid of C columns that is not flat. An unfinished vertex of degree d has a row in each of the
-// C blocks of its processor row that it has an edge in, C(1-(1-1/C)^d) of them, of d over that many edges each.
+// The costs of pulling in a grid of C columns that is not flat. An unfinished vertex of degree d
+// has a row in each of the C blocks of its processor row that it has an edge in, C(1-(1-1/C)^d) of
+// them, of d over that many edges each.
 
-// rows returns how many rows the unfinished vertices have in all blocks, and how many of these meet no sender.
+// rows returns how many rows the unfinished vertices have in all blocks, and how many of these meet
+// no sender.
 func (l *Load) rows() (rows, miss float64) {
 	c, u := float64(l.Grid.Columns), float64(max(l.Unfinished, 1))
 	edges := float64(l.UnfinishedEdges)
@@ -19,8 +21,8 @@ func (l *Load) rows() (rows, miss float64) {
 // senderFraction is the fraction of all edges that are senders'.
 func (l *Load) senderFraction() float64 { return float64(l.SenderEdges) / float64(max(l.Arcs, 1)) }
 
-// blockPull is the time of a block pull: every row of every vertex is searched, also where another block finds a message too; then
-// all messages found are folded.
+// blockPull is the time of a block pull: every row of every vertex is searched, also where another
+// block finds a message too; then all messages found are folded.
 func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	rows, miss := l.rows()
 	edges, c := float64(l.UnfinishedEdges), float64(l.Grid.Columns)
@@ -41,11 +43,12 @@ func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	if l.Unfinished < l.Vertices { // only the newly finished, whose number is unknown here
 		finished = r.columns(l, l.Grid.Columns, 0, ghosts, 0, threads)
 	}
-	return t/threads + finished + r.columns(l, l.Grid.Columns, found, ghosts, float64(l.FoldBytes), threads)
+	return t/threads + finished + r.columns(l, l.Grid.Columns, found, ghosts, float64(l.FoldBytes),
+		threads)
 }
 
-// ringPull is the time of a ring pull: a message is found once in the blocks of a row, and the open vertices are passed from one to
-// the next, as bits or positions.
+// ringPull is the time of a ring pull: a message is found once in the blocks of a row, and the open
+// vertices are passed from one to the next, as bits or positions.
 func (r *Rates) ringPull(l *Load, threads float64) float64 {
 	rows, miss := l.rows()
 	c, u := float64(l.Grid.Columns), float64(l.Unfinished)
@@ -59,11 +62,13 @@ func (r *Rates) ringPull(l *Load, threads float64) float64 {
 		visits = (1 - math.Pow(open, c)) / (1 - open) // blocks that search it
 	}
 	found := u * (1 - math.Pow(open, c))
-	t := visits*u*rows/(u*c)*r.Row + l.probes()*r.probe(l.senderFraction()) + float64(l.Vertices)*c/64*r.Word + visits*u*r.Value/2
+	t := visits*u*rows/(u*c)*r.Row + l.probes()*r.probe(l.senderFraction()) +
+		float64(l.Vertices)*c/64*r.Word + visits*u*r.Value/2
 	p := float64(l.Partitions)
 	hops := p * (c - 1)
 	moved := min(float64(l.Vertices)*(c-1)/8, 2*u*visits)
 	frames := hops*float64(l.SubSteps)*r.Frame/min(threads, p) + (c-1)*r.delay(l)
-	fold := r.columns(l, l.Grid.Columns, min(found*(c-1)/c, float64(l.Ghosts)), float64(l.Ghosts), float64(l.FoldBytes), threads)
+	fold := r.columns(l, l.Grid.Columns, min(found*(c-1)/c, float64(l.Ghosts)), float64(l.Ghosts),
+		float64(l.FoldBytes), threads)
 	return t/threads + frames + r.carry(l, hops*float64(l.SubSteps), moved) + fold
 }

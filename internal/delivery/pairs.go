@@ -25,7 +25,8 @@ type Combiner interface {
 
 func (x *Exchange) sendPairs(to *peer, q int, kind transport.Kind) error {
 	to.frame = transport.Frame{
-		To: q, Kind: kind, Encoding: uint8(Pairs), Count: len(to.positions), Presence: wire.Bytes(to.positions),
+		To: q, Kind: kind, Encoding: uint8(Pairs), Count: len(to.positions),
+		Presence: wire.Bytes(to.positions),
 	}
 	to.values()
 	return x.send(&to.frame)
@@ -35,7 +36,8 @@ func (x *Exchange) sendPairs(to *peer, q int, kind transport.Kind) error {
 func (x *Exchange) pairs(in *transport.Frame, n int) ([]uint32, kernel.Column, error) {
 	to := wire.Slice[uint32](in.Presence)
 	if Encoding(in.Encoding) != Pairs || len(to) != in.Count || len(in.Presence) != 4*in.Count {
-		return nil, nil, fmt.Errorf("from partition %d: %d pairs, and positions of %d bytes", in.From, in.Count, len(in.Presence))
+		return nil, nil, fmt.Errorf("from partition %d: %d pairs, and positions of %d bytes",
+			in.From, in.Count, len(in.Presence))
 	}
 	for _, i := range to {
 		if int(i) >= n {
@@ -46,8 +48,9 @@ func (x *Exchange) pairs(in *transport.Frame, n int) ([]uint32, kernel.Column, e
 	return to, messages, err
 }
 
-// Send exchanges the outboxes' messages to single vertices, and passes those for owned vertices to the sink. They go along the
-// processor column to the row of the receiver's owner, and then along that row, combined before each hop if combine is not nil.
+// Send exchanges the outboxes' messages to single vertices, and passes those for owned vertices to
+// the sink. They go along the processor column to the row of the receiver's owner, and then along
+// that row, combined before each hop if combine is not nil.
 func (x *Exchange) Send(
 	ctx context.Context, outboxes []kernel.Sends, combine Combiner, sink Sink,
 ) error {
@@ -81,44 +84,48 @@ func (x *Exchange) Send(
 	}
 	own := &x.sends[x.place(p.Index)]
 	send := func(q int) error { return x.sendTo(q, transport.Sends, combine) }
-	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), send, func(in *transport.Frame) error {
-		if g.Columns == 1 {
+	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), send,
+		func(in *transport.Frame) error {
+			if g.Columns == 1 {
+				to, messages, err := x.pairs(in, p.Owned)
+				if err != nil {
+					return err
+				}
+				sink(to, messages)
+				return nil
+			}
+			// another partition of the row may own one vertex more
+			to, messages, err := x.pairs(in, g.Columns*(p.Owned+1))
+			if err != nil {
+				return err
+			}
+			for i, position := range to {
+				c, local := int(position)%g.Columns, position/uint32(g.Columns)
+				if c == column && int(local) >= p.Owned {
+					return fmt.Errorf("from partition %d: a message to vertex %d of %d", in.From,
+						local, p.Owned)
+				}
+				x.pick(&x.sends[x.place(g.At(g.Row(p.Index), c))], local, i)
+			}
+			for c := range g.Columns {
+				x.sends[x.place(g.At(g.Row(p.Index), c))].take(messages)
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	sink(own.positions, own.messages)
+	send = func(q int) error { return x.sendTo(q, transport.SendsOn, combine) }
+	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send,
+		func(in *transport.Frame) error {
 			to, messages, err := x.pairs(in, p.Owned)
 			if err != nil {
 				return err
 			}
 			sink(to, messages)
 			return nil
-		}
-		to, messages, err := x.pairs(in, g.Columns*(p.Owned+1)) // another partition of the row may own one vertex more
-		if err != nil {
-			return err
-		}
-		for i, position := range to {
-			c, local := int(position)%g.Columns, position/uint32(g.Columns)
-			if c == column && int(local) >= p.Owned {
-				return fmt.Errorf("from partition %d: a message to vertex %d of %d", in.From, local, p.Owned)
-			}
-			x.pick(&x.sends[x.place(g.At(g.Row(p.Index), c))], local, i)
-		}
-		for c := range g.Columns {
-			x.sends[x.place(g.At(g.Row(p.Index), c))].take(messages)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	sink(own.positions, own.messages)
-	send = func(q int) error { return x.sendTo(q, transport.SendsOn, combine) }
-	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send, func(in *transport.Frame) error {
-		to, messages, err := x.pairs(in, p.Owned)
-		if err != nil {
-			return err
-		}
-		sink(to, messages)
-		return nil
-	})
+		})
 }
 
 // sendTo sends a partition its buffered pairs.
@@ -197,8 +204,8 @@ type join struct {
 // joinBytes is the size of a join.
 const joinBytes = 16
 
-// SendInOrder is Send for outboxes with senders: nothing is combined, and every vertex's messages reach the sink in the order of
-// their senders' ids. Only in flat grids.
+// SendInOrder is Send for outboxes with senders: nothing is combined, and every vertex's messages
+// reach the sink in the order of their senders' ids. Only in flat grids.
 func (x *Exchange) SendInOrder(
 	ctx context.Context, outboxes []kernel.Sends, sink Sink,
 ) error {
@@ -228,7 +235,8 @@ func (x *Exchange) SendInOrder(
 	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), func(q int) error {
 		to := &x.sends[q]
 		to.frame = transport.Frame{
-			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins), Presence: wire.Bytes(to.joins),
+			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins),
+			Presence: wire.Bytes(to.joins),
 		}
 		to.values()
 		return x.send(&to.frame)
@@ -238,8 +246,10 @@ func (x *Exchange) SendInOrder(
 		if err != nil {
 			return err
 		}
-		if Encoding(in.Encoding) != Pairs || len(joins) != in.Count || len(in.Presence) != joinBytes*in.Count {
-			return fmt.Errorf("from partition %d: %d messages, and receivers of %d bytes", in.From, in.Count, len(in.Presence))
+		if Encoding(in.Encoding) != Pairs || len(joins) != in.Count ||
+			len(in.Presence) != joinBytes*in.Count {
+			return fmt.Errorf("from partition %d: %d messages, and receivers of %d bytes", in.From,
+				in.Count, len(in.Presence))
 		}
 		for _, j := range joins {
 			if int(j.to) >= p.Owned {

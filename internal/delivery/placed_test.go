@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// TestPlaced: members that are looked up are those of the unpacked list, for few positions and many.
+// TestPlaced: members that are looked up are those of the unpacked list, for few positions and
+// many.
 func TestPlaced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	p := &graph.Partition{Of: 2, Grid: graph.Grid{Rows: 2, Columns: 1}}

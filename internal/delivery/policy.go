@@ -2,25 +2,28 @@ package delivery
 
 import "math"
 
-// Policy chooses the scheme of each superstep: the fastest one by the model's prediction, corrected by what supersteps took before. A
-// prediction is the fixed cost of a superstep, and the scheme's work times a factor; both are learnt.
+// Policy chooses the scheme of each superstep: the fastest one by the model's prediction, corrected
+// by what supersteps took before. A prediction is the fixed cost of a superstep, and the scheme's
+// work times a factor; both are learnt.
 type Policy struct {
 	Force Choice
 	Rates Rates
-	// Room, if not nil, reports whether there is memory for so many messages that are pushed one by one: else they are pulled.
+	// Room, if not nil, reports whether there is memory for so many messages that are pushed one by
+	// one: else they are pulled.
 	Room func(messages int) bool
 
 	// Predicted and Chosen are of the last decision.
 	Predicted Costs
 	Chosen    Scheme
 
-	work    Costs            // before corrections
-	factor  [schemes]float64 // measured over predicted time of the work; 0 before the first
-	most    [schemes]float64 // the largest work done, before corrections
-	fixed   float64          // seconds of a superstep in which there is next to no work, whatever the scheme
-	known   bool             // fixed has been measured
-	pulling bool             // state of Beamer's rule: the last superstep was pulled
-	before  int              // and had so many senders
+	work   Costs            // before corrections
+	factor [schemes]float64 // measured over predicted time of the work; 0 before the first
+	most   [schemes]float64 // the largest work done, before corrections
+	// seconds of a superstep in which there is next to no work, whatever the scheme
+	fixed   float64
+	known   bool // fixed has been measured
+	pulling bool // state of Beamer's rule: the last superstep was pulled
+	before  int  // and had so many senders
 }
 
 // Choose returns the scheme for a load.
@@ -30,7 +33,8 @@ func (p *Policy) Choose(l *Load) Scheme {
 		p.Predicted[s] = p.fixed + p.learnt(Scheme(s))*p.work[s]
 	}
 	p.Chosen = p.best()
-	if p.Room != nil && p.Chosen != Pull && p.Force.Allows(Pull) && l.Grid.Flat() && !p.Room(l.SenderEdges) {
+	if p.Room != nil && p.Chosen != Pull && p.Force.Allows(Pull) && l.Grid.Flat() &&
+		!p.Room(l.SenderEdges) {
 		p.Chosen = Pull
 	}
 	if p.Force == ChooseBeamer {
@@ -56,8 +60,9 @@ func (p *Policy) best() Scheme {
 // beamerAlpha and beamerBeta are the rule's two numbers, as Beamer found them.
 const beamerAlpha, beamerBeta = 14, 24
 
-// beamer is the rule of Beamer 2012: pull once the senders' edges exceed 1/14 of those of the unfinished, push again
-// once the senders are fewer than 1/24 of the vertices and their number falls.
+// beamer is the rule of Beamer 2012: pull once the senders' edges exceed 1/14 of those of the
+// unfinished, push again once the senders are fewer than 1/24 of the vertices and their number
+// falls.
 func (p *Policy) beamer(l *Load) Scheme {
 	switch {
 	case !p.pulling && l.SenderEdges*beamerAlpha > l.UnfinishedEdges:
@@ -78,8 +83,9 @@ func (p *Policy) beamer(l *Load) Scheme {
 	}
 }
 
-// learnt is the factor of a scheme's work. One that was not tried is taken to be off as those that were, in the mean of their logarithms:
-// the model is mostly wrong about the machine, which is busy, or has fewer cores than the workers have threads.
+// learnt is the factor of a scheme's work. One that was not tried is taken to be off as those that
+// were, in the mean of their logarithms: the model is mostly wrong about the machine, which is
+// busy, or has fewer cores than the workers have threads.
 func (p *Policy) learnt(s Scheme) float64 {
 	if f := p.factor[s]; f != 0 {
 		return f
@@ -96,10 +102,12 @@ func (p *Policy) learnt(s Scheme) float64 {
 // noise is the time in seconds below which a delivery says nothing of its scheme.
 const noise = 50e-6
 
-// Learn corrects the predictions by the seconds that the chosen delivery took: the fixed cost and the scheme's factor, each by its part in the
-// prediction, half way to what would have been right and within bounds, since one superstep on a busy machine must not decide. A superstep that
-// has twice as much to do as any of its scheme before is the first to touch some memory, which takes several times as long: that it is
-// slow says half as much of the next ones. And where the fixed cost is much of the time, it is that which varies.
+// Learn corrects the predictions by the seconds that the chosen delivery took: the fixed cost and
+// the scheme's factor, each by its part in the prediction, half way to what would have been right
+// and within bounds, since one superstep on a busy machine must not decide. A superstep that has
+// twice as much to do as any of its scheme before is the first to touch some memory, which takes
+// several times as long: that it is slow says half as much of the next ones. And where the fixed
+// cost is much of the time, it is that which varies.
 func (p *Policy) Learn(took float64) {
 	s := p.Chosen
 	if s == None || took <= 0 || math.IsInf(p.work[s], 1) {
@@ -131,7 +139,8 @@ func (p *Policy) Learn(took float64) {
 	}
 }
 
-// mostLearnt is the largest change of the logarithm of a coefficient by one superstep, and leastFactor the least factor of a scheme.
+// mostLearnt is the largest change of the logarithm of a coefficient by one superstep, and
+// leastFactor the least factor of a scheme.
 const mostLearnt, leastFactor = 0.5, 0.25
 
 // Begin starts a run: what was learnt in the runs before it is kept.

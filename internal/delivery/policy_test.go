@@ -12,19 +12,22 @@ import (
 // made is a load of two partitions in one process, whose senders have so many edges.
 func made(edges int) *Load {
 	return &Load{
-		Vertices: 1 << 20, Arcs: 1 << 24, Partitions: 2, Processes: 1, Threads: 2, Grid: graph.Grid{Rows: 2, Columns: 1},
+		Vertices: 1 << 20, Arcs: 1 << 24, Partitions: 2, Processes: 1, Threads: 2,
+		Grid:   graph.Grid{Rows: 2, Columns: 1},
 		Listed: 1 << 19, Ghosts: 1 << 19, Untransposed: 1 << 24, Bytes: 8, FoldBytes: 8,
 		Senders: edges / 16, SenderEdges: edges, Unfinished: 1 << 20, UnfinishedEdges: 1 << 24,
 	}
 }
 
 var someRates = Rates{
-	Row: 3e-9, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9, EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 4e-9, Transpose: 3e-8, Value: 3e-9, Word: 1e-9, Miss: 1e-7,
+	Row: 3e-9, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9, EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 4e-9,
+	Transpose: 3e-8, Value: 3e-9, Word: 1e-9, Miss: 1e-7,
 	Compute: 3e-9, Copy: 5e-11, Frame: 2e-6, ForkJoin: 2e-6, Alpha: 1e-9, Beta: 1e-3, Gap: 1e-5,
 }
 
-// TestPolicyLearnsWhatASuperstepCosts: supersteps of every size, that take a fixed time, and thrice what the model has for their work, are
-// predicted well after a few, and the small ones do not make it think that large ones are slow.
+// TestPolicyLearnsWhatASuperstepCosts: supersteps of every size, that take a fixed time, and thrice
+// what the model has for their work, are predicted well after a few, and the small ones do not make
+// it think that large ones are slow.
 func TestPolicyLearnsWhatASuperstepCosts(t *testing.T) {
 	const fixed, slower = 400e-6, 3.
 	r := rand.New(rand.NewPCG(1, 2))
@@ -35,7 +38,8 @@ func TestPolicyLearnsWhatASuperstepCosts(t *testing.T) {
 		costs := someRates.Predict(l)
 		took := (fixed + slower*costs[s]) * math.Exp(.1*r.NormFloat64())
 		if off := math.Abs(math.Log(p.Predicted[s] / took)); i >= 50 && off > math.Log(1.5) {
-			t.Errorf("superstep %d of %d edges: %.3g ms predicted, took %.3g", i, l.SenderEdges, p.Predicted[s]*1e3, took*1e3)
+			t.Errorf("superstep %d of %d edges: %.3g ms predicted, took %.3g", i, l.SenderEdges,
+				p.Predicted[s]*1e3, took*1e3)
 		}
 		p.Learn(took)
 	}
@@ -51,13 +55,16 @@ func TestFixedCostIsOfEveryScheme(t *testing.T) {
 	p.Choose(made(16))
 	q.Choose(made(16))
 	for s := range p.Predicted {
-		if more := q.Predicted[s] - p.Predicted[s]; p.Predicted[s] < math.Inf(1) && (more < .5e-3 || more > 1e-3) {
-			t.Errorf("%v: predicted %g, and %g when supersteps of next to no work take 1 ms", Scheme(s), p.Predicted[s], q.Predicted[s])
+		if more := q.Predicted[s] - p.Predicted[s]; p.Predicted[s] < math.Inf(1) &&
+			(more < .5e-3 || more > 1e-3) {
+			t.Errorf("%v: predicted %g, and %g when supersteps of next to no work take 1 ms",
+				Scheme(s), p.Predicted[s], q.Predicted[s])
 		}
 	}
 }
 
-// TestSlowMachineChangesNoChoice: where all takes thrice as long as the model has it, no scheme is chosen because it was not tried.
+// TestSlowMachineChangesNoChoice: where all takes thrice as long as the model has it, no scheme is
+// chosen because it was not tried.
 func TestSlowMachineChangesNoChoice(t *testing.T) {
 	l := made(1 << 23)
 	first := (&Policy{Rates: someRates}).Choose(l)
@@ -72,15 +79,18 @@ func TestSlowMachineChangesNoChoice(t *testing.T) {
 	}
 }
 
-// TestSlowestProcessDecides: a process with the same arcs and half the threads, or with rates twice as slow, makes all twice as slow.
+// TestSlowestProcessDecides: a process with the same arcs and half the threads, or with rates twice
+// as slow, makes all twice as slow.
 func TestSlowestProcessDecides(t *testing.T) {
 	loads := []*Load{{Arcs: 100, Threads: 2}, {Arcs: 100, Threads: 2}}
 	a, b := Rates{Push: 1, Edge: 3, Beta: 5}, Rates{Push: 2, Edge: 2, Beta: 4}
 	if got, want := Slowest([]Rates{a, b}, loads), (Rates{Push: 2, Edge: 3, Beta: 5}); got != want {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
-	loads[1].Threads = 1 // of three: the first's part of the work is done at 2/3 of the speed of all
-	if got, want := Slowest([]Rates{a, a}, loads), (Rates{Push: 1.5, Edge: 4.5, Beta: 5}); got != want {
+	// of three: the first's part of the work is done at 2/3 of the speed of all
+	loads[1].Threads = 1
+	if got, want := Slowest([]Rates{a, a}, loads),
+		(Rates{Push: 1.5, Edge: 4.5, Beta: 5}); got != want {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
 	var every Rates // none is forgotten
@@ -106,15 +116,18 @@ func TestEdgesByPresence(t *testing.T) {
 	}
 }
 
-// TestProcessesSendAtOnce: of bytes between all partitions that are one each of so many processes, each process sends its part.
+// TestProcessesSendAtOnce: of bytes between all partitions that are one each of so many processes,
+// each process sends its part.
 func TestProcessesSendAtOnce(t *testing.T) {
 	for _, n := range []int{2, 4, 8} {
 		l := &Load{Partitions: n, Processes: n}
-		if got, want := someRates.carry(l, 0, 1e6), 1e6*someRates.Alpha/float64(n); math.Abs(got-want) > 1e-12 {
+		if got, want := someRates.carry(l, 0, 1e6),
+			1e6*someRates.Alpha/float64(n); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%d processes: %g, expected %g", n, got, want)
 		}
 	}
-	if got := someRates.carry(&Load{Partitions: 4, Processes: 1}, 12, 1e6); got != 1e6*someRates.Copy {
+	if got := someRates.carry(&Load{Partitions: 4, Processes: 1}, 12,
+		1e6); got != 1e6*someRates.Copy {
 		t.Errorf("one process: %g", got)
 	}
 }

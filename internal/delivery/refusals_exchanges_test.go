@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// link is an endpoint that keeps what is sent, and receives one frame of a kind, and another of all others.
+// link is an endpoint that keeps what is sent, and receives one frame of a kind, and another of all
+// others.
 type link struct {
 	forger
 	kind  transport.Kind
@@ -39,7 +40,8 @@ func (l *link) Receive(_ context.Context, kind transport.Kind) (*transport.Frame
 	return &l.frame, nil
 }
 
-// arrived is what the receiver made of a frame: slots or local vertices, sorted, that got something.
+// arrived is what the receiver made of a frame: slots or local vertices, sorted, that got
+// something.
 type arrived struct {
 	slots []uint32
 	limit int // they are less than
@@ -130,7 +132,8 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		o := kernel.NewOutbox[M](p.Of, senders)
 		for to := range o.To {
 			for _, local := range some(rng, g.Parts[to].Owned, 3) {
-				o.To[to], o.Msg[to] = append(o.To[to], local), append(o.Msg[to], k.make(rng.Uint64()))
+				o.To[to], o.Msg[to] = append(o.To[to], local),
+					append(o.Msg[to], k.make(rng.Uint64()))
 				o.From[to] = append(o.From[to], uint64(p.Global(local%uint32(p.Owned))))
 			}
 		}
@@ -156,7 +159,8 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 			name: "expand", kind: transport.Expand, values: true,
 			list: func(from int) int { return int(block(g.Parts[0]).Senders.Groups[from].Count) },
 			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
-				kernel, f := k.kernel(p), bitmap.NewFrontier(make([]uint64, p.Layout(pregel.Out).Count/64))
+				kernel, f := k.kernel(p),
+					bitmap.NewFrontier(make([]uint64, p.Layout(pregel.Out).Count/64))
 				for _, s := range some(rng, p.Owned, 2+rng.IntN(40)) {
 					f.Add(s)
 				}
@@ -190,9 +194,10 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				box, folding := k.box(p, nil), k.kernel(p)
-				err := x.FoldIn(ctx, pushed(p).Receivers, func(to []uint32, messages kernel.Column) {
-					folding.Fold(to, kernel.Elements[M](messages), box)
-				}, false)
+				err := x.FoldIn(ctx, pushed(p).Receivers,
+					func(to []uint32, messages kernel.Column) {
+						folding.Fold(to, kernel.Elements[M](messages), box)
+					}, false)
 				return arrived{ones(box.Has.Words), p.Owned}, err
 			},
 		},
@@ -209,7 +214,8 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				for _, i := range some(rng, int(group.Count), 2) {
 					for range 1 + rng.IntN(2) {
 						at := (group.Start + i) >> 6
-						bins.To[at], bins.Msg[at] = append(bins.To[at], group.Start+i), append(bins.Msg[at], k.make(uint64(i)))
+						bins.To[at], bins.Msg[at] = append(bins.To[at], group.Start+i),
+							append(bins.Msg[at], k.make(uint64(i)))
 					}
 				}
 				all := []kernel.Pairs{bins}
@@ -217,7 +223,8 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				return gather(p, func(sink Sink) error {
-					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots.Ghost, nil, sink, false)
+					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots.Ghost,
+						nil, sink, false)
 				})
 			},
 		},
@@ -281,11 +288,13 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				for _, s := range some(rng, p.Owned, 2+rng.IntN(40)) {
 					fresh.Add(s)
 				}
-				return x.Finished(ctx, block(p).Receivers, fresh, make([]uint64, p.Layout(pregel.Out).Count/64), false)
+				return x.Finished(ctx, block(p).Receivers, fresh,
+					make([]uint64, p.Layout(pregel.Out).Count/64), false)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				finished := make([]uint64, p.Layout(pregel.Out).Count/64)
-				err := x.Finished(ctx, block(p).Receivers, bitmap.NewFrontier(make([]uint64, p.Words())), finished, false)
+				err := x.Finished(ctx, block(p).Receivers,
+					bitmap.NewFrontier(make([]uint64, p.Words())), finished, false)
 				group := block(p).Receivers.Groups[block(p).Receivers.Line[0]]
 				return arrived{ones(finished), int(group.Start + group.Count)}, err
 			},

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// A frame of any exchange is refused if its parts contradict each other or the graph. The tests make the frames that one
-// partition sends another, change them, and give them to the other.
+// A frame of any exchange is refused if its parts contradict each other or the graph. The tests
+// make the frames that one partition sends another, change them, and give them to the other.
 
 // refusal is a change to a frame after which it must be refused.
 type refusal struct {
@@ -101,8 +101,10 @@ func (tr *traffic[M]) refusedPairs(n int) []refusal {
 		{"a receiver short", func(f *transport.Frame) { f.Presence = f.Presence[:len(f.Presence)-tr.pairs] }},
 		{"a column", func(f *transport.Frame) { f.Encoding = uint8(Bitmap) }},
 	}
-	if tr.kind == transport.Sends && !tr.g.Options.Grid.Flat() { // own vertices, of which there are less than of others
-		all = append(all, refusal{"a vertex that is not owned", receiver(uint32(tr.g.Parts[0].Owned * tr.g.Options.Grid.Columns))})
+	// own vertices, of which there are less than of others
+	if tr.kind == transport.Sends && !tr.g.Options.Grid.Flat() {
+		all = append(all,
+			refusal{"a vertex that is not owned", receiver(uint32(tr.g.Parts[0].Owned * tr.g.Options.Grid.Columns))})
 	}
 	return all
 }
@@ -169,7 +171,8 @@ var (
 	refKind = kindOf[string]{combiners.Func("", func(a, b string) string { return max(a, b) }), func(h uint64) string { return fmt.Sprint(h) }}
 )
 
-// gridsOf are a graph in two partitions and in a grid of 2 x 2, in which partition 0 owns more vertices than others or less.
+// gridsOf are a graph in two partitions and in a grid of 2 x 2, in which partition 0 owns more
+// vertices than others or less.
 func gridsOf(t testing.TB) []*graph.Graph {
 	t.Helper()
 	const n = 801
@@ -201,8 +204,10 @@ func (tr traffic[M]) refuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, force := range []Encoding{Auto, Bitmap, Sparse} {
 		seed := tr.seed(t, rng, force)
-		if got, err := tr.give(copied(&seed)); err != nil || len(got.slots) != seed.Count || seed.Count == 0 {
-			t.Fatalf("%v: %d of %d arrived, %v", Encoding(seed.Encoding), len(got.slots), seed.Count, err)
+		if got, err := tr.give(copied(&seed)); err != nil || len(got.slots) != seed.Count ||
+			seed.Count == 0 {
+			t.Fatalf("%v: %d of %d arrived, %v", Encoding(seed.Encoding), len(got.slots),
+				seed.Count, err)
 		}
 		for _, r := range tr.refusals(seed) {
 			f := copied(&seed)
@@ -214,7 +219,8 @@ func (tr traffic[M]) refuses(t *testing.T) {
 	}
 }
 
-// TestMutatedFramesAreRefusedOrSound changes frames at random: none does harm, and what is taken is as many as the frame says.
+// TestMutatedFramesAreRefusedOrSound changes frames at random: none does harm, and what is taken is
+// as many as the frame says.
 func TestMutatedFramesAreRefusedOrSound(t *testing.T) {
 	graphs := gridsOf(t)
 	for seed := range uint64(200) {
@@ -246,7 +252,8 @@ func (tr *traffic[M]) mutated(t *testing.T, name string, rng *rand.Rand) {
 	if err != nil {
 		return
 	}
-	if len(got.slots) != f.Count || !tr.values && (tr.kind != transport.Ring && len(f.Raw) > 0 || f.Ref != nil) {
+	if len(got.slots) != f.Count || !tr.values && (tr.kind != transport.Ring && len(f.Raw) > 0 ||
+		f.Ref != nil) {
 		t.Fatalf("%s: %d arrived of %+v", name, len(got.slots), f)
 	}
 	for _, slot := range got.slots {

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 )
 
-// resolving is a pull of sums over lists of ghosts, some of which sent: the values of those that did, packed.
+// resolving is a pull of sums over lists of ghosts, some of which sent: the values of those that
+// did, packed.
 type resolving struct {
 	present bitmap.Ranked
 	packed  []float64
@@ -19,7 +20,8 @@ type resolving struct {
 
 func newResolving(ghosts, lists int, density float64) *resolving {
 	rng := rand.New(rand.NewPCG(21, 22))
-	r := &resolving{present: bitmap.Rank(randomSet(rng, ghosts/64, density), nil), slots: make([]float64, ghosts)}
+	r := &resolving{present: bitmap.Rank(randomSet(rng, ghosts/64, density),
+		nil), slots: make([]float64, ghosts)}
 	for range r.present.Count() {
 		r.packed = append(r.packed, rng.Float64())
 	}
@@ -30,7 +32,8 @@ func newResolving(ghosts, lists int, density float64) *resolving {
 	return r
 }
 
-// byRank finds each value where it came: the popcount offset (RO) of its bit. It is what Ueno13 does.
+// byRank finds each value where it came: the popcount offset (RO) of its bit. It is what Ueno13
+// does.
 func (r *resolving) byRank() (total float64) {
 	for i := 0; i < len(r.lists); i += 16 {
 		sum := 0.0
@@ -74,7 +77,8 @@ func TestResolvingIsTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkResolve compares the two ways to resolve a message in a pull (docs/design/resolving-messages.md).
+// BenchmarkResolve compares the two ways to resolve a message in a pull
+// (docs/design/resolving-messages.md).
 func BenchmarkResolve(b *testing.B) {
 	for _, ghosts := range []int{1 << 16, 1 << 20} {
 		for _, density := range []float64{0.01, 0.1, 0.5, 0.95} {
@@ -83,12 +87,13 @@ func BenchmarkResolve(b *testing.B) {
 				name string
 				f    func() float64
 			}{{"rank", r.byRank}, {"slot", r.bySlot}} {
-				b.Run(fmt.Sprintf("ghosts=%d/%g/%s", ghosts, density, way.name), func(b *testing.B) {
-					for b.Loop() {
-						way.f()
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(r.lists)), "ns/edge")
-				})
+				b.Run(fmt.Sprintf("ghosts=%d/%g/%s", ghosts, density, way.name),
+					func(b *testing.B) {
+						for b.Loop() {
+							way.f()
+						}
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(r.lists)), "ns/edge")
+					})
 			}
 		}
 	}

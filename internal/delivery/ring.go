@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Finished sends the newly finished owned vertices, fresh, to the other partitions of the processor row, and marks theirs in finished,
-// by slot. s is the receivers' side.
+// Finished sends the newly finished owned vertices, fresh, to the other partitions of the processor
+// row, and marks theirs in finished, by slot. s is the receivers' side.
 func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, reversed bool) error {
 	kind, peers := transport.Finished, x.buffers(&x.finished[0])
 	if reversed {
@@ -25,7 +25,8 @@ func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Fr
 		return x.send(&to.frame)
 	}, func(in *transport.Frame) error {
 		if in.Ref != nil || len(in.Raw) != 0 {
-			return fmt.Errorf("from partition %d: %d bytes of values with finished vertices", in.From, len(in.Raw))
+			return fmt.Errorf("from partition %d: %d bytes of values with finished vertices",
+				in.From, len(in.Raw))
 		}
 		n := int(s.Groups[in.From].Count)
 		words := x.scratch(bitmap.Words(n))
@@ -50,8 +51,9 @@ func (x *Exchange) scratch(words int) []uint64 {
 	return x.words
 }
 
-// Token is a part of an owner's vertices that is passed from block to block of the processor row; each block removes those that it
-// finds a message for. It is the rotating bitmap c of Nakao20 (3.5). Several parts of an owner are in flight at a time.
+// Token is a part of an owner's vertices that is passed from block to block of the processor row;
+// each block removes those that it finds a message for. It is the rotating bitmap c of Nakao20
+// (3.5). Several parts of an owner are in flight at a time.
 //
 //	| owner (4) | part (4) | first word (4) | words (4) |    little-endian, in Frame.Raw;  Presence: who is still open
 type Token struct {
@@ -94,8 +96,9 @@ func ringKind(reversed bool) transport.Kind {
 	return transport.Ring
 }
 
-// Take receives the next token for the block whose receivers' side is s, and returns the partition that passed it.
-// The token's words are valid until the next call of the exchange that receives anything.
+// Take receives the next token for the block whose receivers' side is s, and returns the partition
+// that passed it. The token's words are valid until the next call of the exchange that receives
+// anything.
 func (x *Exchange) Take(ctx context.Context, s *graph.Side, t *Token, reversed bool) (from int, err error) {
 	in, err := x.receive(ctx, ringKind(reversed), s.Line)
 	if err != nil {
@@ -109,7 +112,8 @@ func (x *Exchange) Take(ctx context.Context, s *graph.Side, t *Token, reversed b
 		*n = int(binary.LittleEndian.Uint32(in.Raw[4*i:]))
 	}
 	if !slices.Contains(s.Line, t.Owner) || t.First+words > len(s.Ghosts[t.Owner].Bits) {
-		return 0, fmt.Errorf("from partition %d: a token of words %d to %d of partition %d", in.From, t.First, t.First+words, t.Owner)
+		return 0, fmt.Errorf("from partition %d: a token of words %d to %d of partition %d",
+			in.From, t.First, t.First+words, t.Owner)
 	}
 	t.Open = x.scratch(words)
 	if err := Decode(Encoding(in.Encoding), in.Count, 64*words, in.Presence, t.Open); err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Roaring bitmaps against our own: as a column's presence on the wire, and as a list that is asked for ranks.
-// lab/results.md has the figures and the choice they led to.
+// Roaring bitmaps against our own: as a column's presence on the wire, and as a list that is asked
+// for ranks. lab/results.md has the figures and the choice they led to.
 
-// roaringPresence is Encode with a roaring bitmap of the positions; the bits are brought to the list's length as ours are.
+// roaringPresence is Encode with a roaring bitmap of the positions; the bits are brought to the
+// list's length as ours are.
 func roaringPresence(p *Presence, f *bitmap.Frontier, list *bitmap.List) (*roaring.Bitmap, []byte) {
 	_, _, packed := p.Encode(f, list, Bitmap)
 	set := roaring.FromDense(wire.Slice[uint64](packed), false)
@@ -55,7 +56,8 @@ func TestRoaringPresenceIsTheSame(t *testing.T) {
 		f, list := presenceCase(density)
 		var p Presence
 		e, count, data := p.Encode(f, list, Auto)
-		ours, theirs := make([]uint64, bitmap.Words(list.Count())), make([]uint64, bitmap.Words(list.Count())+1024)
+		ours, theirs := make([]uint64, bitmap.Words(list.Count())),
+			make([]uint64, bitmap.Words(list.Count())+1024)
 		if err := Decode(e, count, list.Count(), data, ours); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +129,8 @@ func BenchmarkRank(b *testing.B) {
 					sum += uint64(own.Of(i))
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(asked)), "ns/rank")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(asked)),
+				"ns/rank")
 			b.ReportMetric(float64(8*len(own.Bits)+4*len(own.Rank)), "bytes")
 		})
 		b.Run(fmt.Sprintf("%g/roaring", density), func(b *testing.B) {
@@ -136,7 +139,8 @@ func BenchmarkRank(b *testing.B) {
 					sum += set.Rank(i)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(asked)), "ns/rank")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(asked)),
+				"ns/rank")
 			b.ReportMetric(float64(set.GetSizeInBytes()), "bytes")
 		})
 		_ = sum

@@ -2,17 +2,22 @@ package delivery
 
 import "fmt"
 
-// Scheme is how a superstep goes through the four phases expand, traverse, fold, compute. Flat grids, of which one side is 1,
-// have Naive, Mirrored and Pull; grids with both sides above 1 have Pull, Push and RingPull.
+// Scheme is how a superstep goes through the four phases expand, traverse, fold, compute. Flat
+// grids, of which one side is 1, have Naive, Mirrored and Pull; grids with both sides above 1 have
+// Pull, Push and RingPull.
 type Scheme uint8
 
 const (
 	None     Scheme = iota // nothing was sent to neighbours
 	Naive                  // push over the senders' own edges, fold to owners; top-down
 	Mirrored               // expand, push over the received senders' local edges
-	Pull                   // expand, pull along the receivers' edges; with both sides above 1 a block pull: the whole block at once, then fold
-	Push                   // expand, push through the block, fold; 2D top-down (Ueno11)
-	RingPull               // expand, pull by sub-steps, each without the vertices found before, fold; 2D bottom-up (Nakao20, 3.5)
+	// expand, pull along the receivers' edges; with both sides above 1 a block pull: the whole
+	// block at once, then fold
+	Pull
+	Push // expand, push through the block, fold; 2D top-down (Ueno11)
+	// expand, pull by sub-steps, each without the vertices found before, fold; 2D bottom-up
+	// (Nakao20, 3.5)
+	RingPull
 	schemes
 )
 
@@ -36,12 +41,14 @@ const (
 	ChoosePull                    // the best pull there is
 	ChooseBeamer                  // Beamer 2012's rule, to compare with
 	ChooseBlockPull               // block pull: the whole block at once; in a flat grid ChoosePull
-	ChooseRingPull                // ring pull: by sub-steps along the row (Nakao20, 3.5); in a flat grid ChoosePull
+	// ring pull: by sub-steps along the row (Nakao20, 3.5); in a flat grid ChoosePull
+	ChooseRingPull
 )
 
 var choices = []string{"auto", "push", "naive", "mirrored", "pull", "beamer", "whole", "ring"}
 
-// ChoiceWords are the choices that users are offered, of which ParseChoice reads some more; the first is usual.
+// ChoiceWords are the choices that users are offered, of which ParseChoice reads some more; the
+// first is usual.
 var ChoiceWords = []string{"auto", "push", "naive", "mirrored", "pull", "whole", "ring"}
 
 // Valid reports whether there is such a choice.
@@ -56,7 +63,8 @@ func ParseChoice(s string) (Choice, error) {
 			return Choice(i), nil
 		}
 	}
-	return 0, fmt.Errorf("found %q, expected auto, push, naive, mirrored, pull, whole, ring or beamer", s)
+	return 0,
+		fmt.Errorf("found %q, expected auto, push, naive, mirrored, pull, whole, ring or beamer", s)
 }
 
 // Allows reports whether a scheme may be chosen.

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// TestSendsOfOneSuperstep: every message to a single vertex reaches its receiver, over one hop or two,
-// combined or not, and in the order of senders where that is asked for.
+// TestSendsOfOneSuperstep: every message to a single vertex reaches its receiver, over one hop or
+// two, combined or not, and in the order of senders where that is asked for.
 func TestSendsOfOneSuperstep(t *testing.T) {
 	grids := []graph.Grid{graph.Of(1), graph.Of(3), {Rows: 2, Columns: 3}}
 	for _, grid := range grids {

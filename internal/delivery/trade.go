@@ -8,16 +8,20 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// trade exchanges frames with a line of partitions: send sends what is for one of them, and take processes each of the frames received,
-// which is released then. frames is how many come: one from each partition, or more unless the exchange is serial.
+// trade exchanges frames with a line of partitions: send sends what is for one of them, and take
+// processes each of the frames received, which is released then. frames is how many come: one from
+// each partition, or more unless the exchange is serial.
 //
-// Overlapped, as it is by default, all are sent before any is waited for, and taken in the order in which they come: while
-// one is made or taken in, others are under way (Ueno11, 4.2; Nakao20, 3.5.3). Serial, it goes in rounds, like a loop over
-// MPI's blocking sendrecv: in round i every partition sends to the i-th after it in the line, waits until that is written,
-// waits for a frame, and takes it in before the next round. Some partitions may be ahead, so the frame may be of a later
-// round. There is no deadlock: a partition in the earliest round has been sent as many frames as it waits for.
+// Overlapped, as it is by default, all are sent before any is waited for, and taken in the order in
+// which they come: while one is made or taken in, others are under way (Ueno11, 4.2; Nakao20,
+// 3.5.3). Serial, it goes in rounds, like a loop over MPI's blocking sendrecv: in round i every
+// partition sends to the i-th after it in the line, waits until that is written, waits for a frame,
+// and takes it in before the next round. Some partitions may be ahead, so the frame may be of a
+// later round. There is no deadlock: a partition in the earliest round has been sent as many frames
+// as it waits for.
 func (x *Exchange) trade(
-	ctx context.Context, line []int, kind transport.Kind, frames int, send func(q int) error, take taker,
+	ctx context.Context, line []int, kind transport.Kind, frames int, send func(q int) error,
+	take taker,
 ) error {
 	for _, q := range line {
 		if err := send(q); err != nil {
@@ -84,10 +88,12 @@ func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int)
 		return nil, err
 	}
 	if !x.among(line, in.From) {
-		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind, in.From, x.part.Of, x.part.Index)
+		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind,
+			in.From, x.part.Of, x.part.Index)
 	}
 	if in.Superstep != x.superstep || in.To != x.part.Index {
-		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, x.superstep)
+		return nil,
+			fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, x.superstep)
 	}
 	return in, nil
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does. bins hold pairs of destination slot and message; those
-// for owned slots, below ghost, go to the sink directly, while the others are on their way. s is the receivers' side.
+// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does. bins hold pairs of
+// destination slot and message; those for owned slots, below ghost, go to the sink directly, while
+// the others are on their way. s is the receivers' side.
 func (x *Exchange) Uncombined(
 	ctx context.Context, s *graph.Side, ghost uint32, bins []kernel.Pairs, sink Sink,
 	reversed bool,
@@ -58,7 +59,8 @@ func (x *Exchange) Uncombined(
 	})
 }
 
-// fewPairs is the share of a list's members from which pairs on it unpack the list, rather than look their members up one by one.
+// fewPairs is the share of a list's members from which pairs on it unpack the list, rather than
+// look their members up one by one.
 const fewPairs = 16
 
 // placed returns the members of a list at positions.
@@ -80,9 +82,9 @@ func (x *Exchange) placed(list *bitmap.List, positions []uint32) []uint32 {
 	return x.to[n:]
 }
 
-// deal deals the pairs of bins to the buffers of the partitions that they go to, and leaves bins of owned slots alone. A bin lies as a
-// rule in the slots of one partition, and is copied as it is; a slot's owner is looked for only in bins that a border cuts, among those that
-// share the bin.
+// deal deals the pairs of bins to the buffers of the partitions that they go to, and leaves bins of
+// owned slots alone. A bin lies as a rule in the slots of one partition, and is copied as it is; a
+// slot's owner is looked for only in bins that a border cuts, among those that share the bin.
 func (x *Exchange) deal(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
 	here, first := &peers[x.place(x.part.Index)], 0
 	shift, receivers := b.Layout()
@@ -110,7 +112,8 @@ func (x *Exchange) deal(groups []graph.Group, ghost uint32, b kernel.Pairs, peer
 				continue
 			}
 			q := first
-			for slot-groups[q].Start >= groups[q].Count { // below the start the difference wraps around
+			// below the start the difference wraps around
+			for slot-groups[q].Start >= groups[q].Count {
 				q++
 			}
 			x.pick(&peers[x.place(q)], slot-groups[q].Start, j)
@@ -123,8 +126,8 @@ func (x *Exchange) deal(groups []graph.Group, ghost uint32, b kernel.Pairs, peer
 	}
 }
 
-// reserve makes room for the pairs of bins, where there is not enough, before they are copied. A bin that a border cuts is taken for that of
-// its first slots' owner.
+// reserve makes room for the pairs of bins, where there is not enough, before they are copied. A
+// bin that a border cuts is taken for that of its first slots' owner.
 func (x *Exchange) reserve(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
 	shift, to := b.Layout()
 	i, last := int(ghost>>shift), len(groups)-1

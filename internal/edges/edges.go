@@ -1,12 +1,12 @@
-// Package edges holds graphs as lists of tuples: what readers and generators make, what kernel 1 builds partitions
-// from, and what results are validated against. A tuple joins two input vertices, numbered densely from 0 in the
-// rising order of their input ids.
+// Package edges holds graphs as lists of tuples: what readers and generators make, what kernel 1
+// builds partitions from, and what results are validated against. A tuple joins two input vertices,
+// numbered densely from 0 in the rising order of their input ids.
 package edges
 
 import "github.com/superstep-go/superstep/internal/names"
 
-// BlockSize is the number of tuples in a block of a list, the last block apart. It is a multiple of 64, so that blocks
-// of a packed list start at word borders.
+// BlockSize is the number of tuples in a block of a list, the last block apart. It is a multiple of
+// 64, so that blocks of a packed list start at word borders.
 const BlockSize = 1024
 
 // Block is a decoded run of tuples: U[i] -> V[i], with weight W[i] where the list has weights.
@@ -16,8 +16,9 @@ type Block struct {
 	W    [BlockSize]float64
 }
 
-// List is a list of tuples that can be read any number of times, block by block, by several goroutines at once.
-// Block i holds the tuples [i*BlockSize, min((i+1)*BlockSize, Len())), in the order of the input.
+// List is a list of tuples that can be read any number of times, block by block, by several
+// goroutines at once. Block i holds the tuples [i*BlockSize, min((i+1)*BlockSize, Len())), in the
+// order of the input.
 type List interface {
 	// Len returns the number of tuples, loops and duplicates included.
 	Len() int
@@ -36,20 +37,24 @@ type Input struct {
 	Name string
 	// Edges are the tuples. An undirected edge is one tuple, in either order.
 	Edges List
-	// Vertices is the number of vertices, isolated ones included; 0 means as many as the largest endpoint asks for.
+	// Vertices is the number of vertices, isolated ones included; 0 means as many as the largest
+	// endpoint asks for.
 	Vertices int
 	// Labels maps vertices to input ids; the zero value is the identity.
 	Labels Labels
-	// Names are what the input calls its vertices, by their input ids, if it has names; else nil. Of one of several ranks they are those of its
-	// range of the input ids: the ranges of all ranks follow one another. Naming Texts has others.
+	// Names are what the input calls its vertices, by their input ids, if it has names; else nil.
+	// Of one of several ranks they are those of its range of the input ids: the ranges of all ranks
+	// follow one another. Naming Texts has others.
 	Names *names.Dictionary
 	// Directed says whether tuples are arcs.
 	Directed bool
 	// Account says, for people, what was understood of the input: one line each.
 	Account []string
-	// Notes are what was found out about the input that its user did not say, and should see: one line each, with the file's name.
+	// Notes are what was found out about the input that its user did not say, and should see: one
+	// line each, with the file's name.
 	Notes []string
-	// Skipped are the malformed lines that were left out, in order: where each is, and what is wrong with it.
+	// Skipped are the malformed lines that were left out, in order: where each is, and what is
+	// wrong with it.
 	Skipped []string
 	// Free releases the memory behind Edges, when it is not nil.
 	Free func()

@@ -11,7 +11,8 @@ func TestPackedRoundTrip(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(n), uint64(width)))
 			limit := ^uint64(0) >> (64 - width)
 			kind := Weights(width % 3)
-			p := NewPacked(limit, n, kind) // one less than 2^width vertices: the same number of bits, but for width 1
+			// one less than 2^width vertices: the same number of bits, but for width 1
+			p := NewPacked(limit, n, kind)
 			if int(width) != p.Bits() && width > 1 {
 				t.Fatalf("%d bits for endpoints below %d, want %d", p.Bits(), limit, width)
 			}
@@ -34,8 +35,10 @@ func TestPackedRoundTrip(t *testing.T) {
 					t.Fatal(err)
 				}
 				for j := range want[i].N {
-					if got.U[j] != want[i].U[j] || got.V[j] != want[i].V[j] || got.W[j] != want[i].W[j] {
-						t.Fatalf("n %d, width %d, block %d, tuple %d: got %d-%d %g, want %d-%d %g", n, width, i, j,
+					if got.U[j] != want[i].U[j] || got.V[j] != want[i].V[j] ||
+						got.W[j] != want[i].W[j] {
+						t.Fatalf("n %d, width %d, block %d, tuple %d: got %d-%d %g, want %d-%d %g",
+							n, width, i, j,
 							got.U[j], got.V[j], got.W[j], want[i].U[j], want[i].V[j], want[i].W[j])
 					}
 				}

@@ -6,7 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Labels maps the numbers of input vertices to the ids they have in the input, rising. The zero value maps every number to itself.
+// Labels maps the numbers of input vertices to the ids they have in the input, rising. The zero
+// value maps every number to itself.
 type Labels struct {
 	first uint64 // of those that follow one another
 	ids   []uint64
@@ -21,7 +22,8 @@ func Consecutive(first uint64) Labels { return Labels{first: first} }
 // Identity reports whether every vertex's id is its number.
 func (l Labels) Identity() bool { return l.ids == nil && l.first == 0 }
 
-// First returns the id of vertex 0 of vertices whose ids follow one another, and whether that is known of them.
+// First returns the id of vertex 0 of vertices whose ids follow one another, and whether that is
+// known of them.
 func (l Labels) First() (uint64, bool) { return l.first, l.ids == nil }
 
 // Of returns the input id of vertex i.
@@ -72,8 +74,8 @@ func search(ids []uint64, id, lo, hi uint64) (uint64, bool) {
 	return lo, lo < end && ids[lo] == id
 }
 
-// Index finds ids in a rising list among those that share their high bits. Its table has at most two entries an id, so that
-// ids that are spread evenly are found at once.
+// Index finds ids in a rising list among those that share their high bits. Its table has at most
+// two entries an id, so that ids that are spread evenly are found at once.
 //
 // Invariant: starts[h] is the first of ids whose bits from shift on are h or more.
 type Index struct {

@@ -7,12 +7,14 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Packed is a list in memory whose endpoints take as many bits as the largest of them needs: 2 x SCALE bits a tuple for
-// a Graph500 graph, 5.5 bytes at SCALE 22. Blocks may be written by several goroutines at once, one each.
+// Packed is a list in memory whose endpoints take as many bits as the largest of them needs: 2 x
+// SCALE bits a tuple for a Graph500 graph, 5.5 bytes at SCALE 22. Blocks may be written by several
+// goroutines at once, one each.
 type Packed struct {
-	bits    uint
-	n       int
-	words   []uint64 // tuple i begins at bit i*2*bits: u, then v, low bits first; one word of slack at the end
+	bits uint
+	n    int
+	// tuple i begins at bit i*2*bits: u, then v, low bits first; one word of slack at the end
+	words   []uint64
 	float32 []float32
 	float64 []float64
 	arena   *mem.Arena
@@ -52,7 +54,8 @@ func NewPacked(vertices uint64, n int, weights Weights) *Packed {
 	return p
 }
 
-// Pack makes a list of the tuples given, whose endpoints are less than vertices. weights is nil or as long as tuples.
+// Pack makes a list of the tuples given, whose endpoints are less than vertices. weights is nil or
+// as long as tuples.
 func Pack(vertices uint64, tuples [][2]uint64, weights []float64) *Packed {
 	kind := Unweighted
 	if weights != nil {
@@ -90,7 +93,8 @@ func (p *Packed) Bytes() int64 {
 // Close frees the list, which must not be used afterwards.
 func (p *Packed) Close() { p.arena.Close() }
 
-// Write stores block i. It panics when an endpoint does not fit or the block's length is not the one that Len asks for.
+// Write stores block i. It panics when an endpoint does not fit or the block's length is not the
+// one that Len asks for.
 func (p *Packed) Write(i int, b *Block) {
 	if want := min(BlockSize, p.n-i*BlockSize); b.N != want {
 		panic(fmt.Sprintf("edges: block %d has %d tuples, want %d", i, b.N, want))

@@ -25,7 +25,8 @@ func ablationGrids() []graph.Grid {
 	return all
 }
 
-// ablation is a random graph in a random grid with every switch that the papers compare set at random.
+// ablation is a random graph in a random grid with every switch that the papers compare set at
+// random.
 type ablation struct {
 	shape
 	setting
@@ -43,7 +44,8 @@ func newAblation(rng *rand.Rand) ablation {
 		choices = append(choices, delivery.ChooseNaive, delivery.ChooseMirrored)
 		a.o.Deterministic = rng.IntN(4) == 0
 	}
-	if a.o.Delivery = choices[rng.IntN(len(choices))]; a.o.Deterministic && !a.o.Delivery.Allows(delivery.Pull) {
+	if a.o.Delivery = choices[rng.IntN(len(choices))]; a.o.Deterministic &&
+		!a.o.Delivery.Allows(delivery.Pull) {
 		a.o.Delivery = delivery.ChooseAuto
 	}
 	a.o.Uncombined = rng.IntN(4) == 0 && a.o.Delivery.Allows(delivery.Naive) && !a.o.Deterministic
@@ -65,11 +67,14 @@ func newAblation(rng *rand.Rand) ablation {
 // run runs programs, and compares what they find with what their sequential twins do.
 func (a ablation) run(t *testing.T, where string, source int) {
 	t.Helper()
-	a.name = fmt.Sprintf("%s: %d vertices, %d tuples, directed %t, input's order %t", where, a.n, len(a.tuples), a.directed, a.inputOrder)
+	a.name = fmt.Sprintf("%s: %d vertices, %d tuples, directed %t, input's order %t", where, a.n,
+		len(a.tuples), a.directed, a.inputOrder)
 	out, weights := a.adjacency()
 	level, dist := levels(out, source), distances(out, weights, source)
-	in := &edges.Input{Name: a.name, Edges: edges.Pack(uint64(a.n), a.tuples, a.weights), Vertices: a.n, Directed: a.directed}
-	g, err := build.Local(t.Context(), in, graph.Options{Partitions: a.parts, Grid: a.grid, Weights: edges.Float64, InputOrder: a.inputOrder})
+	in := &edges.Input{Name: a.name, Edges: edges.Pack(uint64(a.n), a.tuples,
+		a.weights), Vertices: a.n, Directed: a.directed}
+	g, err := build.Local(t.Context(), in,
+		graph.Options{Partitions: a.parts, Grid: a.grid, Weights: edges.Float64, InputOrder: a.inputOrder})
 	check(t, err)
 	defer g.Close()
 	id, _ := g.Find(uint64(source))
@@ -78,13 +83,15 @@ func (a ablation) run(t *testing.T, where string, source int) {
 	distance, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, a.setting)
 	for v := range level {
 		if found[v] != level[v] || distance[v] != dist[v] {
-			t.Fatalf("%s, %v: vertex %d has level %d and distance %g, want %d and %g", a.name, a.setting, v, found[v], distance[v], level[v], dist[v])
+			t.Fatalf("%s, %v: vertex %d has level %d and distance %g, want %d and %g", a.name,
+				a.setting, v, found[v], distance[v], level[v], dist[v])
 		}
 	}
 	parents, _ := run(t, g, algorithms.BFS{Source: id}, a.setting)
 	checkTree(t, a.shape, a.setting, g.Order, out, level, parents)
 	ring := a.setting
-	if ring.o.Deterministic, ring.o.Uncombined, ring.o.Delivery = false, false, delivery.ChooseRingPull; !a.grid.Flat() {
+	if ring.o.Deterministic, ring.o.Uncombined, ring.o.Delivery = false, false,
+		delivery.ChooseRingPull; !a.grid.Flat() {
 		parents, _ = run(t, g, algorithms.BFS{Source: id}, ring)
 		checkTree(t, a.shape, ring, g.Order, out, level, parents)
 	}
@@ -105,7 +112,8 @@ func switches() map[string]func(a *ablation) (anyGrid bool) {
 		"deterministic": func(a *ablation) bool { a.o.Deterministic = true; return false },
 	}
 	for _, d := range []delivery.Choice{
-		delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseBlockPull, delivery.ChooseNaive, delivery.ChooseMirrored,
+		delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer,
+		delivery.ChooseBlockPull, delivery.ChooseNaive, delivery.ChooseMirrored,
 	} {
 		all["delivery "+d.String()] = func(a *ablation) bool {
 			a.o.Delivery = d
@@ -118,7 +126,8 @@ func switches() map[string]func(a *ablation) (anyGrid bool) {
 	return all
 }
 
-// TestEveryAblationInEveryGrid runs programs in every grid with every switch, the others as they are by default.
+// TestEveryAblationInEveryGrid runs programs in every grid with every switch, the others as they
+// are by default.
 func TestEveryAblationInEveryGrid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 13))
 	for i, grid := range ablationGrids() {
@@ -144,14 +153,16 @@ func TestAblationsAgainstTwins(t *testing.T) {
 	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		a := newAblation(rng)
-		if grids := ablationGrids(); seed < uint64(len(grids)) && a.grid.Flat() == grids[seed].Flat() {
+		if grids := ablationGrids(); seed < uint64(len(grids)) &&
+			a.grid.Flat() == grids[seed].Flat() {
 			a.grid, a.parts = grids[seed], grids[seed].Partitions()
 		}
 		a.run(t, fmt.Sprintf("seed %d", seed), rng.IntN(a.n))
 	}
 }
 
-// FuzzAblations is TestAblationsAgainstTwins from any seed: go test -fuzz Ablations ./internal/engine
+// FuzzAblations is TestAblationsAgainstTwins from any seed: go test -fuzz Ablations
+// ./internal/engine
 func FuzzAblations(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {

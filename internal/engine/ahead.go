@@ -9,27 +9,33 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
-// Columns leave before their superstep begins, to distant partitions, where one can expect that it delivers by columns (Ueno11,
-// 4.2: what is found is sent while the rest is searched): they are under way while the rest of the vertices run, and while the coordinator
-// decides. If it decides otherwise they are dropped.
+// Columns leave before their superstep begins, to distant partitions, where one can expect that it
+// delivers by columns (Ueno11, 4.2: what is found is sent while the rest is searched): they are
+// under way while the rest of the vertices run, and while the coordinator decides. If it decides
+// otherwise they are dropped.
 
-// manyEdges is the share of a partition's edges that messages cross from which columns are expected after a superstep without.
+// manyEdges is the share of a partition's edges that messages cross from which columns are expected
+// after a superstep without.
 const manyEdges = 16
 
-// early is the state of a pull that sends what its vertices send before all have run. Vertices are in degree order: those of a column's first
-// part, hubs, take most of the walk, so that nearly all of the column would be ready at its end. So chunks run in another order:
+// early is the state of a pull that sends what its vertices send before all have run. Vertices are
+// in degree order: those of a column's first part, hubs, take most of the walk, so that nearly all
+// of the column would be ready at its end. So chunks run in another order:
 //
 //	words   0 ... hubs | the rest of the first part | later parts ... end
 //	runs    1st        | 3rd                        | 2nd
 //
-// The first hubs still come first: their long lists read the column of messages in order, and so bring it into the cache.
+// The first hubs still come first: their long lists read the column of messages in order, and so
+// bring it into the cache.
 type early struct {
 	*partition
-	on         bool
-	hubs, tail int            // chunks: the first hubs are those below hubs, the later parts begin at tail
-	began      []atomic.Int64 // by worker, which chunk it has begun last, as they are run; all before the least have run
-	looked     int            // how many had run when what may be sent was last looked for
-	err        error
+	on bool
+	// chunks: the first hubs are those below hubs, the later parts begin at tail
+	hubs, tail int
+	// by worker, which chunk it has begun last, as they are run; all before the least have run
+	began  []atomic.Int64
+	looked int // how many had run when what may be sent was last looked for
+	err    error
 }
 
 // chunk returns which of n chunks runs as the k-th.
@@ -56,11 +62,13 @@ func (e *early) ran(k int, chunks []uint32) delivery.Ran {
 	}
 }
 
-// byColumns reports whether a scheme delivers by columns that are the same in every scheme that does.
+// byColumns reports whether a scheme delivers by columns that are the same in every scheme that
+// does.
 func byColumns(s delivery.Scheme) bool { return s != delivery.None && s != delivery.Naive }
 
-// worthDelay is the delay of links, in seconds, from which columns leave early whenever they are expected. Over faster ones little is to be hidden, and
-// columns that are dropped cost as much as others: there they leave early only where nearly all vertices send, as most of PageRank's do.
+// worthDelay is the delay of links, in seconds, from which columns leave early whenever they are
+// expected. Over faster ones little is to be hidden, and columns that are dropped cost as much as
+// others: there they leave early only where nearly all vertices send, as most of PageRank's do.
 const worthDelay = 300e-6
 
 // pays reports whether columns should leave early when messages cross so many of the edges.
@@ -69,7 +77,8 @@ func (e *early) pays(edges int) bool {
 	return delay == 0 || delay >= worthDelay || edges*10 >= e.out.Edges*9
 }
 
-// sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to want them.
+// sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to
+// want them.
 func (e *early) sendAhead() error {
 	choice := e.job.options.Delivery
 	switch {
@@ -87,7 +96,8 @@ func (e *early) sendAhead() error {
 // sendColumns sends the parts of the next superstep's columns whose senders have all run.
 func (e *early) sendColumns(ran *delivery.Ran) error {
 	for i, ways := range e.layout.Blocks {
-		if err := e.exchange.SendAhead(ways.Pull.Senders, e.kernel, e.write, i > 0, ran); err != nil {
+		if err := e.exchange.SendAhead(ways.Pull.Senders, e.kernel, e.write, i > 0,
+			ran); err != nil {
 			return fmt.Errorf("expand: %w", err)
 		}
 	}
@@ -97,7 +107,8 @@ func (e *early) sendColumns(ran *delivery.Ran) error {
 // looks is how many times a pull looks for what may be sent.
 const looks = 64
 
-// beginEarly readies a pull to send its columns while it goes on, if there is one of several parts to be sent. many says whether all workers run it.
+// beginEarly readies a pull to send its columns while it goes on, if there is one of several parts
+// to be sent. many says whether all workers run it.
 func (e *early) beginEarly(many bool) {
 	end := 0
 	e.err = nil
@@ -123,7 +134,8 @@ func (e *early) beginEarly(many bool) {
 	}
 }
 
-// eachEarly is eachChunk in the order of a pull that sends its columns while it goes on, which the first worker does.
+// eachEarly is eachChunk in the order of a pull that sends its columns while it goes on, which the
+// first worker does.
 func (e *early) eachEarly(worker int, f func(lo, hi int) bool) {
 	n := len(e.words) - 1
 	for {

@@ -25,7 +25,8 @@ type aheadFrames struct {
 	random                             *rand.Rand
 	frames                             map[aheadKey][]*transport.Frame
 	sent, claimed, received, unclaimed int
-	early                              int // of those sent, how many while others of their superstep ran
+	// of those sent, how many while others of their superstep ran
+	early int
 }
 
 type aheadKey struct {
@@ -54,7 +55,8 @@ func (a *aheadFrames) chance(n int) bool {
 	return a.random.IntN(n) == 0
 }
 
-// aheadEndpoint passes most frames that are sent ahead on, in any order: before those of their superstep, between them or after them.
+// aheadEndpoint passes most frames that are sent ahead on, in any order: before those of their
+// superstep, between them or after them.
 type aheadEndpoint struct {
 	transport.Endpoint
 	self, superstep int
@@ -110,15 +112,20 @@ func (e *aheadEndpoint) End(ctx context.Context, superstep int) (*transport.Acco
 	return e.Endpoint.End(ctx, superstep)
 }
 
-// runAhead runs a program in a process for each partition, with columns of many parts that are sent ahead, and returns the values.
-func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64) ([]V, *aheadFrames) {
+// runAhead runs a program in a process for each partition, with columns of many parts that are sent
+// ahead, and returns the values.
+func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], o engine.Options, seed uint64,
+) ([]V, *aheadFrames) {
 	t.Helper()
-	frames := &aheadFrames{random: rand.New(rand.NewPCG(seed, 41)), frames: map[aheadKey][]*transport.Frame{}}
+	frames := &aheadFrames{random: rand.New(rand.NewPCG(seed,
+		41)), frames: map[aheadKey][]*transport.Frame{}}
 	all, d := apart(t, g, p, o, alone(g))
 	for _, j := range all {
 		j.(*engine.Job).CutColumns(16)
 		j.(*engine.Job).ShareWork(0, 64)
-		check(t, j.(*engine.Job).CutChunks(t.Context())) // what is sent while the rest is pulled is more than nothing
+		// what is sent while the rest is pulled is more than nothing
+		check(t, j.(*engine.Job).CutChunks(t.Context()))
 	}
 	for range 2 { // the second run knows nothing of what was sent ahead in the first
 		local := transport.NewLocal(len(g.Parts))
@@ -140,7 +147,8 @@ func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	return values, frames
 }
 
-// TestColumnsSentAhead compares runs whose columns leave before their superstep begins, part by part, with their sequential twins.
+// TestColumnsSentAhead compares runs whose columns leave before their superstep begins, part by
+// part, with their sequential twins.
 func TestColumnsSentAhead(t *testing.T) {
 	sum, team := aheadFrames{}, parallel.NewTeam(3, false)
 	t.Cleanup(team.Close)
@@ -180,28 +188,34 @@ func TestColumnsSentAhead(t *testing.T) {
 				if way.o.Delivery == delivery.ChooseRingPull {
 					way.o.Delivery = delivery.ChooseAuto // for combiners that need all messages
 				}
-				lengths, b := runAhead(t, g, algorithms.SSSP[float64]{Source: id}, way.o, uint64(seed))
+				lengths, b := runAhead(t, g, algorithms.SSSP[float64]{Source: id}, way.o,
+					uint64(seed))
 				for v := range g.N {
 					if in := g.Order[v]; found[v] != level[in] || lengths[v] != distance[in] {
-						t.Fatalf("vertex %d has level %d and distance %g, want %d and %g", in, found[v], lengths[v], level[in], distance[in])
+						t.Fatalf("vertex %d has level %d and distance %g, want %d and %g", in,
+							found[v], lengths[v], level[in], distance[in])
 					}
 				}
-				rank, c := runAhead(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, way.o, uint64(seed))
+				rank, c := runAhead(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, way.o,
+					uint64(seed))
 				want := ranking(out, 5)
 				for v := range g.N {
 					if math.Abs(rank[v]-want[g.Order[v]]) > 1e-12 {
-						t.Fatalf("the rank of %d is %g, want %g", g.Order[v], rank[v], want[g.Order[v]])
+						t.Fatalf("the rank of %d is %g, want %g", g.Order[v], rank[v],
+							want[g.Order[v]])
 					}
 				}
 				component, d := runAhead(t, g, algorithms.WCC{}, way.o, uint64(seed))
 				alone, _ := run(t, s.load(t, 1, edges.Unweighted), algorithms.WCC{}, setting{})
 				for v := range g.N {
 					if component[v] != alone[g.Order[v]] {
-						t.Fatalf("%d is of component %d, of %d with one partition", g.Order[v], component[v], alone[g.Order[v]])
+						t.Fatalf("%d is of component %d, of %d with one partition", g.Order[v],
+							component[v], alone[g.Order[v]])
 					}
 				}
 				for _, x := range []*aheadFrames{a, b, c, d} {
-					sum.claimed, sum.unclaimed, sum.early = sum.claimed+x.claimed, sum.unclaimed+x.unclaimed, sum.early+x.early
+					sum.claimed, sum.unclaimed, sum.early = sum.claimed+x.claimed,
+						sum.unclaimed+x.unclaimed, sum.early+x.early
 					if way.o.Delivery == delivery.ChooseNaive && x.sent > 0 {
 						t.Errorf("%d columns were sent ahead of pushes along own edges", x.sent)
 					}
@@ -210,11 +224,13 @@ func TestColumnsSentAhead(t *testing.T) {
 		}
 	}
 	if sum.claimed < 1000 || sum.unclaimed == 0 || sum.early < 1000 {
-		t.Errorf("%d frames were claimed, %d dropped, %d sent early", sum.claimed, sum.unclaimed, sum.early)
+		t.Errorf("%d frames were claimed, %d dropped, %d sent early", sum.claimed, sum.unclaimed,
+			sum.early)
 	}
 }
 
-// TestNothingAheadOverFastLinks: over links of little delay columns leave early where all vertices send, and only there.
+// TestNothingAheadOverFastLinks: over links of little delay columns leave early where all vertices
+// send, and only there.
 func TestNothingAheadOverFastLinks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(50, 40))
 	s := shape{name: "random", n: 6000}
@@ -229,7 +245,8 @@ func TestNothingAheadOverFastLinks(t *testing.T) {
 		_, bfs := runAhead(t, g, algorithms.BFSLevels{Source: id}, way.o, 1)
 		_, rank := runAhead(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, way.o, 1)
 		if slow := delay > 300e-6; bfs.sent > 0 != slow || rank.sent == 0 {
-			t.Errorf("with a delay of %g s BFS sent %d frames ahead, PageRank %d", delay, bfs.sent, rank.sent)
+			t.Errorf("with a delay of %g s BFS sent %d frames ahead, PageRank %d", delay, bfs.sent,
+				rank.sent)
 		}
 	}
 }
@@ -260,7 +277,8 @@ func TestOrderOfAnEarlyPull(t *testing.T) {
 				}
 			}
 			if k > 0 && !some {
-				t.Fatalf("chunks %v, order %v: when %d have run, no word is said to have", chunks, order, k)
+				t.Fatalf("chunks %v, order %v: when %d have run, no word is said to have", chunks,
+					order, k)
 			}
 			if k == n {
 				break

@@ -75,7 +75,8 @@ func TestBFSAgainstTwin(t *testing.T) {
 			got, _ := run(t, g, algorithms.BFSLevels{Source: id}, s)
 			for v := range want {
 				if got[v] != want[v] {
-					t.Fatalf("%s, %v: level of %d is %d, want %d", shape.name, s, v, got[v], want[v])
+					t.Fatalf("%s, %v: level of %d is %d, want %d", shape.name, s, v, got[v],
+						want[v])
 				}
 			}
 			parents, _ := run(t, g, algorithms.BFS{Source: id}, s)
@@ -100,7 +101,8 @@ func checkTree(t *testing.T, shape shape, s setting, order []uint32, out [][]int
 			found = found || x == v
 		}
 		if !found || level[u] != level[v]-1 {
-			t.Fatalf("%s, %v: parent of %d (level %d) is %d (level %d), edge %t", shape.name, s, v, level[v], u, level[u], found)
+			t.Fatalf("%s, %v: parent of %d (level %d) is %d (level %d), edge %t", shape.name, s, v,
+				level[v], u, level[u], found)
 		}
 	}
 }
@@ -118,7 +120,8 @@ func TestSSSPAgainstTwin(t *testing.T) {
 			tree, _ := run(t, g, algorithms.SSSPTree[float64]{Source: id}, s)
 			for v := range want {
 				if got[v] != want[v] || tree[v].Dist != want[v] {
-					t.Fatalf("%s, %v: distance of %d is %g and %g, want %g", shape.name, s, v, got[v], tree[v].Dist, want[v])
+					t.Fatalf("%s, %v: distance of %d is %g and %g, want %g", shape.name, s, v,
+						got[v], tree[v].Dist, want[v])
 				}
 			}
 		}
@@ -150,7 +153,8 @@ func TestWCCAgainstTwin(t *testing.T) {
 					if level[u] < math.MaxInt64 {
 						seen[u] = true
 						if got[u] != least {
-							t.Fatalf("%s, %v: component of %d is %d, want %d", shape.name, s, u, got[u], least)
+							t.Fatalf("%s, %v: component of %d is %d, want %d", shape.name, s, u,
+								got[u], least)
 						}
 					}
 				}
@@ -210,7 +214,8 @@ func TestPageRankAgainstTwin(t *testing.T) {
 				}
 				for v := range exact {
 					if exact[v] != got[v] {
-						t.Fatalf("%s, %v: rank of %d is %g, and %g with other partitions", shape.name, s, v, got[v], exact[v])
+						t.Fatalf("%s, %v: rank of %d is %g, and %g with other partitions",
+							shape.name, s, v, got[v], exact[v])
 					}
 				}
 			}

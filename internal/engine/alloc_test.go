@@ -19,8 +19,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// layered is a graph of many supersteps that are all alike, each shared among threads: every vertex of a
-// layer has edges to three of the next.
+// layered is a graph of many supersteps that are all alike, each shared among threads: every vertex
+// of a layer has edges to three of the next.
 func layered(layers, width int) shape {
 	rng := rand.New(rand.NewPCG(5, 5))
 	s := shape{name: "layers", n: 1 + layers*width, directed: true}
@@ -39,8 +39,9 @@ func layered(layers, width int) shape {
 	return s
 }
 
-// allocated runs a program for some supersteps four times, and returns the least that each of the later runs allocated: in the first
-// buffers grow to what they need, and so they do in a later one where a worker gets more than it ever had.
+// allocated runs a program for some supersteps four times, and returns the least that each of the
+// later runs allocated: in the first buffers grow to what they need, and so they do in a later one
+// where a worker gets more than it ever had.
 func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], way setting) []int {
 	t.Helper()
 	const supersteps = 16
@@ -79,9 +80,11 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 	return least[2:]
 }
 
-// noAllocation fails if supersteps after the second allocate: any of them with one thread; most of them with several,
-// where a worker may get more than it ever had and grow its buffers.
-func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p pregel.Program[V, M], o engine.Options) {
+// noAllocation fails if supersteps after the second allocate: any of them with one thread; most of
+// them with several, where a worker may get more than it ever had and grow its buffers.
+func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p pregel.Program[V,
+	M], o engine.Options,
+) {
 	t.Helper()
 	for _, g := range graphs {
 		for _, threads := range []int{1, 3, 6} {
@@ -95,7 +98,8 @@ func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p 
 				if threads == 6 && o.Delivery == delivery.ChoosePull {
 					continue // as with three: more than four threads push in another way
 				}
-				if o.Deterministic && o.Delivery != delivery.ChooseAuto || o.Uncombined && o.Delivery != delivery.ChooseNaive {
+				if o.Deterministic && o.Delivery != delivery.ChooseAuto || o.Uncombined &&
+					o.Delivery != delivery.ChooseNaive {
 					continue
 				}
 				way := setting{parts: len(g.Parts), threads: threads, o: o}
@@ -130,8 +134,8 @@ func (chatterList) Compute(v *pregel.Vertex[float64, float64], list []float64) {
 	chatter{}.Compute(v, float64(len(list)))
 }
 
-// blockMany lets the runtime make its records of goroutines that wait, which it keeps: it would make them one by one while
-// partitions wait for each other.
+// blockMany lets the runtime make its records of goroutines that wait, which it keeps: it would
+// make them one by one while partitions wait for each other.
 func blockMany() {
 	gate := make(chan struct{})
 	var group sync.WaitGroup
@@ -147,10 +151,12 @@ func TestNoSuperstepAllocates(t *testing.T) {
 		t.Skip("the checks allocate, and the race detector shares work unevenly; without them this test runs")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
-	s, small := layered(20, 1500), layered(6, 1500)  // small for programs of which all vertices send in every superstep
+	// small for programs of which all vertices send in every superstep
+	s, small := layered(20, 1500), layered(6, 1500)
 	var deep, plain, weighted []*graph.Graph
 	for _, parts := range []int{1, 3} {
-		deep, weighted = append(deep, s.load(t, parts, edges.Unweighted)), append(weighted, s.load(t, parts, edges.Float64))
+		deep, weighted = append(deep, s.load(t, parts, edges.Unweighted)),
+			append(weighted, s.load(t, parts, edges.Float64))
 		plain = append(plain, small.load(t, parts, edges.Unweighted))
 	}
 	source, _ := deep[0].Find(0)
@@ -160,10 +166,14 @@ func TestNoSuperstepAllocates(t *testing.T) {
 	noAllocation(t, "SSSPTree", weighted, algorithms.SSSPTree[float64]{Source: source}, o)
 	noAllocation(t, "WCC", deep, algorithms.WCC{}, o)
 	noAllocation(t, "PageRank", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, o)
-	noAllocation(t, "PageRank, deterministic", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Deterministic: true})
+	noAllocation(t, "PageRank, deterministic", plain,
+		algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Deterministic: true})
 	noAllocation(t, "chatter", plain, chatter{}, o)
-	noAllocation(t, "chatter, uncombined", plain, chatter{}, engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
+	noAllocation(t, "chatter, uncombined", plain, chatter{},
+		engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
 	noAllocation(t, "chatter, deterministic", plain, chatter{}, engine.Options{Deterministic: true})
 	noAllocation(t, "chatter as a list", plain, pregel.List(chatterList{}), o)
-	noAllocation(t, "PageRank, uncombined", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
+	noAllocation(t, "PageRank, uncombined", plain,
+		algorithms.PageRank{Damping: 0.85, Iterations: 100},
+		engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
 }

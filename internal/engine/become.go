@@ -55,7 +55,8 @@ func (r *runner) become(ctx context.Context, to next) error {
 	return nil
 }
 
-// setVertices makes the vertices of which some did not exist before, owned being how many did, what they are from now on.
+// setVertices makes the vertices of which some did not exist before, owned being how many did, what
+// they are from now on.
 func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, owned int) {
 	c := &r.changing
 	before := c.absent
@@ -123,7 +124,8 @@ func (r *runner) hideAbsent() {
 	}
 }
 
-// created notes that vertices of word w run, and returns how many of them did not exist: they do now.
+// created notes that vertices of word w run, and returns how many of them did not exist: they do
+// now.
 func (r *partition) created(w int, run uint64) int {
 	a := r.changing.absent
 	if a == nil {
@@ -134,8 +136,8 @@ func (r *partition) created(w int, run uint64) int {
 	return n
 }
 
-// moveProperties carries the property columns over to the changed lists, those of other phases too; so many arcs in the out-lists were
-// there before.
+// moveProperties carries the property columns over to the changed lists, those of other phases too;
+// so many arcs in the out-lists were there before.
 func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
 	r.shared.columns.Move(changed, outBefore)
 	for _, p := range r.job.methods.properties {
@@ -146,7 +148,8 @@ func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
 // countAll adds up how many vertices and arcs the whole graph has.
 func (r *runner) countAll(ctx context.Context, changed *graph.Changed) error {
 	c := &r.changing
-	came, err := r.exchange.Numbers(ctx, uint64(r.part.Owned-bitmap.Count(c.absent)), uint64(changed.Arcs))
+	came, err := r.exchange.Numbers(ctx, uint64(r.part.Owned-bitmap.Count(c.absent)),
+		uint64(changed.Arcs))
 	if err != nil {
 		return fmt.Errorf("counting vertices and edges: %w", err)
 	}

@@ -52,7 +52,8 @@ func (r *runner) reset() {
 	}
 }
 
-// clearProperties makes every property what it is when a run begins: zero, or what it was given. What phases of a plan share stays.
+// clearProperties makes every property what it is when a run begins: zero, or what it was given.
+// What phases of a plan share stays.
 func (r *runner) clearProperties() {
 	if !r.shared.lasting {
 		r.shared.columns = nil

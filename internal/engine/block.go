@@ -46,7 +46,8 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 		}
 		if r.list { // in a flat grid
 			phase := r.timed(&r.report.Times.Traverse)
-			r.threads[0].count.walked += r.instance.Gather(&p.Pull, p.from.way, r.part.Owned, r.finished)
+			r.threads[0].count.walked += r.instance.Gather(&p.Pull, p.from.way, r.part.Owned,
+				r.finished)
 			phase.end()
 			continue
 		}
@@ -145,7 +146,8 @@ func (r *puller) announceFinished(ctx context.Context) error {
 		r.announced[w] = r.finished[w]
 	}
 	for i, ways := range r.layout.Blocks {
-		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, r.fresh, r.finished, i > 0); err != nil {
+		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, r.fresh, r.finished,
+			i > 0); err != nil {
 			return fmt.Errorf("finished vertices: %w", err)
 		}
 	}

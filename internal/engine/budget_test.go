@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// hubs is a star whose messages and columns are larger than the least arrays that are spilled, with two hubs.
+// hubs is a star whose messages and columns are larger than the least arrays that are spilled, with
+// two hubs.
 func hubs() shape {
 	s := shape{name: "hubs", n: 150_000}
 	for i := range uint64(s.n - 1) {
@@ -21,7 +22,8 @@ func hubs() shape {
 	return s
 }
 
-// everyone sends each neighbour a message of its own, and adds up what comes: messages are neither combined nor along all edges.
+// everyone sends each neighbour a message of its own, and adds up what comes: messages are neither
+// combined nor along all edges.
 type everyone struct{}
 
 func (everyone) Compute(v *pregel.Vertex[uint64, uint64], came []uint64) {
@@ -36,7 +38,8 @@ func (everyone) Compute(v *pregel.Vertex[uint64, uint64], came []uint64) {
 	v.VoteToHalt()
 }
 
-// TestBudget has programs in a budget of which nearly all is spilled compute what they do without one, in every delivery.
+// TestBudget has programs in a budget of which nearly all is spilled compute what they do without
+// one, in every delivery.
 func TestBudget(t *testing.T) {
 	dir := t.TempDir()
 	if mem.SpillDir(dir) != nil {
@@ -56,7 +59,8 @@ func TestBudget(t *testing.T) {
 			continue
 		}
 		if sums[way.parts] == nil {
-			sums[way.parts], _ = run(t, g, pregel.List(everyone{}), setting{parts: way.parts, threads: 2})
+			sums[way.parts], _ = run(t, g, pregel.List(everyone{}),
+				setting{parts: way.parts, threads: 2})
 		}
 		compareBudgets(t, g, pregel.List(everyone{}), sums[way.parts], way, dir)
 	}

@@ -9,10 +9,12 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// The same algorithms by hand, over the same lists: what the layer of vertex programs costs is the ratio of the times.
+// The same algorithms by hand, over the same lists: what the layer of vertex programs costs is the
+// ratio of the times.
 
-// handBFS is a direction-optimizing search (Beamer 2012) with all that the engine's has: degree order, the first
-// neighbours apart, bitmaps, hubs' words first; but no programs, no messages, no counts, no model.
+// handBFS is a direction-optimizing search (Beamer 2012) with all that the engine's has: degree
+// order, the first neighbours apart, bitmaps, hubs' words first; but no programs, no messages, no
+// counts, no model.
 type handBFS struct {
 	l      *kernel.Lists
 	n      int
@@ -88,7 +90,8 @@ func (h *handBFS) up() (int, int) {
 	h.taken.Reset(0)
 	h.team.Run(func(worker int) {
 		found, chunks := 0, len(h.chunks)-1
-		for from, to := h.taken.TakePart(chunks, 8*h.team.Size()); from < to; from, to = h.taken.TakePart(chunks, 8*h.team.Size()) {
+		for from, to := h.taken.TakePart(chunks,
+			8*h.team.Size()); from < to; from, to = h.taken.TakePart(chunks, 8*h.team.Size()) {
 			for w := int(h.chunks[from]); w < int(h.chunks[to]); w++ {
 				need := l.Bits[w] &^ h.seen[w]
 				if need == 0 {
@@ -106,7 +109,8 @@ func (h *handBFS) up() (int, int) {
 	return found, 0
 }
 
-// upWord looks for parents of the vertices need of word w: first neighbours, all 64 at once where many are wanted, second ones, then the rest.
+// upWord looks for parents of the vertices need of word w: first neighbours, all 64 at once where
+// many are wanted, second ones, then the rest.
 func (h *handBFS) upWord(w int, need uint64) (hit uint64) {
 	l, front := h.l, h.front
 	rows, base := l.Bits[w], l.Rank[w]
@@ -173,7 +177,8 @@ func (h *handBFS) down(edges int) (int, int) {
 					lo, hi := h.l.Row(u)
 					for _, v := range h.l.Adj[lo:hi] {
 						bit := uint64(1) << (v & 63)
-						if atomic.LoadUint64(&h.seen[v>>6])&bit != 0 || atomic.OrUint64(&h.seen[v>>6], bit)&bit != 0 {
+						if atomic.LoadUint64(&h.seen[v>>6])&bit != 0 ||
+							atomic.OrUint64(&h.seen[v>>6], bit)&bit != 0 {
 							continue
 						}
 						atomic.OrUint64(&h.next[v>>6], bit)

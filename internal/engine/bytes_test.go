@@ -21,7 +21,8 @@ func (p wordy) Compute(v *pregel.Vertex[int, []string], msgs [][]string) {
 	if v.VoteToHalt(); v.Superstep() > 1 {
 		return
 	}
-	words := []string{strings.Repeat("a", p.bytes/2), strings.Repeat("b", p.bytes/4), strings.Repeat("c", p.bytes/4)}
+	words := []string{strings.Repeat("a", p.bytes/2), strings.Repeat("b",
+		p.bytes/4), strings.Repeat("c", p.bytes/4)}
 	if p.single {
 		v.Send(pregel.VertexID((uint64(v.ID())+1)%v.NumVertices()), words)
 	} else {
@@ -29,7 +30,8 @@ func (p wordy) Compute(v *pregel.Vertex[int, []string], msgs [][]string) {
 	}
 }
 
-// TestBytesOfMessagesWithPointers counts what lists and strings take when they travel, not what a pointer to them does.
+// TestBytesOfMessagesWithPointers counts what lists and strings take when they travel, not what a
+// pointer to them does.
 func TestBytesOfMessagesWithPointers(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-0 0-2")
 	for _, single := range []bool{false, true} {
@@ -48,8 +50,9 @@ func TestBytesOfMessagesWithPointers(t *testing.T) {
 	}
 }
 
-// TestPredictionsFollowBytes: where a byte to another process costs much, what is predicted when the first messages have been sent rises with what
-// they took; those that are as large as a number have the prediction of numbers.
+// TestPredictionsFollowBytes: where a byte to another process costs much, what is predicted when
+// the first messages have been sent rises with what they took; those that are as large as a number
+// have the prediction of numbers.
 func TestPredictionsFollowBytes(t *testing.T) {
 	g := on(t, "0-1 1-2 2-3 3-0 0-2").load(t, 2, 0)
 	predicted := func(bytes int) float64 {
@@ -63,6 +66,7 @@ func TestPredictionsFollowBytes(t *testing.T) {
 	}
 	small, large := predicted(8), predicted(8000)
 	if ratio := large / small; ratio < 100 || ratio > 2000 {
-		t.Errorf("messages of 8,000 bytes are predicted to take %.0f times as long as those of 8", ratio)
+		t.Errorf("messages of 8,000 bytes are predicted to take %.0f times as long as those of 8",
+			ratio)
 	}
 }

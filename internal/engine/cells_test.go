@@ -28,7 +28,8 @@ func TestAggregatesThatCannotTravelAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.Codec()
-	if err == nil || !strings.Contains(err.Error(), "aggregator average: values of type engine_test.hidden cannot travel between processes: field sum") {
+	if err == nil || !strings.Contains(err.Error(),
+		"aggregator average: values of type engine_test.hidden cannot travel between processes: field sum") {
 		t.Error(err)
 	}
 }

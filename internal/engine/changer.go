@@ -42,7 +42,8 @@ func (r *changer) decide(ctx context.Context) (to next, err error) {
 	}
 	to = next{ids: ids, vertices: all.Vertices, values: values}
 	to.changed, err = r.part.Changed(ctx, graph.Change{
-		N: int(ids), Remove: append(all.Remove, gone...), Add: all.Add, Places: r.shared.columns.OfEdges(), Team: r.team,
+		N: int(ids), Remove: append(all.Remove, gone...), Add: all.Add,
+		Places: r.shared.columns.OfEdges(), Team: r.team,
 	}, r.exchange.All)
 	return to, err
 }
@@ -89,10 +90,12 @@ func (r *changer) requested(ctx context.Context) ([]kernel.Request, kernel.Colum
 		ids = max(ids, needed)
 	}
 	if ids > limit {
-		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", change.ErrRequests, ids, limit)
+		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", change.ErrRequests,
+			ids, limit)
 	}
 	// What nobody adds there is nothing to remove of.
-	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids, nil
+	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids,
+		nil
 }
 
 // exists reports whether there is an owned vertex.
@@ -140,7 +143,8 @@ func (r *changer) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([
 		for ; len(ends) >= 2; ends = ends[2:] {
 			a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
 			if !from[a.From] {
-				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d", change.ErrRequests, a.From, q)
+				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d",
+					change.ErrRequests, a.From, q)
 			}
 			arcs = append(arcs, a)
 		}

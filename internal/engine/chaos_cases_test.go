@@ -21,7 +21,9 @@ type (
 )
 
 // number is a case of numbers small enough to add without rounding.
-func number[T pregel.Number](c pregel.Combiner[T], kind edges.Weights, tune func(*toy[uint64, T])) chaosCase {
+func number[T pregel.Number](c pregel.Combiner[T], kind edges.Weights, tune func(*toy[uint64,
+	T]),
+) chaosCase {
 	p := chaos[T]{
 		combiner: c,
 		to:       func(_ who, h uint64) T { return T(h % 100) },
@@ -115,15 +117,17 @@ func text(s string) uint64 {
 	return h
 }
 
-// leastSender is chaos under Sender in deterministic runs, where the sender of the least id is the one, by whatever
-// way its message comes.
+// leastSender is chaos under Sender in deterministic runs, where the sender of the least id is the
+// one, by whatever way its message comes.
 func leastSender(t *testing.T, rng *rand.Rand) {
 	p := chaos[pregel.VertexID]{
-		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(4)), combiner: combiners.Sender(), blind: rng.IntN(2) == 0,
-		to:   func(v who, _ uint64) pregel.VertexID { return v.ID() },
-		from: func(id pregel.VertexID) uint64 { return uint64(id) },
+		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(4)), combiner: combiners.Sender(),
+		blind: rng.IntN(2) == 0,
+		to:    func(v who, _ uint64) pregel.VertexID { return v.ID() },
+		from:  func(id pregel.VertexID) uint64 { return uint64(id) },
 	}
-	ways := deterministic(delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull)
+	ways := deterministic(delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored,
+		delivery.ChoosePull)
 	if p.blind {
 		for _, s := range grids() {
 			s.o.Deterministic, s.o.Uncombined = true, false
@@ -139,7 +143,8 @@ func deterministic(choices ...delivery.Choice) []setting {
 	for _, parts := range []int{1, 2, 3, 4, 7} {
 		for _, choice := range choices {
 			for _, threads := range []int{1, 3} {
-				all = append(all, setting{parts: parts, threads: threads, o: engine.Options{Delivery: choice, Deterministic: true}})
+				all = append(all,
+					setting{parts: parts, threads: threads, o: engine.Options{Delivery: choice, Deterministic: true}})
 			}
 		}
 	}

@@ -16,12 +16,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// chaos is a program that does everything a program can, as a hash of all it sees decides. Whatever the engine delivers
-// wrongly, too early, too late or to the wrong vertex changes the values.
+// chaos is a program that does everything a program can, as a hash of all it sees decides. Whatever
+// the engine delivers wrongly, too early, too late or to the wrong vertex changes the values.
 type chaos[M any] struct {
 	seed      uint64
 	direction pregel.Direction
-	// blind leaves out what cannot be had in every grid: Edges, and, if apart, a second message to all neighbours.
+	// blind leaves out what cannot be had in every grid: Edges, and, if apart, a second message to
+	// all neighbours.
 	blind, apart bool
 	combiner     pregel.Combiner[M]
 	// to makes a message of a hash, or of what else the combiner wants; from tells messages apart.
@@ -82,9 +83,12 @@ func (chaos[M]) Coordinate(c *pregel.Coordinator) {
 func (p chaos[M]) Compute(v *pregel.Vertex[uint64, M], m M) { p.act(v, p.from(m)) }
 
 func (p chaos[M]) act(v *pregel.Vertex[uint64, M], seen uint64) {
-	h := mix(p.seed, uint64(v.ID()), uint64(v.Superstep()), v.Value(), seen, flag(v.HasMessage()), flag(v.Woken()),
-		uint64(v.Phase()), uint64(v.OutDegree()), uint64(v.InDegree()), v.NumVertices(), v.NumEdges(),
-		uint64(chaosCount.Value(v)), math.Float64bits(chaosLeast.Value(v)), math.Float64bits(chaosSum.Value(v)), flag(chaosAny.Value(v)))
+	h := mix(p.seed, uint64(v.ID()), uint64(v.Superstep()), v.Value(), seen, flag(v.HasMessage()),
+		flag(v.Woken()),
+		uint64(v.Phase()), uint64(v.OutDegree()), uint64(v.InDegree()), v.NumVertices(),
+		v.NumEdges(),
+		uint64(chaosCount.Value(v)), math.Float64bits(chaosLeast.Value(v)),
+		math.Float64bits(chaosSum.Value(v)), flag(chaosAny.Value(v)))
 	h += p.edges(v)
 	v.Set(h)
 	dice := rand.New(rand.NewPCG(h, 1))
@@ -108,8 +112,9 @@ func (p chaos[M]) act(v *pregel.Vertex[uint64, M], seen uint64) {
 	}
 }
 
-// sendToAll sends to all neighbours, or not: along the program's direction or, if it may, along any; once if two messages cannot be
-// had everywhere, as those along and against the edges of an undirected graph are.
+// sendToAll sends to all neighbours, or not: along the program's direction or, if it may, along
+// any; once if two messages cannot be had everywhere, as those along and against the edges of an
+// undirected graph are.
 func (p chaos[M]) sendToAll(v *pregel.Vertex[uint64, M], dice *rand.Rand) {
 	either := p.direction == pregel.Either
 	once := p.blind && p.apart
@@ -192,8 +197,10 @@ func (s sight) Superstep() int      { return s.at.Superstep() }
 // decide is act, of a vertex that sends to all neighbours once at most, and to no one else.
 func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
 	of := s.at
-	d.value = mix(p.seed, uint64(s.id), uint64(of.Superstep()), s.value, seen, flag(s.has), flag(s.woken), uint64(of.Phase()), uint64(s.outDegree),
-		uint64(s.inDegree), of.NumVertices(), of.NumEdges(), uint64(chaosCount.Value(of)), math.Float64bits(chaosLeast.Value(of)),
+	d.value = mix(p.seed, uint64(s.id), uint64(of.Superstep()), s.value, seen, flag(s.has),
+		flag(s.woken), uint64(of.Phase()), uint64(s.outDegree),
+		uint64(s.inDegree), of.NumVertices(), of.NumEdges(), uint64(chaosCount.Value(of)),
+		math.Float64bits(chaosLeast.Value(of)),
 		math.Float64bits(chaosSum.Value(of)), flag(chaosAny.Value(of)))
 	dice := rand.New(rand.NewPCG(d.value, 1))
 	chaosCount.Add(s.at, int64(dice.IntN(10)))
@@ -230,7 +237,8 @@ func (p chaos[M]) decideBlock(b *pregel.Block[uint64, M], seen func(i int) uint6
 			continue
 		}
 		d := p.decide(sight{
-			b.ID(i), b, b.Values[i], b.Received&bit != 0, b.Awake&bit == 0, int(b.OutDegrees[i]), int(b.InDegrees[i]),
+			b.ID(i), b, b.Values[i], b.Received&bit != 0, b.Awake&bit == 0, int(b.OutDegrees[i]),
+			int(b.InDegrees[i]),
 		}, seen(i))
 		if b.Values[i] = d.value; d.send {
 			b.Sent |= bit
@@ -274,8 +282,11 @@ type chaosCase struct {
 	run  func(t *testing.T, rng *rand.Rand)
 }
 
-// chaosOf makes the case of a combiner. tune tells the toy what the combiner does to messages on their way.
-func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[uint64, M])) chaosCase {
+// chaosOf makes the case of a combiner. tune tells the toy what the combiner does to messages on
+// their way.
+func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[uint64,
+	M]),
+) chaosCase {
 	return chaosCase{name, func(t *testing.T, rng *rand.Rand) {
 		p.seed, p.direction, p.blind = rng.Uint64(), pregel.Direction(rng.IntN(4)), rng.IntN(2) == 0
 		form := rng.IntN(6)
@@ -293,7 +304,8 @@ func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[
 			ways = slices.DeleteFunc(ways, func(s setting) bool { return isList && s.grid.Rows > 1 && !s.o.Delivery.Allows(delivery.Push) })
 			ways = slices.DeleteFunc(ways, func(s setting) bool { return isList && s.grid.Rows > 1 && s.o.Delivery == delivery.ChooseBeamer })
 		}
-		forms := []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}, chaosInitBlock[M]{chaosInit[M]{p}}, pregel.List(chaosList[M]{p})}
+		forms := []pregel.Program[uint64,
+			M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}, chaosInitBlock[M]{chaosInit[M]{p}}, pregel.List(chaosList[M]{p})}
 		program := forms[form]
 		if isList {
 			compareWithToy(t, rng, name, kind, program, nil, ways)
@@ -305,7 +317,8 @@ func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[
 
 // compareWithToy runs a program in some of the settings on a random shape, and by the toy.
 func compareWithToy[M any](
-	t *testing.T, rng *rand.Rand, name string, kind edges.Weights, p pregel.Program[uint64, M], tune func(*toy[uint64, M]), ways []setting,
+	t *testing.T, rng *rand.Rand, name string, kind edges.Weights, p pregel.Program[uint64, M],
+	tune func(*toy[uint64, M]), ways []setting,
 ) {
 	t.Helper()
 	all := shapes(rng.Uint64())
@@ -330,7 +343,8 @@ func compareWithToy[M any](
 				t.Fatalf("%s: vertex %d is %x, want %x", where, v, got[v], w)
 			}
 		}
-		if o.Supersteps != want.outcome.Supersteps || o.Messages != want.outcome.Messages || o.Ended != want.outcome.Ended {
+		if o.Supersteps != want.outcome.Supersteps || o.Messages != want.outcome.Messages ||
+			o.Ended != want.outcome.Ended {
 			t.Fatalf("%s: %+v, want %+v", where, o, want.outcome)
 		}
 		if s.parts > 1 {
@@ -341,7 +355,9 @@ func compareWithToy[M any](
 }
 
 // compareShares runs a program as two processes would, one of which has the first partition.
-func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.Program[uint64, M], o engine.Options, want *toy[uint64, M]) {
+func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.Program[uint64,
+	M], o engine.Options, want *toy[uint64, M],
+) {
 	t.Helper()
 	owners := [][]int{{0}, nil}
 	for i := range len(g.Parts) - 1 {
@@ -358,7 +374,8 @@ func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.P
 	}
 }
 
-// TestChaosAgainstToy runs programs of random deeds over random graphs in random settings, and as the toy has it.
+// TestChaosAgainstToy runs programs of random deeds over random graphs in random settings, and as
+// the toy has it.
 func TestChaosAgainstToy(t *testing.T) {
 	rounds := uint64(6)
 	if raced {

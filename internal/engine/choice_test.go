@@ -16,8 +16,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// BenchmarkChoice runs the algorithms with every delivery by turns, from 8 roots, and reports the median times: auto
-// must not lose to the better of push and pull, nor to Beamer's rule.
+// BenchmarkChoice runs the algorithms with every delivery by turns, from 8 roots, and reports the
+// median times: auto must not lose to the better of push and pull, nor to Beamer's rule.
 func BenchmarkChoice(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
@@ -40,7 +40,8 @@ func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.
 	check(b, err)
 	defer in.Close()
 	g, err := build.Local(b.Context(), in, graph.Options{
-		DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Weights: weights, Team: team,
+		DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Weights: weights,
+		Team: team,
 	})
 	check(b, err)
 	b.Cleanup(g.Close)
@@ -52,12 +53,16 @@ func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.
 	return g, ids
 }
 
-func choices[V, M any, P pregel.Program[V, M]](b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID, program func(pregel.VertexID) P) {
+func choices[V, M any, P pregel.Program[V,
+	M]](b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID,
+	program func(pregel.VertexID) P,
+) {
 	b.Run(name, func(b *testing.B) {
 		all := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer}
 		var jobs []*engine.Job
 		for _, c := range all {
-			job, err := engine.NewJob(b.Context(), g, pregel.Erase(program(roots[0])), engine.Options{Team: team, Delivery: c})
+			job, err := engine.NewJob(b.Context(), g, pregel.Erase(program(roots[0])),
+				engine.Options{Team: team, Delivery: c})
 			check(b, err)
 			defer job.Close()
 			jobs = append(jobs, job)

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Complete returns a program as Go code gives it with its parameters' defaults in the fields that are zero, but for the parameters
-// named in zero: their zero is meant. The program given stays as it is. What Fresh has made is complete.
+// Complete returns a program as Go code gives it with its parameters' defaults in the fields that
+// are zero, but for the parameters named in zero: their zero is meant. The program given stays as
+// it is. What Fresh has made is complete.
 func Complete(p Erased, zero []string) (Erased, error) {
 	v := elem(p.Program)
 	if p.Complete || !v.IsValid() || v.Kind() != reflect.Struct {
@@ -52,7 +53,8 @@ func complete(v reflect.Value, zero []string, all *[]Parameter) (changed bool, e
 		changed = true
 	}
 	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.Anonymous && f.Type.Kind() == reflect.Struct && f.IsExported() {
+		if f := v.Type().Field(i); f.Anonymous && f.Type.Kind() == reflect.Struct &&
+			f.IsExported() {
 			within, err := complete(v.Field(i), zero, all)
 			if changed = changed || within; err != nil {
 				return changed, err
@@ -62,7 +64,8 @@ func complete(v reflect.Value, zero []string, all *[]Parameter) (changed bool, e
 	return changed, nil
 }
 
-// completes reports whether a zero field means the parameter's default. Vertex 0 is one, and no vertices may be meant.
+// completes reports whether a zero field means the parameter's default. Vertex 0 is one, and no
+// vertices may be meant.
 func (p Parameter) completes() bool { return p.Default != "" && !strings.HasSuffix(p.Type, "vertex") }
 
 // unknownZeros refuses names of no parameters, and of those that cannot be zero.

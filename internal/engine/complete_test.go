@@ -44,7 +44,8 @@ func (p readjusted) Compute(v *pregel.Vertex[string, int], _ int) {
 	v.VoteToHalt()
 }
 
-// TestZeroIsNotTheDefault has parameters with an explicit zero, by text and by Go, and others with their defaults.
+// TestZeroIsNotTheDefault has parameters with an explicit zero, by text and by Go, and others with
+// their defaults.
 func TestZeroIsNotTheDefault(t *testing.T) {
 	ran := func(p engine.Erased) any {
 		t.Helper()
@@ -58,8 +59,9 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 		return j.Any(0)
 	}
 	for text, want := range map[string]string{
-		"": "0.5 9 0.25 true 0", "rate=0": "0 9 0.25 true 0", "rounds=2": "0.5 2 0 true 0", "rounds=2 slack=0.1": "0.5 2 0.1 true 0",
-		"slack=0 on=false": "0.5 9 0 false 0",
+		"": "0.5 9 0.25 true 0", "rate=0": "0 9 0.25 true 0", "rounds=2": "0.5 2 0 true 0",
+		"rounds=2 slack=0.1": "0.5 2 0.1 true 0",
+		"slack=0 on=false":   "0.5 9 0 false 0",
 	} {
 		values := map[string]string{}
 		for _, f := range strings.Fields(text) {
@@ -92,14 +94,16 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 		far, err := engine.Fresh(pregel.Erase[string, int](adjusted{}), values, nil)
 		check(t, err)
 		if got := ran(far); got != c.want {
-			t.Errorf("%+v, zero %v, on a cluster: the parameters are %v, want %s", c.program, c.zero, got, c.want)
+			t.Errorf("%+v, zero %v, on a cluster: the parameters are %v, want %s", c.program,
+				c.zero, got, c.want)
 		}
 	}
 	if got := ran(pregel.Erase[string, int](&readjusted{})); got != "4 3" {
 		t.Errorf("of an embedded struct: %v", got)
 	}
 	for want, zero := range map[string]string{"names \"what\", which is no parameter": "what", "names rounds, which cannot be 0": "rounds"} {
-		if _, err := engine.Complete(pregel.Erase[string, int](adjusted{}), []string{zero}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := engine.Complete(pregel.Erase[string, int](adjusted{}),
+			[]string{zero}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", zero, err)
 		}
 	}

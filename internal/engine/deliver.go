@@ -11,7 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// deliverAndCompute delivers the messages of the last superstep, and runs their receivers and the vertices that are awake.
+// deliverAndCompute delivers the messages of the last superstep, and runs their receivers and the
+// vertices that are awake.
 func (r *runner) deliverAndCompute(ctx context.Context) error {
 	c := r.command
 	if c.Superstep == 0 {
@@ -93,8 +94,8 @@ func (r *partition) clearWritten() {
 	}
 }
 
-// expand sends a column's frontier to the partitions of the block's processor column, and receives theirs. It reports whether every sender of
-// the block is present.
+// expand sends a column's frontier to the partitions of the block's processor column, and receives
+// theirs. It reports whether every sender of the block is present.
 func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, reversed bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
 	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, reversed)

@@ -23,23 +23,27 @@ import (
 type Program interface {
 	// Name is the program's type.
 	Name() string
-	// Type is the program's type, of which Restart wants another; Plan is what runs before it, or nil.
+	// Type is the program's type, of which Restart wants another; Plan is what runs before it, or
+	// nil.
 	Type() reflect.Type
 	Plan() *Plan
-	// MaxSupersteps is how many supersteps a run has at most, by the program and by the limit of the user, which is 0 if there is none; 0 if
-	// that is not known.
+	// MaxSupersteps is how many supersteps a run has at most, by the program and by the limit of
+	// the user, which is 0 if there is none; 0 if that is not known.
 	MaxSupersteps(limit int) (int, error)
 	// Mutates reports whether the program, or a phase of its plan, changes the graph.
 	Mutates() bool
-	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or Unweighted.
+	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or
+	// Unweighted.
 	Weights() edges.Weights
 	// Bind makes a job of the program on the partitions of a graph in this process.
 	Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error)
 	// Restart replaces the program of a job, of the same type, once its run is over.
 	Restart(job Bound) error
-	// Driver makes a driver of the program over the partitions of several processes, which facts describe.
+	// Driver makes a driver of the program over the partitions of several processes, which facts
+	// describe.
 	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
-	// Printable returns an error if the program's values have no text that a result file could hold.
+	// Printable returns an error if the program's values have no text that a result file could
+	// hold.
 	Printable() error
 	// Fields are what a value is written as, in a result with columns.
 	Fields() []Field
@@ -52,15 +56,17 @@ type Program interface {
 	Keepable() error
 	// HasState reports whether the program has a state of its own, beside its vertices'.
 	HasState() bool
-	// Fits refuses a graph, as ValidateGraph does, and one with weights that the program does not want. Bind asks it of the program that is
-	// bound; who binds the phases of a plan asks it of the plan's program before.
+	// Fits refuses a graph, as ValidateGraph does, and one with weights that the program does not
+	// want. Bind asks it of the program that is bound; who binds the phases of a plan asks it of
+	// the plan's program before.
 	Fits(g *graph.Graph) error
-	// Decides is what the values of a run with these options depend on, beside the graph, whose weights are of this type.
+	// Decides is what the values of a run with these options depend on, beside the graph, whose
+	// weights are of this type.
 	Decides(o Options, weights edges.Weights) map[string]string
 	// Aggregates are the program's aggregators, in a run that is deterministic or is not.
 	Aggregates(deterministic bool) bsp.Aggregates
-	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
-	// what aggregators hold, cannot travel.
+	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is
+	// an error if they, or what aggregators hold, cannot travel.
 	Codec() (transport.Codec, error)
 }
 
@@ -180,7 +186,8 @@ func (m *methods) Restart(job Bound) error {
 func (m *methods) Codec() (transport.Codec, error) {
 	for _, a := range m.aggregates {
 		if err := pack.Carried(a.Type); err != nil {
-			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", m.Name(), a.Name, a.Type, err)
+			return nil,
+				fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", m.Name(), a.Name, a.Type, err)
 		}
 	}
 	if mem.PointerFreeType(m.program.Message) {
@@ -207,9 +214,11 @@ func (m *methods) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 // describe returns what a driver needs of the program.
 func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
-		Name: m.Name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Combiner: m.Combiner, Aggregates: m.aggregates,
-		Mutates: m.Mutates(), Types: m.keptTypes(deterministic), MaxSupersteps: m.traits.MaxSupersteps,
-		Converges: m.traits.Converges,
+		Name: m.Name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message),
+		Combiner: m.Combiner, Aggregates: m.aggregates,
+		Mutates: m.Mutates(), Types: m.keptTypes(deterministic),
+		MaxSupersteps: m.traits.MaxSupersteps,
+		Converges:     m.traits.Converges,
 	}
 	if m.own != nil {
 		p.Own = m.own
@@ -220,7 +229,8 @@ func (m *methods) describe(deterministic bool) *bsp.Program {
 	return p
 }
 
-// Partitions is the number of partitions of the graph, and ValueType the type of the vertices' values.
+// Partitions is the number of partitions of the graph, and ValueType the type of the vertices'
+// values.
 func (j *Job) Partitions() int { return len(j.owners) }
 
 func (j *Job) ValueType() reflect.Type { return j.methods.program.Value }
@@ -239,7 +249,8 @@ func (j *Job) Aggregates() bsp.Aggregates { return j.methods.Aggregates(j.option
 
 // Refers reports whether lines of values may name vertices.
 func (j *Job) Refers() bool {
-	return j.methods.Has("OutputLabels") || !j.methods.Has("Output") && Refers(j.methods.program.Value)
+	return j.methods.Has("OutputLabels") || !j.methods.Has("Output") &&
+		Refers(j.methods.program.Value)
 }
 
 // Refers reports whether values of a type may hold vertices.
@@ -268,13 +279,14 @@ func (j *Job) Any(id pregel.VertexID) any {
 	return r.instance.Values().Any(int(local))
 }
 
-// Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under
-// their input ids.
+// Append writes a vertex's value as result files have it: by the program's Output, or plainly, with
+// vertices under their input ids.
 func (j *Job) Append(dst []byte, id pregel.VertexID) []byte {
 	return j.AppendAs(dst, id, j.Label, nil)
 }
 
-// vertexName is what the input calls a vertex by its input id, if it has names and they are in this process.
+// vertexName is what the input calls a vertex by its input id, if it has names and they are in this
+// process.
 func (j *Job) vertexName(label uint64) string {
 	name, _ := j.graph.NameOf(label)
 	return name

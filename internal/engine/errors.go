@@ -10,11 +10,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// errStopped is what a partition reports when it stopped because another failed or the run was cancelled.
+// errStopped is what a partition reports when it stopped because another failed or the run was
+// cancelled.
 var errStopped = errors.New("stopped")
 
-// recover turns a panic, or runtime.Goexit in the program, into the failure of the superstep. It is deferred by every task that
-// calls the program.
+// recover turns a panic, or runtime.Goexit in the program, into the failure of the superstep. It is
+// deferred by every task that calls the program.
 func (r *partition) recover(t *thread) {
 	v := recover()
 	running, at := t.Interrupted()

@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// bounded calls f on a goroutine of its own and fails the test when f ends the goroutine, or does not return.
+// bounded calls f on a goroutine of its own and fails the test when f ends the goroutine, or does
+// not return.
 func bounded[R any](t *testing.T, what string, f func() R) R {
 	t.Helper()
 	result := make(chan R, 1)
@@ -60,20 +61,22 @@ func (e exit) program() pregel.Program[string, int64] {
 func (e exit) want(t *testing.T, err error) {
 	t.Helper()
 	const text = "runtime.Goexit ended the goroutine"
-	if p := new(bsp.ProgramError); !errors.As(err, &p) || !strings.Contains(err.Error(), e.where+text) || !strings.Contains(p.Stack, "semantics_fail_test.go") {
+	if p := new(bsp.ProgramError); !errors.As(err, &p) || !strings.Contains(err.Error(),
+		e.where+text) || !strings.Contains(p.Stack, "semantics_fail_test.go") {
 		t.Errorf("%s: the error is %v, expected %q, with the stack", e.in, err, e.where+text)
 	}
 }
 
-// TestGoexitInUserCodeFailsTheJob: a program that ends its goroutine, as testing.T.FailNow does, ends the run and nothing else. The
-// team works afterwards.
+// TestGoexitInUserCodeFailsTheJob: a program that ends its goroutine, as testing.T.FailNow does,
+// ends the run and nothing else. The team works afterwards.
 func TestGoexitInUserCodeFailsTheJob(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4 0-4 0-2")
 	for _, s := range []setting{{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 1}, {parts: 3, threads: 4}} {
 		o := teamed(t, s)
 		for _, e := range append(exits, exit{"Coordinate", 2, "program failing, superstep 2: "}) {
 			err := bounded(t, e.in, func() error {
-				j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Erase(e.program()), o)
+				j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Erase(e.program()),
+					o)
 				if err != nil {
 					return err
 				}
@@ -83,7 +86,8 @@ func TestGoexitInUserCodeFailsTheJob(t *testing.T) {
 			})
 			e.want(t, err)
 		}
-		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Erase(pregel.Program[string, int64](failing{in: "nowhere"})), o)
+		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0),
+			pregel.Erase(pregel.Program[string, int64](failing{in: "nowhere"})), o)
 		check(t, err)
 		_, err = j.Run(t.Context())
 		check(t, err)

@@ -20,8 +20,9 @@ var (
 	FormOf    = formOf
 )
 
-// Watch prepares that the next runs are recorded for a sink, or not at all if it is nil. One job can so be compared with itself: two that lie
-// elsewhere in memory differ by more than what a record costs. It returns what does it.
+// Watch prepares that the next runs are recorded for a sink, or not at all if it is nil. One job
+// can so be compared with itself: two that lie elsewhere in memory differ by more than what a
+// record costs. It returns what does it.
 func (j *Job) Watch(to trace.Journal, facts *bsp.Facts) (again func()) {
 	o := j.options
 	o.Trace = to
@@ -37,8 +38,8 @@ func (j *Job) Watch(to trace.Journal, facts *bsp.Facts) (again func()) {
 	}
 }
 
-// ShareWork makes work of more than so many edges shared among threads, and bins folded when a worker has put so many pairs into
-// them, for graphs smaller than those for which that pays.
+// ShareWork makes work of more than so many edges shared among threads, and bins folded when a
+// worker has put so many pairs into them, for graphs smaller than those for which that pays.
 func (j *Job) ShareWork(edges, round int) {
 	for _, r := range j.runners {
 		r.serialEdges, r.push.round = edges, round
@@ -52,8 +53,9 @@ func (j *Job) CutColumns(bytes int) {
 	}
 }
 
-// CutChunks cuts the rows of senders, and those that are pulled, into chunks of one word each, as if they had a chunk's cost of edges: what is shared among
-// threads in rounds is then shared in many.
+// CutChunks cuts the rows of senders, and those that are pulled, into chunks of one word each, as
+// if they had a chunk's cost of edges: what is shared among threads in rounds is then shared in
+// many.
 func (j *Job) CutChunks(ctx context.Context) error {
 	for _, r := range j.runners {
 		for _, ways := range r.layout.Blocks {
@@ -78,8 +80,8 @@ func (j *Job) CutChunks(ctx context.Context) error {
 	return nil
 }
 
-// EarlyOrder returns in which order a pull runs chunks whose borders are these if it sends its columns meanwhile, and which words it says
-// have run when so many of them have.
+// EarlyOrder returns in which order a pull runs chunks whose borders are these if it sends its
+// columns meanwhile, and which words it says have run when so many of them have.
 func EarlyOrder(hubs, tail int, chunks []uint32) (order []int, ran func(k int) delivery.Ran) {
 	e := early{hubs: hubs, tail: tail}
 	for k := range len(chunks) - 1 {
@@ -88,8 +90,9 @@ func EarlyOrder(hubs, tail int, chunks []uint32) (order []int, ran func(k int) d
 	return order, func(k int) delivery.Ran { return e.ran(k, chunks) }
 }
 
-// PushTasks returns how many edges each task has in a push by so many threads from these senders, by bitmap, along all their edges: those of the ranges
-// of receivers for hubs, and those of the chunks of the other senders. Without hubs none are pushed apart.
+// PushTasks returns how many edges each task has in a push by so many threads from these senders,
+// by bitmap, along all their edges: those of the ranges of receivers for hubs, and those of the
+// chunks of the other senders. Without hubs none are pushed apart.
 func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int, error) {
 	r := &j.runners[0].push
 	r.through = r.layout.Blocks[0].Push
@@ -138,7 +141,8 @@ func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int
 	return tasks, nil
 }
 
-// Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by whole lists.
+// Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by
+// whole lists.
 func (j *Job) Tile(size graph.TileSize) {
 	for _, r := range j.runners {
 		r.tiles.forgetTiles()
@@ -146,8 +150,8 @@ func (j *Job) Tile(size graph.TileSize) {
 	}
 }
 
-// PlaceAgain places what every partition has of the job in a new arena, as when a graph that a plan changed is as it was loaded again, and reports whether tiles
-// were left that lie in the old one.
+// PlaceAgain places what every partition has of the job in a new arena, as when a graph that a plan
+// changed is as it was loaded again, and reports whether tiles were left that lie in the old one.
 func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 	for _, r := range j.runners {
 		if r.arena != j.arena {
@@ -197,7 +201,8 @@ func (j *Job) Synchronous() {
 // Shares reports whether messages may come in the superstep in which they are sent.
 func (j *Job) Shares() bool { return j.runners[0].light.shares }
 
-// ThinEarly has lists thinned as soon as a part of the arcs does not matter, and reports whether there are lightest arcs to begin with.
+// ThinEarly has lists thinned as soon as a part of the arcs does not matter, and reports whether
+// there are lightest arcs to begin with.
 func (j *Job) ThinEarly() bool {
 	for _, r := range j.runners {
 		if r.light.bounded == nil {
@@ -208,7 +213,8 @@ func (j *Job) ThinEarly() bool {
 	return true
 }
 
-// Thinned reports whether pushes of the last run went through thinned lists at its end, and how often these were made.
+// Thinned reports whether pushes of the last run went through thinned lists at its end, and how
+// often these were made.
 func (j *Job) Thinned() (now bool, made int) {
 	l := &j.runners[0].light
 	return l.thin != nil, l.made
@@ -221,14 +227,16 @@ func SetMostPlaces(n int) (reset func()) {
 	return func() { mostPlaces = before }
 }
 
-// PushesMeasured returns over how many edges pushes were measured, if they were when the job was made.
+// PushesMeasured returns over how many edges pushes were measured, if they were when the job was
+// made.
 func (j *Job) PushesMeasured() int {
 	r := j.runners[0]
 	r.push.measure()
 	return r.threads[0].count.walked
 }
 
-// AwakeWords returns how many words of vertices a superstep would look at because some may be awake, and how many there are.
+// AwakeWords returns how many words of vertices a superstep would look at because some may be
+// awake, and how many there are.
 func (j *Job) AwakeWords() (looked, of int) {
 	a := j.runners[0].awake
 	for top := range a.Top {

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Facts are what a driver needs of the job's partitions before the first superstep. Rates are measured once, and not on a state that was taken up: that
-// would not stay as it is.
+// Facts are what a driver needs of the job's partitions before the first superstep. Rates are
+// measured once, and not on a state that was taken up: that would not stay as it is.
 func (j *Job) Facts() *bsp.Facts {
 	f := j.facts()
 	f.Rates = j.measured()
@@ -20,14 +20,15 @@ func (j *Job) Facts() *bsp.Facts {
 	return f
 }
 
-// measured are the job's rates. They are measured once for a kind of combiner on a partition, and kept
-// with it for later jobs.
+// measured are the job's rates. They are measured once for a kind of combiner on a partition, and
+// kept with it for later jobs.
 func (j *Job) measured() delivery.Rates {
 	if j.rates != nil {
 		return *j.rates
 	}
 	r := j.runners[0]
-	of := kind{fmt.Sprintf("%T", r.kernel), "", r.traits, r.layout.Blocks[0].Pull, r.team.Size() > 1}
+	of := kind{fmt.Sprintf("%T",
+		r.kernel), "", r.traits, r.layout.Blocks[0].Pull, r.team.Size() > 1}
 	if !strings.HasPrefix(of.kernel, "*combiners.") || strings.Contains(of.kernel, ".func") {
 		of.program = j.name // its loops call code of the program's
 	}
@@ -59,8 +60,10 @@ func (j *Job) facts() *bsp.Facts {
 		Partitions: r.part.Of, Edges: r.changing.arcs, Ordered: r.traits.Ordered,
 		LoadedVertices: uint64(j.graph.N), LoadedArcs: j.graph.Arcs,
 		Load: delivery.Load{
-			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
-			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(j.methods.program.Message.Size()),
+			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid,
+			SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
+			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes,
+			FoldBytes: int(j.methods.program.Message.Size()),
 		},
 		Summary: j.summarizes() || j.measuresPaths(), Standing: j.standing,
 		GroupVertices: j.methods.Group || j.methods.Number && j.methods.traits.InputIDs,

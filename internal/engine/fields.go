@@ -8,14 +8,16 @@ import (
 
 // Field is one of the fields that a vertex's value is written as.
 type Field struct {
-	Name     string       // such as hub, in_degree; "value" where a value has no fields
-	Vertex   bool         // it is a vertex
-	Kind     reflect.Kind // of a number or a truth value that is written plainly; Array of an array of JSON; Slice of a list of numbers; Invalid of what is text
-	Vertices bool         // of a list: it is of vertices
+	Name   string // such as hub, in_degree; "value" where a value has no fields
+	Vertex bool   // it is a vertex
+	// of a number or a truth value that is written plainly; Array of an array of JSON; Slice of a
+	// list of numbers; Invalid of what is text
+	Kind     reflect.Kind
+	Vertices bool // of a list: it is of vertices
 }
 
-// Fields are those of a type's exported fields, if it is a struct of numbers, truth values, vertices and lists of such; every other
-// value is one field, its whole text.
+// Fields are those of a type's exported fields, if it is a struct of numbers, truth values,
+// vertices and lists of such; every other value is one field, its whole text.
 func (m *methods) Fields() []Field {
 	t := m.program.Value
 	switch {
@@ -72,7 +74,8 @@ func snake(name string) string {
 	var b strings.Builder
 	letters := []rune(name)
 	for i, r := range letters {
-		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) && letters[i-1] != '_' {
+		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) &&
+			unicode.IsLower(letters[i+1])) && letters[i-1] != '_' {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -14,17 +14,20 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// given returns the parameters by which Fresh makes the program of a sample of the same type. label returns the input id of a
-// vertex. Fields that are no parameters must equal the sample's, since nothing else is sent. A zero field means its default, unless zero
-// names the parameter.
-func given(sample, program any, zero []string, label func(pregel.VertexID) (uint64, bool)) (map[string]string, error) {
+// given returns the parameters by which Fresh makes the program of a sample of the same type. label
+// returns the input id of a vertex. Fields that are no parameters must equal the sample's, since
+// nothing else is sent. A zero field means its default, unless zero names the parameter.
+func given(sample, program any, zero []string, label func(pregel.VertexID) (uint64,
+	bool),
+) (map[string]string, error) {
 	from, v := elem(sample), elem(program)
 	if !from.IsValid() || !v.IsValid() {
 		return nil, fmt.Errorf("%s: the program is nil", Name(program))
 	}
 	if v.Kind() != reflect.Struct {
 		if !same(from, v) {
-			return nil, fmt.Errorf("%s: only a program that is a struct has parameters, and can be another than was registered", Name(program))
+			return nil,
+				fmt.Errorf("%s: only a program that is a struct has parameters, and can be another than was registered", Name(program))
 		}
 		return map[string]string{}, nil
 	}
@@ -37,9 +40,11 @@ func given(sample, program any, zero []string, label func(pregel.VertexID) (uint
 		p, ok := parameters[i]
 		switch {
 		case !ok && !same(from.Field(i), f):
-			return nil, fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
-				Name(program), v.Type().Field(i).Name)
-		case !ok, isZero(f) && (p.NotZero || p.completes() && !slices.Contains(zero, p.Name)): // which is the default
+			return nil,
+				fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
+					Name(program), v.Type().Field(i).Name)
+		case !ok, isZero(f) && (p.NotZero || p.completes() && !slices.Contains(zero, p.Name)):
+			// which is the default
 		default:
 			text, err := textOf(f, label)
 			if err != nil {
@@ -71,8 +76,9 @@ func same(a, b reflect.Value) bool {
 	return a.Comparable() && b.Comparable() && a.Equal(b)
 }
 
-// Form describes a program as it was registered, by what must be the same in a client that has it run and in the cluster that runs
-// it: its fields and, of those that are no parameters, the values; the types of its messages and aggregators. Its code cannot be compared.
+// Form describes a program as it was registered, by what must be the same in a client that has it
+// run and in the cluster that runs it: its fields and, of those that are no parameters, the values;
+// the types of its messages and aggregators. Its code cannot be compared.
 func (r Registered) Form() string {
 	var forms []string
 	for _, s := range r.samples {
@@ -81,7 +87,8 @@ func (r Registered) Form() string {
 	return strings.Join(forms, " or ")
 }
 
-// aggregatorsForm describes a program's aggregators: their values are read by who knows their types.
+// aggregatorsForm describes a program's aggregators: their values are read by who knows their
+// types.
 func aggregatorsForm(program any) string {
 	text := ""
 	for _, a := range traitsOf(program).Aggregators {
@@ -118,10 +125,14 @@ func formOf(program any) string {
 // mostDecides bounds the text of a field in a manifest, in bytes: of a longer one there is a hash.
 const mostDecides = 256
 
-// Decides is what values depend on beside the graph, whose weights are of this type: the program's fields, and the options that change
-// values, in words that are the same in all processes.
+// Decides is what values depend on beside the graph, whose weights are of this type: the program's
+// fields, and the options that change values, in words that are the same in all processes.
 func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
-	all := map[string]string{"seed": strconv.FormatUint(o.Seed, 10), "deterministic": strconv.FormatBool(o.Deterministic), "the type of weights": weights.String()}
+	all := map[string]string{
+		"seed": strconv.FormatUint(o.Seed,
+			10), "deterministic": strconv.FormatBool(o.Deterministic),
+		"the type of weights": weights.String(),
+	}
 	v := elem(m.program.Program)
 	if v.Kind() != reflect.Struct {
 		all["the program"] = valueForm(v)
@@ -133,7 +144,8 @@ func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
 	}
 	for i := range v.NumField() {
 		text := valueForm(v.Field(i))
-		if t := v.Field(i).Type(); t == vertexType || t.Kind() == reflect.Slice && t.Elem() == vertexType {
+		if t := v.Field(i).Type(); t == vertexType || t.Kind() == reflect.Slice &&
+			t.Elem() == vertexType {
 			text = "vertex number " + text // as the graph has it, which is not its input id
 		}
 		if len(text) > mostDecides {
@@ -147,7 +159,8 @@ func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
 // valueForm is the text of a value, where it has one that is the same in all processes.
 func valueForm(v reflect.Value) string {
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan, reflect.Interface,
+		reflect.UnsafePointer:
 		if v.IsZero() {
 			return "nil"
 		}

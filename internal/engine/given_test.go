@@ -45,8 +45,10 @@ func TestGiven(t *testing.T) {
 		{Source: 8, Text: "a b=\"", Wide: math.Pi, Narrow: 0.1, Count: -128, Size: math.MaxUint, Rate: 1e-300, Extra: []int{1}},
 		{Wide: math.Inf(-1), Narrow: math.MaxFloat32, On: true, Extra: []int{1}},
 		{
-			Extra: []int{1}, Every: -time.Nanosecond, Sources: []pregel.VertexID{8, 0, 8}, Rates: []float32{0, 0.1, -1e-9}, Sizes: []int8{-128, 127},
-			Names: []string{"a,b", `\`, "", "x=y ,", `\,`}, Times: []time.Duration{time.Hour, 3}, Flags: []bool{true, false},
+			Extra: []int{1}, Every: -time.Nanosecond, Sources: []pregel.VertexID{8, 0, 8},
+			Rates: []float32{0, 0.1, -1e-9}, Sizes: []int8{-128, 127},
+			Names: []string{"a,b", `\`, "", "x=y ,", `\,`}, Times: []time.Duration{time.Hour, 3},
+			Flags: []bool{true, false},
 		},
 		{Extra: []int{1}, Names: []string{""}},
 		{Extra: []int{1}, Names: []string{"", ""}},
@@ -80,7 +82,8 @@ func TestGiven(t *testing.T) {
 		"parameter sources: element 2 of 3: the graph has no vertex with handle 9": filled{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
 		"filled: the program is nil":                                               (*filled)(nil),
 	} {
-		if _, err := engine.Given(sample, p, nil, label); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := engine.Given(sample, p, nil, label); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
 	}
@@ -92,12 +95,16 @@ func FuzzStringLists(f *testing.F) {
 	f.Add(`\,|,||\`, "|")
 	f.Fuzz(func(t *testing.T, text, cut string) {
 		parts := strings.Split(text, cut)
-		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true), parts) && len(parts) > 0 {
-			t.Errorf("%q are written %q, and read as %q", parts, joined, engine.SplitList(joined, true))
+		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true),
+			parts) && len(parts) > 0 {
+			t.Errorf("%q are written %q, and read as %q", parts, joined,
+				engine.SplitList(joined, true))
 		}
 		parts = engine.SplitList(text, true)
-		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true), parts) {
-			t.Errorf("%q is read as %q, and that as %q", text, parts, engine.SplitList(joined, true))
+		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true),
+			parts) {
+			t.Errorf("%q is read as %q, and that as %q", text, parts,
+				engine.SplitList(joined, true))
 		}
 	})
 }
@@ -105,7 +112,8 @@ func FuzzStringLists(f *testing.F) {
 // TestBackslashes: one is left out only before a comma or another, and where it is the whole text.
 func TestBackslashes(t *testing.T) {
 	for text, want := range map[string][]string{
-		`a\b`: {`a\b`}, `x\`: {`x\`}, `a,\`: {"a", `\`}, `a\,b`: {"a,b"}, `a\\,b`: {`a\`, "b"}, `\`: {""}, `\\`: {`\`}, "": nil, ",": {"", ""},
+		`a\b`: {`a\b`}, `x\`: {`x\`}, `a,\`: {"a", `\`}, `a\,b`: {"a,b"}, `a\\,b`: {`a\`, "b"},
+		`\`: {""}, `\\`: {`\`}, "": nil, ",": {"", ""},
 	} {
 		if got := engine.SplitList(text, true); !slices.Equal(got, want) {
 			t.Errorf("%s is read as %q, expected %q", text, got, want)
@@ -117,10 +125,12 @@ func TestBackslashes(t *testing.T) {
 func TestListsAreNotShared(t *testing.T) {
 	sample := filled{Sizes: []int8{1, 2}}
 	made := sample
-	if err := engine.Fill(&made, map[string]string{"source": "1", "sizes": "3,4"}, nil); err != nil {
+	if err := engine.Fill(&made, map[string]string{"source": "1", "sizes": "3,4"},
+		nil); err != nil {
 		t.Fatal(err)
 	}
-	if sample.Sizes[0] != 1 || !slices.Equal(made.Sizes, []int8{3, 4}) || !slices.Equal(made.Sources, []pregel.VertexID{pregel.None, pregel.None}) {
+	if sample.Sizes[0] != 1 || !slices.Equal(made.Sizes, []int8{3, 4}) ||
+		!slices.Equal(made.Sources, []pregel.VertexID{pregel.None, pregel.None}) {
 		t.Errorf("found %v and %v, sources %v", sample.Sizes, made.Sizes, made.Sources)
 	}
 }
@@ -175,7 +185,8 @@ func (guarded) Traits() pregel.Traits {
 	return pregel.Traits{Columns: []pregel.Column{mineOf, inputOf, weights}}
 }
 
-// TestPrivateColumns: a column that is the program's own begins with zero, whoever asks for something else.
+// TestPrivateColumns: a column that is the program's own begins with zero, whoever asks for
+// something else.
 func TestPrivateColumns(t *testing.T) {
 	for _, test := range []struct {
 		program pregel.Program[int64, int64]
@@ -194,7 +205,8 @@ func TestPrivateColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = p.Column(test.column)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+		if test.want == "" && err != nil || test.want != "" &&
+			(err == nil || err.Error() != test.want) {
 			t.Errorf("found %v, expected %s", err, test.want)
 		}
 	}

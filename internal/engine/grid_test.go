@@ -19,18 +19,27 @@ import (
 
 var twoByTwo = setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 2}
 
-// TestWhatGridsRefuse: what cannot be had in a grid fails, before it runs or at the first call, and says what to use.
+// TestWhatGridsRefuse: what cannot be had in a grid fails, before it runs or at the first call, and
+// says what to use.
 func TestWhatGridsRefuse(t *testing.T) {
 	s := shapes(6)[7]
 	g := s.loadAs(t, twoByTwo, edges.Unweighted)
 	ranks := algorithms.PageRank{Damping: 0.85, Iterations: 3}
-	refused(t, g, ranks, engine.Options{Deterministic: true}, "combiner Sum[float64] cannot be had in a grid of 2x2: use a grid of 4x1")
-	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseNaive}, "delivery naive cannot be had in a grid of 2x2: use push, or a grid of 4x1")
-	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseMirrored}, "delivery mirrored cannot be had in a grid of 2x2")
-	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRingPull}, "not enough for combiner Sum[float64]", "use delivery pull")
-	refused(t, g, algorithms.BFS{}, engine.Options{Delivery: delivery.ChooseRingPull, Deterministic: true}, "a deterministic run", "use delivery pull")
-	refused(t, g, pregel.List(listener{}), engine.Options{Delivery: delivery.ChoosePull}, "a list program is pushed in a grid of 2x2", "a grid of 4x1")
-	refused(t, g, pregel.Program[int, int64](looks{}), engine.Options{}, "program looks, vertex ", "superstep 0: Edges: ", "a grid of 4x1 keeps them together (--grid 4x1)")
+	refused(t, g, ranks, engine.Options{Deterministic: true},
+		"combiner Sum[float64] cannot be had in a grid of 2x2: use a grid of 4x1")
+	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseNaive},
+		"delivery naive cannot be had in a grid of 2x2: use push, or a grid of 4x1")
+	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseMirrored},
+		"delivery mirrored cannot be had in a grid of 2x2")
+	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRingPull},
+		"not enough for combiner Sum[float64]", "use delivery pull")
+	refused(t, g, algorithms.BFS{},
+		engine.Options{Delivery: delivery.ChooseRingPull, Deterministic: true},
+		"a deterministic run", "use delivery pull")
+	refused(t, g, pregel.List(listener{}), engine.Options{Delivery: delivery.ChoosePull},
+		"a list program is pushed in a grid of 2x2", "a grid of 4x1")
+	refused(t, g, pregel.Program[int, int64](looks{}), engine.Options{}, "program looks, vertex ",
+		"superstep 0: Edges: ", "a grid of 4x1 keeps them together (--grid 4x1)")
 }
 
 type looks struct{}
@@ -43,11 +52,14 @@ func (looks) Compute(v *pregel.Vertex[int, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, texts ...string) {
+func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], o engine.Options, texts ...string,
+) {
 	t.Helper()
 	_, _, err := tryRun(t, g, p, setting{threads: 2, o: o})
 	for _, text := range texts {
-		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), text) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Fatalf("%T, %+v: the error is %v, want %q", p, o, err, text)
 		}
 	}
@@ -56,12 +68,14 @@ func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o e
 	}
 }
 
-// TestFlatGridsHaveOneRing: in a flat grid the whole block and a ring of one block are what a pull is.
+// TestFlatGridsHaveOneRing: in a flat grid the whole block and a ring of one block are what a pull
+// is.
 func TestFlatGridsHaveOneRing(t *testing.T) {
 	s := shapes(6)[7]
 	for _, choice := range []delivery.Choice{delivery.ChooseBlockPull, delivery.ChooseRingPull} {
 		way := setting{parts: 3, threads: 1, o: engine.Options{Delivery: choice}}
-		run(t, s.loadAs(t, way, edges.Unweighted), algorithms.PageRank{Damping: 0.85, Iterations: 3}, way)
+		run(t, s.loadAs(t, way, edges.Unweighted),
+			algorithms.PageRank{Damping: 0.85, Iterations: 3}, way)
 	}
 }
 
@@ -83,8 +97,9 @@ func (l lines) Send(f *transport.Frame) error {
 	return l.Endpoint.Send(f)
 }
 
-// TestFramesGoAlongLines: a partition speaks with those of its processor row and column alone: expand and the first hop
-// of Send go along the column; fold, rings, finished vertices and the second hop along the row.
+// TestFramesGoAlongLines: a partition speaks with those of its processor row and column alone:
+// expand and the first hop of Send go along the column; fold, rings, finished vertices and the
+// second hop along the row.
 func TestFramesGoAlongLines(t *testing.T) {
 	s := shapes(6)[9]
 	grid := graph.Grid{Rows: 3, Columns: 4}
@@ -96,24 +111,31 @@ func TestFramesGoAlongLines(t *testing.T) {
 			for kind := range counts {
 				kinds[kind] = true
 				column := kind == transport.Expand || kind == transport.Sends
-				if column && grid.Column(at[0]) != grid.Column(at[1]) || !column && grid.Row(at[0]) != grid.Row(at[1]) {
+				if column && grid.Column(at[0]) != grid.Column(at[1]) || !column &&
+					grid.Row(at[0]) != grid.Row(at[1]) {
 					t.Errorf("%v: partition %d sent %d an %v frame", choice, at[0], at[1], kind)
 				}
 			}
 		}
-		if !kinds[transport.Expand] || !kinds[transport.Fold] || kinds[transport.Ring] != (choice == delivery.ChooseRingPull) || kinds[transport.Finished] != (choice == delivery.ChooseBlockPull) {
+		if !kinds[transport.Expand] || !kinds[transport.Fold] ||
+			kinds[transport.Ring] != (choice == delivery.ChooseRingPull) ||
+			kinds[transport.Finished] != (choice == delivery.ChooseBlockPull) {
 			t.Errorf("%v: frames of kinds %v", choice, kinds)
 		}
 	}
 	for at, counts := range speak(t, g, chatter{}, engine.Options{MaxSupersteps: 4}) {
-		if (counts[transport.Sends] > 0) != (grid.Column(at[0]) == grid.Column(at[1])) || (counts[transport.SendsOn] > 0) != (grid.Row(at[0]) == grid.Row(at[1])) {
+		if (counts[transport.Sends] > 0) != (grid.Column(at[0]) == grid.Column(at[1])) ||
+			(counts[transport.SendsOn] > 0) != (grid.Row(at[0]) == grid.Row(at[1])) {
 			t.Errorf("partition %d sent %d %v", at[0], at[1], counts)
 		}
 	}
 }
 
-// speak runs a program in one share per partition, and returns how many frames of each kind went from where to where.
-func speak[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options) map[[2]int]map[transport.Kind]int {
+// speak runs a program in one share per partition, and returns how many frames of each kind went
+// from where to where.
+func speak[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], o engine.Options,
+) map[[2]int]map[transport.Kind]int {
 	t.Helper()
 	local := transport.NewLocal(len(g.Parts))
 	l := lines{mu: new(sync.Mutex), spoke: map[[2]int]map[transport.Kind]int{}}

@@ -35,7 +35,8 @@ func (r *runner) check() {
 		if rest := part.Owned - w<<6; rest < 64 {
 			unfinished &= bitmap.Low(rest)
 			beyond := ^bitmap.Low(rest)
-			check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0, "a bit beyond its %d vertices", part.Owned)
+			check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0,
+				"a bit beyond its %d vertices", part.Owned)
 		}
 		open += sumAt(r.in.Of, w, unfinished)
 		if r.back != nil {
@@ -44,10 +45,12 @@ func (r *runner) check() {
 	}
 	check(senders == p.Senders, "%d senders, counted %d", senders, p.Senders)
 	check(edges == p.SenderEdges, "senders with %d edges, counted %d", edges, p.SenderEdges)
-	check(bitmap.Count(r.active) == p.Active, "%d awake, counted %d", bitmap.Count(r.active), p.Active)
+	check(bitmap.Count(r.active) == p.Active, "%d awake, counted %d", bitmap.Count(r.active),
+		p.Active)
 	unfinished := part.Owned - bitmap.Count(r.finished[:words])
 	check(unfinished == p.Unfinished, "%d unfinished, counted %d", unfinished, p.Unfinished)
-	check(open == p.UnfinishedEdges, "unfinished with %d edges, counted %d", open, p.UnfinishedEdges)
+	check(open == p.UnfinishedEdges, "unfinished with %d edges, counted %d", open,
+		p.UnfinishedEdges)
 }
 
 // sumAt is degrees without the shortcut.

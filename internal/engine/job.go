@@ -19,9 +19,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Job is a program bound to the partitions of a graph that this process has, with its columns allocated. It can be run several
-// times, with other parameters. With all partitions in this process Run drives it; else a driver in another process does, by
-// Begin and Superstep.
+// Job is a program bound to the partitions of a graph that this process has, with its columns
+// allocated. It can be run several times, with other parameters. With all partitions in this
+// process Run drives it; else a driver in another process does, by Begin and Superstep.
 type Job struct {
 	graph     *graph.Graph
 	options   Options
@@ -56,8 +56,8 @@ type Job struct {
 	stopped   func() // releases the AfterFunc on the run's context
 }
 
-// NewJob binds a program to a graph. The graph must stay open while the job is. ctx ends the making of what the program wants of a graph
-// besides its lists, and is not kept.
+// NewJob binds a program to a graph. The graph must stay open while the job is. ctx ends the making
+// of what the program wants of a graph besides its lists, and is not kept.
 func NewJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		j, err = newJob(ctx, g, p, o)
@@ -153,7 +153,8 @@ func (j *Job) makeRunners(ctx context.Context) error {
 		}
 		own := team
 		if here > 1 {
-			// Partitions share the threads: some workers each, or one each and some partitions at a time.
+			// Partitions share the threads: some workers each, or one each and some partitions at a
+			// time.
 			own = parallel.NewTeam(max(1, portion(team.Size(), here, len(j.runners))), false)
 			j.teams = append(j.teams, own)
 		}
@@ -184,7 +185,8 @@ func (j *Job) Restart(p Erased) error {
 		}
 	}
 	own := j.methods.program
-	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message || m.traits.Direction != j.methods.traits.Direction || !m.alike(j.methods) {
+	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message ||
+		m.traits.Direction != j.methods.traits.Direction || !m.alike(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.Name(), j.name)
 	}
 	// The job's columns and kernels were made for these.
@@ -201,8 +203,8 @@ func (j *Job) Restart(p Erased) error {
 	return nil
 }
 
-// Prepare sets every vertex's initial value, which Graph500 does not time. Run does it if it was not done; it does the rest of the
-// initialization itself.
+// Prepare sets every vertex's initial value, which Graph500 does not time. Run does it if it was
+// not done; it does the rest of the initialization itself.
 func (j *Job) Prepare() {
 	for _, r := range j.runners {
 		r.fill()
@@ -210,7 +212,8 @@ func (j *Job) Prepare() {
 	j.fresh = true
 }
 
-// Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
+// Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink
+// fails.
 func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	if j.driver == nil {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
@@ -257,7 +260,8 @@ func (j *Job) SummaryTime() time.Duration { return j.driver.SummaryTime() }
 // Times returns the seconds of each superstep of the last run.
 func (j *Job) Times() []float64 { return j.driver.Times() }
 
-// Totals are the aggregators' values after the last run, indexed by their numbers; Final has them for reports.
+// Totals are the aggregators' values after the last run, indexed by their numbers; Final has them
+// for reports.
 func (j *Job) Totals() []kernel.Cell { return j.driver.Totals() }
 
 // Final returns what the aggregators of the last run ended with, for reports.
@@ -275,7 +279,8 @@ func (j *Job) at(id pregel.VertexID) (*runner, uint32) {
 // Owned returns how many vertices a partition has.
 func (j *Job) Owned(partition int) int { return j.owners[partition].part.Owned }
 
-// Values returns the values of a partition's vertices, by their local numbers, for as long as the job holds them.
+// Values returns the values of a partition's vertices, by their local numbers, for as long as the
+// job holds them.
 func (j *Job) Values(partition int) kernel.Column { return j.owners[partition].instance.Values() }
 
 // Close ends the run and frees the job's columns. It is idempotent.

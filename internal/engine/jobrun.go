@@ -10,9 +10,10 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Begin prepares the partitions of this process for superstep 0 of a run. They exchange frames at their endpoints; endpoint is nil if
-// there is one partition. broken is called when a partition fails or the run is stopped: it must end all waiting at the endpoints.
-// ctx is the run's, which lasts until End, Close, or the next Begin.
+// Begin prepares the partitions of this process for superstep 0 of a run. They exchange frames at
+// their endpoints; endpoint is nil if there is one partition. broken is called when a partition
+// fails or the run is stopped: it must end all waiting at the endpoints. ctx is the run's, which
+// lasts until End, Close, or the next Begin.
 func (j *Job) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
 	j.End()
 	if !j.fresh {
@@ -38,8 +39,8 @@ func (j *Job) halt() {
 	}
 }
 
-// Superstep runs a command on the partitions of this process. The reports are valid until the next call. When a partition fails or
-// ctx ends, the error is the first cause among these partitions.
+// Superstep runs a command on the partitions of this process. The reports are valid until the next
+// call. When a partition fails or ctx ends, the error is the first cause among these partitions.
 func (j *Job) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if j.running == nil {
 		return nil, errors.New("a superstep before the run began")
@@ -62,7 +63,8 @@ func (j *Job) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 	return reports, err
 }
 
-// Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the program.
+// Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the
+// program.
 func (j *Job) Failed() error {
 	reports := make([]*bsp.Report, len(j.runners))
 	for i, r := range j.runners {
@@ -107,8 +109,8 @@ func (j *Job) End() {
 	j.running, j.group = nil, nil
 }
 
-// afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned. Otherwise the f of a run that was
-// cancelled could stop the next run.
+// afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned.
+// Otherwise the f of a run that was cancelled could stop the next run.
 func afterFunc(ctx context.Context, f func()) (stop func()) {
 	done := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
@@ -122,7 +124,8 @@ func afterFunc(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// connect returns the partitions' endpoints for a run, and a function that ends all waiting at them.
+// connect returns the partitions' endpoints for a run, and a function that ends all waiting at
+// them.
 func (j *Job) connect() (endpoint func(int) transport.Endpoint, broken func()) {
 	switch {
 	case len(j.runners) == 1:

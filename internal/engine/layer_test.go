@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// vertexBFS and vertexPageRank are the programs in their vertex form alone; vertexWCC has labels alone, without the search.
+// vertexBFS and vertexPageRank are the programs in their vertex form alone; vertexWCC has labels
+// alone, without the search.
 type (
 	vertexBFS      algorithms.BFS
 	vertexPageRank algorithms.PageRank
@@ -66,7 +67,8 @@ func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []p
 		b.Fatal(err)
 	}
 	defer in.Close()
-	g, err := build.Local(b.Context(), in, graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Team: team})
+	g, err := build.Local(b.Context(), in,
+		graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Team: team})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -79,8 +81,8 @@ func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []p
 	return g, ids
 }
 
-// BenchmarkLayerBFS searches from the roots of Graph500, by turns by hand, by the vertex form and by the block form, and
-// reports the sums of the times and their ratios.
+// BenchmarkLayerBFS searches from the roots of Graph500, by turns by hand, by the vertex form and
+// by the block form, and reports the sums of the times and their ratios.
 func BenchmarkLayerBFS(b *testing.B) {
 	for _, scale := range layerScales() {
 		b.Run(fmt.Sprintf("scale=%d", scale), func(b *testing.B) {
@@ -88,12 +90,14 @@ func BenchmarkLayerBFS(b *testing.B) {
 			defer team.Close()
 			g, roots := layerGraph(b, scale, team)
 			hand := newHandBFS(g, team)
-			vertex, err := engine.NewJob(b.Context(), g, pregel.Erase(vertexBFS{}), engine.Options{Team: team})
+			vertex, err := engine.NewJob(b.Context(), g, pregel.Erase(vertexBFS{}),
+				engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer vertex.Close()
-			block, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.BFS{}), engine.Options{Team: team})
+			block, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.BFS{}),
+				engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -124,8 +128,8 @@ func BenchmarkLayerBFS(b *testing.B) {
 	}
 }
 
-// BenchmarkLayerPageRank runs ten iterations, by turns by hand, by the vertex form and by the block form, and reports
-// the time of one.
+// BenchmarkLayerPageRank runs ten iterations, by turns by hand, by the vertex form and by the block
+// form, and reports the time of one.
 func BenchmarkLayerPageRank(b *testing.B) {
 	const iterations = 10
 	for _, scale := range layerScales() {
@@ -140,7 +144,8 @@ func BenchmarkLayerPageRank(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer block.Close()
-			vertex, err := engine.NewJob(b.Context(), g, pregel.Erase(vertexPageRank(p)), engine.Options{Team: team})
+			vertex, err := engine.NewJob(b.Context(), g, pregel.Erase(vertexPageRank(p)),
+				engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -13,31 +13,36 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A monotone program whose messages grow by weights that are not negative, such as SSSP, is pulled by the lightest arcs of each receiver first
-// (graph.Partition.Lightest): of a list most arcs are too heavy to matter. How many arcs a pull looks at depends on the distances, so the
-// partition finds out on a sample of its vertices, and tells it with its report: else the model would think of whole lists.
+// A monotone program whose messages grow by weights that are not negative, such as SSSP, is pulled
+// by the lightest arcs of each receiver first (graph.Partition.Lightest): of a list most arcs are
+// too heavy to matter. How many arcs a pull looks at depends on the distances, so the partition
+// finds out on a sample of its vertices, and tells it with its report: else the model would think
+// of whole lists.
 
 const (
-	// sampledAll is how many words of vertices, the first ones, with the longest lists, are all looked at, and sampledPart the part of the others:
-	// one word in so many.
+	// sampledAll is how many words of vertices, the first ones, with the longest lists, are all
+	// looked at, and sampledPart the part of the others: one word in so many.
 	sampledAll, sampledPart = 16, 64
 )
 
-// lightest is the state of pulls by the lightest arcs, and of pushes through what they leave of the lists.
+// lightest is the state of pulls by the lightest arcs, and of pushes through what they leave of the
+// lists.
 type lightest struct {
 	*partition
 	leastTask, thinTask func(worker int)
 	bounded             kernel.Bounded // nil if pulls walk whole lists
 	pull                *kernel.Pull   // that looks at the lightest arcs first
 	rows                int
-	at                  int  // the superstep whose messages the bound is of: only then are lists thinned that it allows
-	shares              bool // pulls deliver at once what is sent, see share
-	least               []float64
-	ofRead              bool // of the column being read; else of the one being written
-	end                 int  // the least message is of words below this
-	next                parallel.Counter
+	// the superstep whose messages the bound is of: only then are lists thinned that it allows
+	at     int
+	shares bool // pulls deliver at once what is sent, see share
+	least  []float64
+	ofRead bool // of the column being read; else of the one being written
+	end    int  // the least message is of words below this
+	next   parallel.Counter
 
-	// Once few arcs are left that can matter to anyone, as long as no message is less than bound, pushes walk lists of these alone.
+	// Once few arcs are left that can matter to anyone, as long as no message is less than bound,
+	// pushes walk lists of these alone.
 	thin      *graph.Adjacency // by sender; nil before
 	bound     float64
 	bins      []*kernel.ArcBins // by worker
@@ -68,7 +73,8 @@ func (l *lightest) emptyBins() {
 func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	*l = lightest{partition: l.partition, leastTask: l.leastTask, thinTask: l.thinTask}
 	bounded, ok := l.kernel.(kernel.Bounded)
-	if !ok || !l.job.methods.traits.Monotone || !l.job.methods.traits.NonNegative || l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
+	if !ok || !l.job.methods.traits.Monotone || !l.job.methods.traits.NonNegative ||
+		l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
 		return nil
 	}
 	lists, err := l.part.Lightest(ctx, l.team, func(bytes int64) bool { return !l.job.budget().Tight(bytes) })
@@ -82,10 +88,12 @@ func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	return nil
 }
 
-// share delivers what the vertices of word w have just sent, in the pull that is under way: to the receivers that come after them, in place of what
-// they sent before. Vertices are in degree order, so that a message to a hub mostly goes on to the hub's neighbours in the same superstep. In the next
-// superstep all of it is delivered to everyone: a message that is no better than one before has no effect. Only a partition that is alone does it, as
-// what others have recorded of a partition for its recovery must not depend on when it pulls.
+// share delivers what the vertices of word w have just sent, in the pull that is under way: to the
+// receivers that come after them, in place of what they sent before. Vertices are in degree order,
+// so that a message to a hub mostly goes on to the hub's neighbours in the same superstep. In the
+// next superstep all of it is delivered to everyone: a message that is no better than one before
+// has no effect. Only a partition that is alone does it, as what others have recorded of a
+// partition for its recovery must not depend on when it pulls.
 func (l *lightest) share(w int, sent uint64) {
 	before := l.read.Words[w]
 	l.bounded.Share(w, sent, before)
@@ -122,12 +130,13 @@ func (l *lightest) findLeast(worker int) {
 		present = l.read.Words
 	}
 	for lo := l.next.Take(leastRun); lo < l.end; lo = l.next.Take(leastRun) {
-		l.least[worker] = min(l.least[worker], l.bounded.Least(present, lo, min(lo+leastRun, l.end), !l.ofRead))
+		l.least[worker] = min(l.least[worker], l.bounded.Least(present, lo, min(lo+leastRun, l.end),
+			!l.ofRead))
 	}
 }
 
-// estimate finds out how many arcs a pull of the messages just sent would look at, where there are so many of them that one may be chosen, and how
-// many a push through thinned lists.
+// estimate finds out how many arcs a pull of the messages just sent would look at, where there are
+// so many of them that one may be chosen, and how many a push through thinned lists.
 func (l *lightest) estimate() error {
 	p := &l.report
 	p.PullEdges, p.PushEdges = 0, 0
@@ -149,8 +158,10 @@ func (l *lightest) estimate() error {
 		return nil
 	}
 	p.PullEdges = max(1, min(l.sampled(words, func(w int) int { return l.bounded.CountPull(l.pull, w, ^l.finished[w]) }), p.UnfinishedEdges))
-	if l.thin == nil && l.part.Of == 1 && p.PullEdges < l.inEdges/l.fewArcs && p.SenderEdges > p.PullEdges {
-		if l.few++; l.few >= l.thinFrom && !l.job.budget().Tight(int64(p.PullEdges)*thinBytes+int64(l.layout.Count)*4) {
+	if l.thin == nil && l.part.Of == 1 && p.PullEdges < l.inEdges/l.fewArcs &&
+		p.SenderEdges > p.PullEdges {
+		if l.few++; l.few >= l.thinFrom &&
+			!l.job.budget().Tight(int64(p.PullEdges)*thinBytes+int64(l.layout.Count)*4) {
 			return l.makeThin(least)
 		}
 	}
@@ -180,21 +191,26 @@ func (l *lightest) through(w int) int {
 }
 
 const (
-	// fewArcs: lists are thinned when fewer than one in so many arcs can matter, in the thinFrom-th superstep of a run in which that is so.
+	// fewArcs: lists are thinned when fewer than one in so many arcs can matter, in the thinFrom-th
+	// superstep of a run in which that is so.
 	fewArcs, thinFrom = 16, 3
-	// thinBytes is about how many bytes an arc takes while lists are thinned: in bins that double, and in the lists.
+	// thinBytes is about how many bytes an arc takes while lists are thinned: in bins that double,
+	// and in the lists.
 	thinBytes = 2*16 + 12
 	// arcBins is about how many bins arcs are sorted into.
 	arcBins = 64
 )
 
-// makeThin thins the lists: it keeps the arcs over which messages that are no less than bound can still matter.
+// makeThin thins the lists: it keeps the arcs over which messages that are no less than bound can
+// still matter.
 func (l *lightest) makeThin(bound float64) error {
 	start := time.Now()
 	if l.bins == nil {
 		shift := uint(max(bits.Len(uint(l.layout.Count/arcBins)), 6))
 		for range l.threads {
-			l.bins = append(l.bins, &kernel.ArcBins{Store: l.store, Shift: shift, Arcs: make([][]kernel.Arc, (l.layout.Count-1)>>shift+1)})
+			l.bins = append(l.bins,
+				&kernel.ArcBins{Store: l.store, Shift: shift, Arcs: make([][]kernel.Arc,
+					(l.layout.Count-1)>>shift+1)})
 		}
 	}
 	if err := l.run(l.team.Size() > 1, l.ownChunks(), l.thinTask); err != nil {
@@ -229,7 +245,9 @@ func (l *lightest) thinned() *graph.Adjacency {
 
 // boundPull tells the kernel the least message that a pull will meet.
 func (l *lightest) boundPull(p *pull) error {
-	if l.shares { // vertices may send first whose words the summary leaves out, and whose messages p.All would have read before
+	// vertices may send first whose words the summary leaves out, and whose messages p.All would
+	// have read before
+	if l.shares {
 		p.from.read.All, p.All = true, false
 	}
 	if l.bounded == nil || p.Lightest == nil || l.part.Of == 1 && l.at == l.command.Superstep {

@@ -11,15 +11,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// BenchmarkShortestPaths reports how long shortest paths from a root take, by turns with the tree and without.
+// BenchmarkShortestPaths reports how long shortest paths from a root take, by turns with the tree
+// and without.
 func BenchmarkShortestPaths(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
 	g, roots := benchmarkGraph(b, team, 8, edges.Float32)
-	tree, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.SSSPTree[float32]{Source: roots[0]}), engine.Options{Team: team})
+	tree, err := engine.NewJob(b.Context(), g,
+		pregel.Erase(algorithms.SSSPTree[float32]{Source: roots[0]}), engine.Options{Team: team})
 	check(b, err)
 	defer tree.Close()
-	alone, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.SSSP[float32]{Source: roots[0]}), engine.Options{Team: team})
+	alone, err := engine.NewJob(b.Context(), g,
+		pregel.Erase(algorithms.SSSP[float32]{Source: roots[0]}), engine.Options{Team: team})
 	check(b, err)
 	defer alone.Close()
 	var withTree, distances time.Duration

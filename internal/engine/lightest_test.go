@@ -19,8 +19,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// waves is a program of shortest paths from several sources, of which some begin later, when the others have been everywhere: the least distance
-// sent falls again.
+// waves is a program of shortest paths from several sources, of which some begin later, when the
+// others have been everywhere: the least distance sent falls again.
 type waves[W combiners.Weight] struct{ late int }
 
 func (waves[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
@@ -54,7 +54,8 @@ func dense(seed uint64) []shape {
 	for i, n := range []int{40, 60, 400, 700} {
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
 		for _, directed := range []bool{false, true} {
-			s := shape{name: fmt.Sprintf("%d vertices, directed %t", n, directed), n: n, directed: directed}
+			s := shape{name: fmt.Sprintf("%d vertices, directed %t", n,
+				directed), n: n, directed: directed}
 			for range 50 * n {
 				// The lower of two numbers: some vertices have far longer lists than others.
 				u, v := min(rng.IntN(n), rng.IntN(n)), min(rng.IntN(n), rng.IntN(n), rng.IntN(n))
@@ -71,14 +72,16 @@ func dense(seed uint64) []shape {
 	return all
 }
 
-// early is waves whose messages may come early: also those that are less than all that are being delivered.
+// early is waves whose messages may come early: also those that are less than all that are being
+// delivered.
 type early[W combiners.Weight] struct{ waves[W] }
 
 func (early[W]) Traits() pregel.Traits {
 	return pregel.Traits{Monotone: true, NonNegative: true, Asynchronous: true}
 }
 
-// lightestOf runs a program with whole lists, by the lightest arcs, and by these with messages that come early, if it allows that; each twice.
+// lightestOf runs a program with whole lists, by the lightest arcs, and by these with messages that
+// come early, if it allows that; each twice.
 func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way setting, p pregel.Program[V, M]) (thinned, shared int) {
 	t.Helper()
 	team := parallel.NewTeam(way.threads, false)
@@ -121,7 +124,8 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way 
 				}
 			}
 			if o.Supersteps != first.Supersteps || o.Messages != first.Messages {
-				t.Fatalf("%d supersteps and %d messages by %s, %d and %d by whole lists", o.Supersteps, o.Messages, how, first.Supersteps, first.Messages)
+				t.Fatalf("%d supersteps and %d messages by %s, %d and %d by whole lists",
+					o.Supersteps, o.Messages, how, first.Supersteps, first.Messages)
 			}
 		}
 		_, made := job.Thinned()
@@ -130,7 +134,8 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way 
 	return thinned, shared
 }
 
-// sameDistances checks that distances are the same, and of a tree that each vertex has come from one that is as much nearer as an edge is long.
+// sameDistances checks that distances are the same, and of a tree that each vertex has come from
+// one that is as much nearer as an edge is long.
 func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, want []V) {
 	t.Helper()
 	type hop = algorithms.Hop[float32]
@@ -143,7 +148,8 @@ func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, wan
 		}
 		return
 	}
-	entered := map[pregel.VertexID]bool{0: true} // the source, and who is entered by an edge of the tree
+	// the source, and who is entered by an edge of the tree
+	entered := map[pregel.VertexID]bool{0: true}
 	enter := func(u, v pregel.VertexID, weight float64) {
 		if tree[v].From == u && tree[u].Dist+float32(weight) == tree[v].Dist {
 			entered[v] = true
@@ -157,7 +163,8 @@ func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, wan
 		}
 	}
 	for v, h := range tree {
-		if at := any(want).([]hop)[v]; h.Dist != at.Dist || (h.From == pregel.None) != (at.From == pregel.None) {
+		if at := any(want).([]hop)[v]; h.Dist != at.Dist ||
+			(h.From == pregel.None) != (at.From == pregel.None) {
 			t.Fatalf("vertex %d: %v with early messages, %v without", v, h, at)
 		}
 		if h.From != pregel.None && !entered[pregel.VertexID(v)] {
@@ -165,14 +172,16 @@ func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, wan
 		}
 		for at, steps := h.From, 0; at != 0 && at != pregel.None; at = tree[at].From {
 			if steps++; steps > len(tree) {
-				t.Fatalf("vertex %d: the way back does not lead to the source with early messages", v)
+				t.Fatalf("vertex %d: the way back does not lead to the source with early messages",
+					v)
 			}
 		}
 	}
 }
 
-// TestLightestArcs: programs of shortest paths find the same, to the bit and to the superstep, by pulls that look at the lightest arcs first and pushes
-// through thinned lists as by whole lists; with messages that come in the superstep in which they are sent, they find the same distances.
+// TestLightestArcs: programs of shortest paths find the same, to the bit and to the superstep, by
+// pulls that look at the lightest arcs first and pushes through thinned lists as by whole lists;
+// with messages that come in the superstep in which they are sent, they find the same distances.
 func TestLightestArcs(t *testing.T) {
 	type hop = algorithms.Hop[float32]
 	thinned, shared := 0, 0
@@ -185,18 +194,26 @@ func TestLightestArcs(t *testing.T) {
 			for _, parts := range []int{1, 3} {
 				wide, narrow := s.load(t, parts, edges.Float64), s.load(t, parts, edges.Float32)
 				for i, choice := range []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePull, delivery.ChoosePush} {
-					way := setting{parts: parts, threads: 1 + (i+parts)%3, o: engine.Options{Delivery: choice, Deterministic: seed == 1}}
+					way := setting{parts: parts, threads: 1 + (i+
+						parts)%3, o: engine.Options{Delivery: choice, Deterministic: seed == 1}}
 					t.Run(fmt.Sprintf("%s, seed %d, %v", s.name, seed, way), func(t *testing.T) {
 						made, came := 0, 0
 						count := func(m, e int) { made, came = made+m, came+e }
-						if (i+int(seed))%2 == 0 { // half of the programs each, and with another seed the others
-							count(lightestOf(t, s, wide, way, pregel.Program[float64, float64](algorithms.SSSP[float64]{})))
-							count(lightestOf(t, s, wide, way, pregel.Program[float64, float64](early[float64]{waves[float64]{4}})))
-							count(lightestOf(t, s, narrow, way, pregel.Program[hop, hop](algorithms.SSSPTree[float32]{})))
+						// half of the programs each, and with another seed the others
+						if (i+int(seed))%2 == 0 {
+							count(lightestOf(t, s, wide, way,
+								pregel.Program[float64, float64](algorithms.SSSP[float64]{})))
+							count(lightestOf(t, s, wide, way, pregel.Program[float64,
+								float64](early[float64]{waves[float64]{4}})))
+							count(lightestOf(t, s, narrow, way,
+								pregel.Program[hop, hop](algorithms.SSSPTree[float32]{})))
 						} else {
-							count(lightestOf(t, s, wide, way, pregel.Program[float64, float64](early[float64]{waves[float64]{2}})))
-							count(lightestOf(t, s, wide, way, pregel.Program[float64, float64](early[float64]{waves[float64]{9}})))
-							count(lightestOf(t, s, narrow, way, pregel.Program[float32, float32](algorithms.SSSP[float32]{Source: 1})))
+							count(lightestOf(t, s, wide, way, pregel.Program[float64,
+								float64](early[float64]{waves[float64]{2}})))
+							count(lightestOf(t, s, wide, way, pregel.Program[float64,
+								float64](early[float64]{waves[float64]{9}})))
+							count(lightestOf(t, s, narrow, way, pregel.Program[float32,
+								float32](algorithms.SSSP[float32]{Source: 1})))
 						}
 						if parts > 1 && made > 0 {
 							t.Error("lists of one of several partitions are thinned")
@@ -215,16 +232,19 @@ func TestLightestArcs(t *testing.T) {
 	}
 }
 
-// TestJobsAreNotMadeOnceTheContextEnded: a job that wants more of the graph than there is hears of it, and the next one is made.
+// TestJobsAreNotMadeOnceTheContextEnded: a job that wants more of the graph than there is hears of
+// it, and the next one is made.
 func TestJobsAreNotMadeOnceTheContextEnded(t *testing.T) {
 	s := dense(0)[0]
 	g := s.loadAs(t, setting{parts: 1, threads: 1}, edges.Float64)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.NewJob(ended, g, pregel.Erase(algorithms.SSSP[float64]{}), engine.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := engine.NewJob(ended, g, pregel.Erase(algorithms.SSSP[float64]{}),
+		engine.Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the error is %v", err)
 	}
-	job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSP[float64]{}), engine.Options{})
+	job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSP[float64]{}),
+		engine.Options{})
 	check(t, err)
 	defer job.Close()
 	if !job.Shares() {

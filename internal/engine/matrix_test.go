@@ -82,8 +82,10 @@ func (s shape) load(t testing.TB, parts int, weights edges.Weights) *graph.Graph
 
 func (s shape) loadAs(t testing.TB, way setting, weights edges.Weights) *graph.Graph {
 	t.Helper()
-	in := &edges.Input{Name: s.name, Edges: edges.Pack(uint64(s.n), s.tuples, s.weights), Vertices: s.n, Directed: s.directed}
-	g, err := build.Local(context.Background(), in, graph.Options{Partitions: way.parts, Grid: way.grid, Weights: weights})
+	in := &edges.Input{Name: s.name, Edges: edges.Pack(uint64(s.n), s.tuples,
+		s.weights), Vertices: s.n, Directed: s.directed}
+	g, err := build.Local(context.Background(), in,
+		graph.Options{Partitions: way.parts, Grid: way.grid, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,8 @@ type setting struct {
 
 func (s setting) String() string {
 	return fmt.Sprintf("%d partitions, grid %v, %d threads, delivery %v, encoding %v, uncombined %t, serial %t, deterministic %t",
-		s.parts, s.grid, s.threads, s.o.Delivery, s.o.Encoding, s.o.Uncombined, s.o.Serial, s.o.Deterministic)
+		s.parts, s.grid, s.threads, s.o.Delivery, s.o.Encoding, s.o.Uncombined, s.o.Serial,
+		s.o.Deterministic)
 }
 
 // settings are partitions x deliveries x threads, with the other options mixed in.
@@ -128,7 +131,8 @@ func settings() []setting {
 	var all []setting
 	for _, parts := range []int{1, 2, 3, 4, 7} {
 		for i, choice := range []delivery.Choice{
-			delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull,
+			delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseNaive, delivery.ChooseMirrored,
+			delivery.ChoosePull,
 		} {
 			for _, threads := range []int{1, 3} {
 				o := engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: delivery.Encoding((i + parts + threads) % 4), Serial: (i+parts)%2 == 0}}
@@ -139,7 +143,8 @@ func settings() []setting {
 				}
 			}
 		}
-		all = append(all, setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: parts%2 == 1}}})
+		all = append(all,
+			setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: parts%2 == 1}}})
 	}
 	if raced {
 		var some []setting
@@ -151,12 +156,13 @@ func settings() []setting {
 		all = some
 	}
 	// More than four threads push in another way.
-	return append(all, setting{parts: 1, threads: 6, o: engine.Options{Delivery: delivery.ChoosePush}},
+	return append(all,
+		setting{parts: 1, threads: 6, o: engine.Options{Delivery: delivery.ChoosePush}},
 		setting{parts: 2, threads: 3, o: engine.Options{Delivery: delivery.ChooseBeamer}})
 }
 
-// grids are settings in the grids up to 4 x 4 with both sides above 1, with the deliveries that are open to every
-// program there, and with others.
+// grids are settings in the grids up to 4 x 4 with both sides above 1, with the deliveries that are
+// open to every program there, and with others.
 func grids(others ...delivery.Choice) []setting {
 	var all []setting
 	n := 0
@@ -167,9 +173,11 @@ func grids(others ...delivery.Choice) []setting {
 				n++
 				threads := []int{1, 2 * grid.Partitions(), 2, 3 * grid.Partitions()}[n%4]
 				o := engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: delivery.Encoding(n / 4 % 4), Serial: (n+n/5)%2 == 0}}
-				all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: threads, o: o})
+				all = append(all,
+					setting{parts: grid.Partitions(), grid: grid, threads: threads, o: o})
 			}
-			all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Experiment: delivery.Experiment{Uncombined: true, Serial: columns == 3}}})
+			all = append(all,
+				setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Experiment: delivery.Experiment{Uncombined: true, Serial: columns == 3}}})
 		}
 	}
 	if raced {
@@ -187,11 +195,13 @@ func grids(others ...delivery.Choice) []setting {
 // inGrids are settings in flat grids and in others, of which those that are deterministic are flat.
 func inGrids(others ...delivery.Choice) []setting { return append(settings(), grids(others...)...) }
 
-// aThird returns every third of some settings, others for each i: over shapes, or cases, that are numbered each setting occurs with
-// every kind of them, and each of them with every delivery and number of partitions and of threads.
+// aThird returns every third of some settings, others for each i: over shapes, or cases, that are
+// numbered each setting occurs with every kind of them, and each of them with every delivery and
+// number of partitions and of threads.
 func aThird(i int, all []setting) []setting { return part(i, 3, all) }
 
-// forShape is aThird, and of shapes of a few vertices, of which there are ten, each setting has one.
+// forShape is aThird, and of shapes of a few vertices, of which there are ten, each setting has
+// one.
 func forShape(i int, s shape, all []setting) []setting {
 	if s.n < 10 {
 		return part(i, 9, all)
@@ -216,7 +226,9 @@ func teamed(t testing.TB, s setting) engine.Options {
 }
 
 // run runs a program in a setting and returns the values by input vertex.
-func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *bsp.Outcome) {
+func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
+	M], s setting,
+) ([]V, *bsp.Outcome) {
 	t.Helper()
 	values, o, err := tryRun(t, g, p, s)
 	if err != nil {
@@ -225,7 +237,9 @@ func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setti
 	return values, o
 }
 
-func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *bsp.Outcome, error) {
+func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
+	M], s setting,
+) ([]V, *bsp.Outcome, error) {
 	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)
 	defer s.o.Team.Close()

@@ -9,20 +9,24 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// samples is the number of chunks of a partition's lists that a coefficient is measured on at a time: about 100,000 edges, from the hubs
-// to the tail. rounds is how often. Each turn has other chunks, also those of a push: lists come from memory then, as in a run, which takes up to twice
-// as long as from a cache, and what favours one way of delivery alone makes the policy choose wrongly.
+// samples is the number of chunks of a partition's lists that a coefficient is measured on at a
+// time: about 100,000 edges, from the hubs to the tail. rounds is how often. Each turn has other
+// chunks, also those of a push: lists come from memory then, as in a run, which takes up to twice
+// as long as from a cache, and what favours one way of delivery alone makes the policy choose
+// wrongly.
 const samples, rounds = 6, 3
 
-// measure times the kernel's loops on the partition's own lists. What they compute is not used. It costs some
-// milliseconds, when a job is made.
+// measure times the kernel's loops on the partition's own lists. What they compute is not used. It
+// costs some milliseconds, when a job is made.
 func (r *pusher) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Copy: 5e-11, Frame: 2e-6, ForkJoin: 2e-6,
-		Row: 3e-9, Miss: 2e-8, Transpose: 3e-8, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9, EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
+		Row: 3e-9, Miss: 2e-8, Transpose: 3e-8, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9,
+		EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
 	if r.list {
-		guess.Push = 2e-8 // messages of a list program are copied with their receivers, and sorted by these
+		// messages of a list program are copied with their receivers, and sorted by these
+		guess.Push = 2e-8
 	}
 	a := r.layout.Blocks[0].Pull.ByReceiver
 	if len(a.Adj) < 1<<12 {
@@ -58,8 +62,9 @@ func (r *pusher) measure() (rates delivery.Rates) {
 		})
 		return rows, edges
 	}
-	// between is what an edge takes where a part of the vertices sent: the mean of those spread evenly, of which no branch can be predicted, and
-	// of the first ones, the hubs, with which lists begin. Senders are mostly something of both.
+	// between is what an edge takes where a part of the vertices sent: the mean of those spread
+	// evenly, of which no branch can be predicted, and of the first ones, the hubs, with which
+	// lists begin. Senders are mostly something of both.
 	between := func(spread uint64, part float64) float64 {
 		p.Present = fill(spread)
 		_, even := clock(pull)
@@ -80,7 +85,8 @@ func (r *pusher) measure() (rates delivery.Rates) {
 	p.Present, p.All = fill(^uint64(0)), true
 	_, rates.EdgeAll = clock(pull)
 	if r.list {
-		rates.Push = max(rates.Push, 10*rates.EdgeAll) // a push copies messages three times, and not in the order of their receivers
+		// a push copies messages three times, and not in the order of their receivers
+		rates.Push = max(rates.Push, 10*rates.EdgeAll)
 		return rates
 	}
 	if r.traits.AnyOne {
@@ -95,7 +101,8 @@ func (r *pusher) measure() (rates delivery.Rates) {
 	return rates
 }
 
-// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was.
+// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves
+// the inbox as it was.
 func (r *pusher) measurePush(turn int) float64 {
 	t, b := r.threads[0], r.layout.Blocks[0].Push
 	a := b.BySender
@@ -126,7 +133,8 @@ func (r *pusher) measurePush(turn int) float64 {
 	return rate
 }
 
-// sample calls f for the borders of a few chunks of words, spread evenly: at every turn others, if there are so many.
+// sample calls f for the borders of a few chunks of words, spread evenly: at every turn others, if
+// there are so many.
 func (r *pusher) sample(turn int, chunks []uint32, words int, f func(lo, hi int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
@@ -138,8 +146,9 @@ func (r *pusher) sample(turn int, chunks []uint32, words int, f func(lo, hi int)
 	}
 }
 
-// clock returns the seconds that f takes for a row and for an edge, the least of some rounds after one that does not count: a preempted
-// measurement must not decide how every superstep is delivered.
+// clock returns the seconds that f takes for a row and for an edge, the least of some rounds after
+// one that does not count: a preempted measurement must not decide how every superstep is
+// delivered.
 func clock(f func() (rows, edges int)) (row, edge float64) {
 	for round := range rounds {
 		start := time.Now()

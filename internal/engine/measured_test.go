@@ -31,7 +31,8 @@ func TestRatesAreMeasuredOnce(t *testing.T) {
 func predicted(t *testing.T, g *superstep.Graph, p algorithms.PageRank) map[string]float64 {
 	t.Helper()
 	var lines bytes.Buffer
-	if _, err := superstep.Run(t.Context(), g, p, superstep.Options{Threads: 1, Trace: &lines}); err != nil {
+	if _, err := superstep.Run(t.Context(), g, p,
+		superstep.Options{Threads: 1, Trace: &lines}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(lines.Bytes()) {

@@ -41,7 +41,8 @@ func (j *Job) exhausted(err error) error {
 // crowded makes the error of a vertex that was at work when there was no memory.
 func (r *partition) crowded(at pregel.VertexID, err error) error {
 	local := uint64(at) / uint64(r.part.Of)
-	return fmt.Errorf("vertex %d, of degree %d: %w", r.label(at), max(r.out.Of[local], r.in.Of[local]), err)
+	return fmt.Errorf("vertex %d, of degree %d: %w", r.label(at),
+		max(r.out.Of[local], r.in.Of[local]), err)
 }
 
 // roomy reports whether there is memory for so many messages that travel one by one, in this

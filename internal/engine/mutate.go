@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// changing is the part of a runner that a program uses which changes the graph (docs/design/mutation.md).
+// changing is the part of a runner that a program uses which changes the graph
+// (docs/design/mutation.md).
 type changing struct {
 	on     bool
 	create bool // a message makes a vertex that was removed anew
@@ -35,10 +36,12 @@ func (c *changing) take() *graph.Changed {
 	return changed
 }
 
-// idsAhead is how many ids may be made in a superstep beside as many as there are: who counts wrongly must not fill the memory.
+// idsAhead is how many ids may be made in a superstep beside as many as there are: who counts
+// wrongly must not fill the memory.
 const idsAhead = 1 << 16
 
-// beginChanges prepares a runner for a program that changes the graph, or runs beside others that do.
+// beginChanges prepares a runner for a program that changes the graph, or runs beside others that
+// do.
 func (r *runner) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()
@@ -53,7 +56,8 @@ func (r *runner) beginChanges() (err error) {
 	return err
 }
 
-// base is the partition that a run begins with: as it was loaded or, in a plan, as the phases before have left it.
+// base is the partition that a run begins with: as it was loaded or, in a plan, as the phases
+// before have left it.
 func (r *runner) base() *graph.Partition {
 	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
 		return p.changed.Partition
@@ -149,8 +153,8 @@ func (r *runner) allow(t *thread) {
 	}
 }
 
-// change carries out what the vertices asked for in the last superstep. It comes between the delivery of messages, which are in the inbox
-// or the lists, and the run of the vertices.
+// change carries out what the vertices asked for in the last superstep. It comes between the
+// delivery of messages, which are in the inbox or the lists, and the run of the vertices.
 func (r *runner) change(ctx context.Context) error {
 	to, err := r.changer.decide(ctx)
 	if err != nil {
@@ -159,7 +163,8 @@ func (r *runner) change(ctx context.Context) error {
 	return r.become(ctx, to)
 }
 
-// changeAtEnd carries out what the vertices asked for in the last superstep of the run. Messages that it sent are dropped.
+// changeAtEnd carries out what the vertices asked for in the last superstep of the run. Messages
+// that it sent are dropped.
 func (r *runner) changeAtEnd(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
@@ -197,7 +202,8 @@ func (r *partition) isAbsent(local uint32) bool {
 	return a != nil && a[local>>6]>>(local&63)&1 != 0
 }
 
-// IDs returns the first id that no vertex has had after the last run, and Exists whether an id below it is a vertex's.
+// IDs returns the first id that no vertex has had after the last run, and Exists whether an id
+// below it is a vertex's.
 func (j *Job) IDs() uint64 { return j.runners[0].changing.ids }
 
 func (j *Job) Exists(id pregel.VertexID) bool {
@@ -216,8 +222,9 @@ func (j *Job) find(id pregel.VertexID) (label uint64, ok bool) {
 	return j.Label(id), true
 }
 
-// TakeGraph returns the graph as the last run has changed it, which belongs to the caller from now on, or nil if the run has changed
-// nothing. It needs all partitions in this process. Values are read before it: the next run begins anew.
+// TakeGraph returns the graph as the last run has changed it, which belongs to the caller from now
+// on, or nil if the run has changed nothing. It needs all partitions in this process. Values are
+// read before it: the next run begins anew.
 func (j *Job) TakeGraph() *graph.Graph {
 	var parts []*graph.Changed
 	if s := j.options.Shared; s != nil {

@@ -26,7 +26,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// changer is a program that does random things to the graph, and whose values depend on all that it sees.
+// changer is a program that does random things to the graph, and whose values depend on all that it
+// sees.
 type changer struct {
 	rounds    int
 	direction pregel.Direction
@@ -41,7 +42,8 @@ type cursor = *pregel.Vertex[uint64, uint64]
 func (c changer) Combiner() pregel.Combiner[uint64] { return c.messages }
 func (c changer) Traits() pregel.Traits {
 	return pregel.Traits{
-		Direction: c.direction, Mutates: true, CreateOnMessage: c.create, Columns: []pregel.Column{changerAge},
+		Direction: c.direction, Mutates: true, CreateOnMessage: c.create,
+		Columns: []pregel.Column{changerAge},
 	}
 }
 
@@ -192,8 +194,9 @@ func mutateAsToy(t *testing.T, seed uint64) {
 		s.weights = nil
 	}
 	c := changer{
-		rounds: 1 + rng.IntN(6), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](),
-		create: rng.IntN(2) == 0,
+		rounds: 1 + rng.IntN(6), direction: pregel.Direction(rng.IntN(4)),
+		messages: combiners.Sum[uint64](),
+		create:   rng.IntN(2) == 0,
 	}
 	ways := settings()
 	if c.spread = rng.IntN(3) == 0; c.spread {
@@ -205,17 +208,22 @@ func mutateAsToy(t *testing.T, seed uint64) {
 		case 0:
 			compareMutated(t, seed, s, kind, pregel.Program[uint64, uint64](c), way, c.spread)
 		case 1:
-			compareMutated(t, seed, s, kind, pregel.Program[uint64, uint64](chooser{c}), way, c.spread)
+			compareMutated(t, seed, s, kind, pregel.Program[uint64, uint64](chooser{c}), way,
+				c.spread)
 		default:
-			if c.once = c.spread; !way.o.Deterministic && (!c.spread || way.o.Delivery == delivery.ChoosePush) {
-				compareMutated(t, seed, s, kind, pregel.List[uint64, uint64](lister{c}), way, c.spread)
+			if c.once = c.spread; !way.o.Deterministic &&
+				(!c.spread || way.o.Delivery == delivery.ChoosePush) {
+				compareMutated(t, seed, s, kind, pregel.List[uint64, uint64](lister{c}), way,
+					c.spread)
 			}
 		}
 	}
 }
 
 // compareMutated runs a program in a setting and by the toy, and compares values and graphs.
-func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pregel.Program[uint64, uint64], way setting, spread bool) {
+func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pregel.Program[uint64,
+	uint64], way setting, spread bool,
+) {
 	t.Helper()
 	g := s.loadAs(t, way, kind)
 	defer g.Close()
@@ -237,23 +245,28 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 	check(t, err)
 	defer j.Close()
-	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, pregel.Erase(p).Program, s.name, kind, way)
+	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, pregel.Erase(p).Program, s.name, kind,
+		way)
 	for run := range 2 {
 		*told = changes{}
 		o, err := j.Run(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
-		if o.Supersteps != toy.outcome.Supersteps || o.Messages != toy.outcome.Messages || o.Ended != toy.outcome.Ended {
+		if o.Supersteps != toy.outcome.Supersteps || o.Messages != toy.outcome.Messages ||
+			o.Ended != toy.outcome.Ended {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, toy.outcome)
 		}
 		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)
 		left := record.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
 		if *o.Left != left || o.IDs != uint64(toy.n) {
-			t.Fatalf("%s, run %d: the outcome tells of %+v with ids up to %d, want %+v, %d", where, run, *o.Left, o.IDs, left, toy.n)
+			t.Fatalf("%s, run %d: the outcome tells of %+v with ids up to %d, want %+v, %d", where,
+				run, *o.Left, o.IDs, left, toy.n)
 		}
-		if way.o.Trace != nil && (told.requests != toy.changes.asked || o.Ended.Complete() && told.graph != nil && *told.graph != left) {
-			t.Fatalf("%s, run %d: the records tell of %d requests and at last %+v, want %d, %+v", where, run, told.requests, told.graph, toy.changes.asked, left)
+		if way.o.Trace != nil && (told.requests != toy.changes.asked || o.Ended.Complete() &&
+			told.graph != nil && *told.graph != left) {
+			t.Fatalf("%s, run %d: the records tell of %d requests and at last %+v, want %d, %+v",
+				where, run, told.requests, told.graph, toy.changes.asked, left)
 		}
 	}
 	changed := j.TakeGraph()
@@ -261,7 +274,8 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		return
 	}
 	defer changed.Close()
-	if o, err := j.Run(t.Context()); err != nil || o.Messages != toy.outcome.Messages { // begins with the loaded graph
+	// begins with the loaded graph
+	if o, err := j.Run(t.Context()); err != nil || o.Messages != toy.outcome.Messages {
 		t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
 	}
 	wantGraph(t, where, changed, toy, kind)
@@ -285,10 +299,14 @@ func wantValues(t *testing.T, where string, j *engine.Job, toy *toy[uint64, uint
 }
 
 // wantGraph wants a graph to be what a toy has left.
-func wantGraph(t *testing.T, where string, changed *graph.Graph, toy *toy[uint64, uint64], kind edges.Weights) {
+func wantGraph(t *testing.T, where string, changed *graph.Graph, toy *toy[uint64,
+	uint64], kind edges.Weights,
+) {
 	t.Helper()
-	if changed.N != toy.n || changed.Arcs != toy.stored || changed.Vertices() != toy.n-len(toy.changes.absent) {
-		t.Fatalf("%s: a graph of %d ids, %d vertices, %d arcs, want %d, without %d, %d", where, changed.N, changed.Vertices(), changed.Arcs,
+	if changed.N != toy.n || changed.Arcs != toy.stored ||
+		changed.Vertices() != toy.n-len(toy.changes.absent) {
+		t.Fatalf("%s: a graph of %d ids, %d vertices, %d arcs, want %d, without %d, %d", where,
+			changed.N, changed.Vertices(), changed.Arcs,
 			toy.n, len(toy.changes.absent), toy.stored)
 	}
 	have, want := map[arc]int{}, map[arc]int{}
@@ -315,7 +333,8 @@ func wantGraph(t *testing.T, where string, changed *graph.Graph, toy *toy[uint64
 	}
 }
 
-// changes are what records tell of changes: how many requests there were, and the size of the graph after the last change.
+// changes are what records tell of changes: how many requests there were, and the size of the graph
+// after the last change.
 type changes struct {
 	requests int
 	graph    *record.GraphSize
@@ -378,16 +397,19 @@ func TestChangesOfTheLastSuperstepAreMade(t *testing.T) {
 				o.MaxSupersteps = 1
 			}
 			g := on(t, "0>1 1>2 2>3 3>0").load(t, parts, edges.Unweighted)
-			j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](p)), o)
+			j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](p)),
+				o)
 			check(t, err)
 			for range 2 {
 				out, err := j.Run(t.Context())
 				check(t, err)
-				if out.Left == nil || *out.Left != (record.GraphSize{Vertices: 4}) || out.IDs != 10 || out.Supersteps != 1 {
+				if out.Left == nil || *out.Left != (record.GraphSize{Vertices: 4}) ||
+					out.IDs != 10 || out.Supersteps != 1 {
 					t.Errorf("%s, %d partitions: %+v, left %+v", name, parts, out, out.Left)
 				}
 				if j.Exists(2) || !j.Exists(9) || j.Any(9) != uint64(7) || j.Any(1) != uint64(0) {
-					t.Errorf("%s, %d partitions: vertex 2 exists: %t, 9: %t", name, parts, j.Exists(2), j.Exists(9))
+					t.Errorf("%s, %d partitions: vertex 2 exists: %t, 9: %t", name, parts,
+						j.Exists(2), j.Exists(9))
 				}
 			}
 			if g := j.TakeGraph(); g == nil || g.Arcs != 0 {
@@ -401,8 +423,8 @@ func TestChangesOfTheLastSuperstepAreMade(t *testing.T) {
 	}
 }
 
-// marked marks every edge with what it and the superstep are, and finds the marks again beside the changes of all. Edges that were added
-// have none.
+// marked marks every edge with what it and the superstep are, and finds the marks again beside the
+// changes of all. Edges that were added have none.
 type marked struct{ changer }
 
 func (m marked) Traits() pregel.Traits {
@@ -487,9 +509,11 @@ func TestMutationRefuses(t *testing.T) {
 		"RemoveVertex: vertex 65542: no vertex has had an id from 3 on: there is nothing to remove": func(v cursor) { v.Change().RemoveVertex(65542) },
 		"AddEdge: vertex 65542: ids from 3 on are new":                                              func(v cursor) { v.Change().AddEdge(65542, 1, 1) },
 		"AddEdge to vertex 2: found the weight NaN, expected a finite number":                       func(v cursor) { v.Change().AddEdge(v.ID(), 2, math.NaN()) },
-		"to vertex 1: found the weight -1e+39, expected a finite number":                            func(v cursor) { v.Change().AddEdge(0, 1, -1e39) }, // as float32
+		// as float32
+		"to vertex 1: found the weight -1e+39, expected a finite number": func(v cursor) { v.Change().AddEdge(0, 1, -1e39) },
 	} {
-		_, _, err := tryRun(t, w.load(t, 2, edges.Float32), pregel.Program[uint64, uint64](asking{far, ask}), setting{parts: 2, threads: 1})
+		_, _, err := tryRun(t, w.load(t, 2, edges.Float32),
+			pregel.Program[uint64, uint64](asking{far, ask}), setting{parts: 2, threads: 1})
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want %s", err, what)
 		}
@@ -521,7 +545,8 @@ func TestMutationIsCancelled(t *testing.T) {
 				cancel()
 			}
 		}}
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](stops)), engine.Options{})
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](stops)),
+			engine.Options{})
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) && err != nil {
 			t.Errorf("%d partitions: %v", parts, err)

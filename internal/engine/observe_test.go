@@ -17,10 +17,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// BenchmarkObserved runs searches by turns unobserved, summed up as every run of the command line is, shown as by --http,
-// and written as by --trace too, and unobserved once more, to tell how much of a difference is noise. It reports the
-// mean over 16 roots of the median of their times, the median of the ratios to the unobserved search just before or after,
-// and that of the time that Graph500 counts, in which little is told.
+// BenchmarkObserved runs searches by turns unobserved, summed up as every run of the command line
+// is, shown as by --http, and written as by --trace too, and unobserved once more, to tell how much
+// of a difference is noise. It reports the mean over 16 roots of the median of their times, the
+// median of the ratios to the unobserved search just before or after, and that of the time that
+// Graph500 counts, in which little is told.
 func BenchmarkObserved(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
@@ -31,16 +32,19 @@ func BenchmarkObserved(b *testing.B) {
 	buffer := bufio.NewWriterSize(file, 64<<10)
 	meter, store, set := new(history.Meter), history.NewStore(), metrics.New("")
 	shown := trace.Tee{meter, store, set.NewRuns().Journal(set.NewWork())}
-	job, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.BFS{}), engine.Options{Team: team})
+	job, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.BFS{}),
+		engine.Options{Team: team})
 	check(b, err)
 	defer job.Close()
 	facts := job.Facts()
 	var watchers []func()
-	for _, to := range []trace.Journal{nil, meter, shown, append(slices.Clone(shown), trace.NewWriter(buffer)), nil} {
+	for _, to := range []trace.Journal{nil, meter, shown, append(slices.Clone(shown),
+		trace.NewWriter(buffer)), nil} {
 		watchers = append(watchers, job.Watch(to, facts))
 	}
 	names := []string{"off", "summed", "shown", "written", "again"}
-	times, inside := make([][][]float64, len(names)), make([][]float64, len(names)) // by watcher and root
+	// by watcher and root
+	times, inside := make([][][]float64, len(names)), make([][]float64, len(names))
 	for i := range times {
 		times[i] = make([][]float64, len(roots))
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // oddValues are what floats have beside usual numbers, and some of these, which add exactly.
-var oddValues = []float64{math.NaN(), 0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1, -2, 0.5}
+var oddValues = []float64{math.NaN(), 0, math.Copysign(0,
+	-1), math.Inf(1), math.Inf(-1), 1, -2, 0.5}
 
 // odd sends odd messages in superstep 0, and keeps what comes.
 type odd[M any] struct {
@@ -120,25 +121,30 @@ func (r oddRule[M]) check(t *testing.T, number int) {
 				}
 			}
 			got, _ := run(t, g, pregel.Program[came[M], M](p), way)
-			r.compare(t, fmt.Sprintf("%s, variant %d, %v", r.combiner, variant, way), list, got, false)
+			r.compare(t, fmt.Sprintf("%s, variant %d, %v", r.combiner, variant, way), list, got,
+				false)
 			if r.monotone && variant < 2 {
 				got, _ = run(t, g, pregel.Program[came[M], M](oddMonotone[M]{p}), way)
-				r.compare(t, fmt.Sprintf("%s, variant %d, monotone, %v", r.combiner, variant, way), list, got, true)
+				r.compare(t, fmt.Sprintf("%s, variant %d, monotone, %v", r.combiner, variant, way),
+					list, got, true)
 			}
 		}
 	}
 }
 
-// compare compares what came with the rule. A monotone program may go without what is no better than the identity.
+// compare compares what came with the rule. A monotone program may go without what is no better
+// than the identity.
 func (r oddRule[M]) compare(t *testing.T, where string, list [][]float64, got []came[M], monotone bool) {
 	t.Helper()
 	for v, values := range list {
 		want, any := r.of(values)
 		x := r.value(got[v].Message)
-		if any == got[v].Any && (!any || sameBits(x, want)) || monotone && !got[v].Any && want == r.value(r.combiner.Identity()) {
+		if any == got[v].Any && (!any || sameBits(x, want)) || monotone && !got[v].Any &&
+			want == r.value(r.combiner.Identity()) {
 			continue
 		}
-		t.Fatalf("%s: vertex %d has (%t, %v), want (%t, %v), of %v", where, v, got[v].Any, x, any, want, values)
+		t.Fatalf("%s: vertex %d has (%t, %v), want (%t, %v), of %v", where, v, got[v].Any, x, any,
+			want, values)
 	}
 }
 
@@ -171,19 +177,22 @@ func oddNumbers[T float32 | float64](t *testing.T, first int, weights edges.Weig
 	high := func(a, b float64) float64 { return max(a, b) }
 	of := oddRule[T]{
 		weights: edges.Unweighted, cross: plain,
-		message: func(_ pregel.VertexID, x float64) T { return T(x) }, value: func(m T) float64 { return float64(m) },
+		message: func(_ pregel.VertexID, x float64) T { return T(x) },
+		value:   func(m T) float64 { return float64(m) },
 	}
 	for i, with := range []func(r *oddRule[T]){
 		func(r *oddRule[T]) { r.combiner, r.combine = combiners.Sum[T](), sum },
 		func(r *oddRule[T]) {
-			r.combiner, r.combine, r.given = combiners.Func(0, func(a, b T) T { return max(a, b) }), high, true
+			r.combiner, r.combine, r.given = combiners.Func(0, func(a, b T) T { return max(a, b) }),
+				high, true
 		},
 		func(r *oddRule[T]) { r.combiner, r.combine, r.drops, r.monotone = combiners.Min[T](), low, true, true },
 		func(r *oddRule[T]) {
 			r.combiner, r.combine, r.drops, r.monotone = combiners.Max[T](), high, true, true
 		},
 		func(r *oddRule[T]) {
-			r.combiner, r.combine, r.cross, r.weights = combiners.SumTimes[T](), sum, func(x, w float64) float64 { return x * w }, weights
+			r.combiner, r.combine, r.cross, r.weights = combiners.SumTimes[T](), sum,
+				func(x, w float64) float64 { return x * w }, weights
 		},
 		func(r *oddRule[T]) {
 			r.combiner, r.combine, r.cross, r.weights = combiners.MinPlus[T](), low, sum, weights
@@ -200,20 +209,23 @@ func oddNumbers[T float32 | float64](t *testing.T, first int, weights edges.Weig
 	}
 	type arrival = combiners.Arrival[T]
 	r := oddRule[arrival]{
-		combiner: combiners.MinPlusSender[T](), combine: low, cross: sum, weights: weights, drops: true, monotone: true,
+		combiner: combiners.MinPlusSender[T](), combine: low, cross: sum, weights: weights,
+		drops: true, monotone: true,
 		message: func(v pregel.VertexID, x float64) arrival { return arrival{Dist: T(x), From: v} },
 		value:   func(m arrival) float64 { return float64(m.Dist) },
 	}
 	t.Run(r.combiner.String(), func(t *testing.T) { r.check(t, first+7) })
 }
 
-// TestOddFloats sends NaN, infinities and both zeros in all ways: every delivery gives what the combiner's documentation says.
+// TestOddFloats sends NaN, infinities and both zeros in all ways: every delivery gives what the
+// combiner's documentation says.
 func TestOddFloats(t *testing.T) {
 	oddNumbers[float64](t, 0, edges.Float64)
 	oddNumbers[float32](t, 3, edges.Float32)
 	number := func(m float64) float64 { return m }
 	oddRule[float64]{
-		combiner: combiners.NarrowSum(), combine: func(a, b float64) float64 { return a + b }, cross: func(x, _ float64) float64 { return x },
+		combiner: combiners.NarrowSum(), combine: func(a, b float64) float64 { return a + b },
+		cross:   func(x, _ float64) float64 { return x },
 		message: func(_ pregel.VertexID, x float64) float64 { return x }, value: number,
 	}.check(t, 8)
 }
@@ -228,7 +240,8 @@ func TestNaNIsNoMessage(t *testing.T) {
 	graphs := s.partitioned(edges.Unweighted)
 	for _, way := range inGrids() {
 		got, o := run(t, graphs.in(t, way), pregel.Program[came[float64], float64](p), way)
-		if want := []came[float64]{3: {true, 2}, 4: {}}; !reflect.DeepEqual(got, want) || o.Messages != 2 {
+		if want := []came[float64]{3: {true, 2}, 4: {}}; !reflect.DeepEqual(got, want) ||
+			o.Messages != 2 {
 			t.Fatalf("%v: %v after %d messages, want %v after 2", way, got, o.Messages, want)
 		}
 	}

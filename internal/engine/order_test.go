@@ -20,8 +20,10 @@ func TestInputOrderAgainstTwin(t *testing.T) {
 			if i%7 != 0 {
 				continue
 			}
-			in := &edges.Input{Name: shape.name, Edges: edges.Pack(uint64(shape.n), shape.tuples, shape.weights), Vertices: shape.n, Directed: shape.directed}
-			g, err := build.Local(t.Context(), in, graph.Options{Partitions: s.parts, Grid: s.grid, Weights: edges.Float64, InputOrder: true})
+			in := &edges.Input{Name: shape.name, Edges: edges.Pack(uint64(shape.n), shape.tuples,
+				shape.weights), Vertices: shape.n, Directed: shape.directed}
+			g, err := build.Local(t.Context(), in,
+				graph.Options{Partitions: s.parts, Grid: s.grid, Weights: edges.Float64, InputOrder: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +37,8 @@ func TestInputOrderAgainstTwin(t *testing.T) {
 				got, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, s)
 				for v := range dist {
 					if got[v] != dist[v] {
-						t.Fatalf("%s, %v: distance of %d is %g, want %g", shape.name, s, v, got[v], dist[v])
+						t.Fatalf("%s, %v: distance of %d is %g, want %g", shape.name, s, v, got[v],
+							dist[v])
 					}
 				}
 			}

@@ -13,12 +13,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A path of finite weights may have an infinite length, as a float has it, and infinity means that there is no path. The
-// loops do not check for that. Where the greatest weight times the number of vertices is finite, there is no such path.
-// Otherwise the partitions check when the run has ended: they exchange the lengths of those vertices whose edges could
-// overflow, and which vertices are not reached. Each then looks at its edges from the former to the latter.
+// A path of finite weights may have an infinite length, as a float has it, and infinity means that
+// there is no path. The loops do not check for that. Where the greatest weight times the number of
+// vertices is finite, there is no such path. Otherwise the partitions check when the run has ended:
+// they exchange the lengths of those vertices whose edges could overflow, and which vertices are
+// not reached. Each then looks at its edges from the former to the latter.
 
-// measuresPaths reports whether the values are lengths of paths, and Reached says where there is one.
+// measuresPaths reports whether the values are lengths of paths, and Reached says where there is
+// one.
 func (j *Job) measuresPaths() bool {
 	m := j.methods
 	_, ok := j.runners[0].kernel.(kernel.Bounded)
@@ -36,7 +38,8 @@ func (r *summarizer) largest() (largest float64, name string) {
 // checkOverflow finds the vertices that a path leads to whose length overflows, and reports in all
 // partitions whether there is one. The one that owns the first of all, by input id, gets a failure.
 func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, err error) {
-	weight, err := r.leastOfAll(ctx, ^math.Float64bits(r.heaviest())) // bits rise with floats that are not negative
+	// bits rise with floats that are not negative
+	weight, err := r.leastOfAll(ctx, ^math.Float64bits(r.heaviest()))
 	if err != nil {
 		return false, nil, err
 	}
@@ -69,8 +72,10 @@ func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, er
 		return found, nil, err
 	}
 	return true, &bsp.ProgramError{
-		Program: r.job.name, Superstep: r.command.Superstep, Vertex: own, Known: true, Name: r.job.vertexName(own), Method: "distance",
-		Value: fmt.Errorf("a path leads there, but its length is beyond the largest %s, %.2g", kind, largest),
+		Program: r.job.name, Superstep: r.command.Superstep, Vertex: own, Known: true,
+		Name: r.job.vertexName(own), Method: "distance",
+		Value: fmt.Errorf("a path leads there, but its length is beyond the largest %s, %.2g", kind,
+			largest),
 	}, nil
 }
 
@@ -105,8 +110,9 @@ func (r *summarizer) heaviest() float64 {
 	return r.greatest
 }
 
-// exchangeLengths returns the lengths of the paths to those vertices of all partitions from which an arc of the greatest
-// weight would overflow, and, by partition, the vertices that are not reached.
+// exchangeLengths returns the lengths of the paths to those vertices of all partitions from which
+// an arc of the greatest weight would overflow, and, by partition, the vertices that are not
+// reached.
 //
 //	| 1 bit for each owned vertex, in words | vertex (8) length (8) | ...
 func (r *summarizer) exchangeLengths(ctx context.Context, greatest float64) (map[uint64]float64, [][]uint64, error) {
@@ -129,7 +135,8 @@ func (r *summarizer) exchangeLengths(ctx context.Context, greatest float64) (map
 	for q, list := range came {
 		words := bitmap.Words((int(r.ids()) - q + r.part.Of - 1) / r.part.Of)
 		if len(list) < words {
-			return nil, nil, fmt.Errorf("%d words from partition %d, expected %d", len(list), q, words)
+			return nil, nil, fmt.Errorf("%d words from partition %d, expected %d", len(list), q,
+				words)
 		}
 		unreached[q], list = list[:words], list[words:]
 		for ; len(list) >= 2; list = list[2:] {
@@ -147,7 +154,8 @@ func (r *summarizer) overflows(length float64) bool {
 	return math.IsInf(length, 1)
 }
 
-// overflowing returns the vertices not reached to which an arc of the partition leads that makes a length overflow.
+// overflowing returns the vertices not reached to which an arc of the partition leads that makes a
+// length overflow.
 func (r *summarizer) overflowing(lengths map[uint64]float64, unreached [][]uint64) (ids []pregel.VertexID) {
 	slots, of := r.layout.Slots, uint64(r.part.Of)
 	for _, ways := range r.layout.Blocks {

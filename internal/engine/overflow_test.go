@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// overflown returns the lengths of shortest paths from vertex 0, relaxed until nothing changes, and the first vertex whose
-// shortest path is too long for a float, or -1.
+// overflown returns the lengths of shortest paths from vertex 0, relaxed until nothing changes, and
+// the first vertex whose shortest path is too long for a float, or -1.
 func overflown(s shape, single bool) (dist []float64, first int) {
 	dist = make([]float64, s.n)
 	for v := range dist {
@@ -77,8 +77,8 @@ func checkOverflow[V, M any](t *testing.T, s shape, i int, single bool, p func(s
 	return first >= 0
 }
 
-// TestOverflowIsNotUnreachable: a path whose length is beyond the largest float fails the run, with the vertex, in every
-// grid; a vertex without a path, or with a shorter one, does not.
+// TestOverflowIsNotUnreachable: a path whose length is beyond the largest float fails the run, with
+// the vertex, in every grid; a vertex without a path, or with a shorter one, does not.
 func TestOverflowIsNotUnreachable(t *testing.T) {
 	number := func(d float64) float64 { return d }
 	double := func(source pregel.VertexID) pregel.Program[float64, float64] {
@@ -99,7 +99,8 @@ func TestOverflowIsNotUnreachable(t *testing.T) {
 		} else {
 			for range 60 {
 				s.tuples = append(s.tuples, [2]uint64{uint64(rng.IntN(s.n)), uint64(rng.IntN(s.n))})
-				s.weights = append(s.weights, []float64{1, 1e307, 1e308, math.MaxFloat64}[rng.IntN(4)])
+				s.weights = append(s.weights,
+					[]float64{1, 1e307, 1e308, math.MaxFloat64}[rng.IntN(4)])
 			}
 		}
 		if checkOverflow(t, s, i, false, double, number) {
@@ -108,7 +109,8 @@ func TestOverflowIsNotUnreachable(t *testing.T) {
 		for j := range s.weights {
 			s.weights[j] = float64(min(float32(s.weights[j]/1e270), math.MaxFloat32))
 		}
-		if checkOverflow(t, s, i+1, true, func(source pregel.VertexID) pregel.Program[float32, float32] {
+		if checkOverflow(t, s, i+1, true, func(source pregel.VertexID) pregel.Program[float32,
+			float32] {
 			return algorithms.SSSP[float32]{Source: source}
 		}, func(d float32) float64 { return float64(d) }) {
 			failed++

@@ -8,21 +8,24 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// ownProgram is the coordinator's own copy of a program that has a Coordinate: vertices do not see fields that Coordinate changes,
-// in one process as on a cluster.
+// ownProgram is the coordinator's own copy of a program that has a Coordinate: vertices do not see
+// fields that Coordinate changes, in one process as on a cluster.
 type ownProgram struct {
 	given   any
 	copy    any
 	watcher CoordinateWatcher // or nil
 }
 
-// CoordinateWatcher is a Watcher that sees what Coordinate does to the program, if that has no MarshalBinary.
+// CoordinateWatcher is a Watcher that sees what Coordinate does to the program, if that has no
+// MarshalBinary.
 type CoordinateWatcher interface {
-	// Coordinate gets the coordinator's copy of the program, and a function that calls its Coordinate. The job fails with its error.
+	// Coordinate gets the coordinator's copy of the program, and a function that calls its
+	// Coordinate. The job fails with its error.
 	Coordinate(program any, call func()) error
 }
 
-// Begin makes the copy for a run: of the program as it was given, or with the state that a checkpoint has.
+// Begin makes the copy for a run: of the program as it was given, or with the state that a
+// checkpoint has.
 func (o *ownProgram) Begin(kept []byte, resumed bool) error {
 	own := mem.Clone(o.given)
 	if k, ok := own.(Keeping); ok {

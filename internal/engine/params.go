@@ -15,16 +15,20 @@ import (
 type Parameter struct {
 	Name, Default, Help string
 	Type                string
-	Kind                reflect.Kind // of the field, or of what its list has; Invalid for a parameter that is no field
-	List                bool         // the field is a slice
-	Words               []string     // that the value is one of, if not nil
-	Required            bool         // a vertex has no default, or a list of vertices has no tag for one
-	NotZero             bool         // 0 cannot be given: in Go it stands for the default
-	Unless              string       // the parameter that, if given, leaves this one without its default
-	field               int
+	// of the field, or of what its list has; Invalid for a parameter that is no field
+	Kind  reflect.Kind
+	List  bool     // the field is a slice
+	Words []string // that the value is one of, if not nil
+	// a vertex has no default, or a list of vertices has no tag for one
+	Required bool
+	NotZero  bool // 0 cannot be given: in Go it stands for the default
+	// the parameter that, if given, leaves this one without its default
+	Unless string
+	field  int
 }
 
-// Parameters returns the parameters of a program, a struct or a pointer to one, in the order of its fields.
+// Parameters returns the parameters of a program, a struct or a pointer to one, in the order of its
+// fields.
 func Parameters(program any) []Parameter {
 	t := reflect.TypeOf(program)
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -55,7 +59,8 @@ func parameter(f reflect.StructField, i int) Parameter {
 	switch p.Kind = t.Kind(); t {
 	case vertexType:
 		_, hasDefault := f.Tag.Lookup("default")
-		p.Type, p.Required = strings.Replace(p.Type, vertexType.String(), "vertex", 1), p.Default == "" && !(p.List && hasDefault)
+		p.Type, p.Required = strings.Replace(p.Type, vertexType.String(), "vertex", 1),
+			p.Default == "" && !(p.List && hasDefault)
 	case durationType:
 		p.Type = strings.Replace(p.Type, durationType.String(), "duration", 1)
 	}
@@ -101,7 +106,8 @@ func wrong(parameter, format string, args ...any) error {
 	return &ParameterError{parameter, fmt.Errorf(format, args...)}
 }
 
-// Check reports whether values are known parameters with text of the right form, and none is missing. It needs no graph.
+// Check reports whether values are known parameters with text of the right form, and none is
+// missing. It needs no graph.
 func Check(params []Parameter, values map[string]string) error {
 	known := map[string]Parameter{}
 	var names []string
@@ -118,11 +124,13 @@ func Check(params []Parameter, values map[string]string) error {
 			return wrong(name, "parameter %q: expected one of %s", name, strings.Join(names, ", "))
 		}
 		if p.Words != nil && !slices.Contains(p.Words, text) {
-			return wrong(name, "parameter %s: found %q, expected one of %s", name, text, strings.Join(p.Words, ", "))
+			return wrong(name, "parameter %s: found %q, expected one of %s", name, text,
+				strings.Join(p.Words, ", "))
 		}
 		if p.Type == "vertex" {
 			if _, err := strconv.ParseUint(text, 10, 64); err != nil {
-				return wrong(name, "parameter %s: found %q, expected the id of a vertex", name, text)
+				return wrong(name, "parameter %s: found %q, expected the id of a vertex", name,
+					text)
 			}
 		}
 	}
@@ -134,9 +142,11 @@ func Check(params []Parameter, values map[string]string) error {
 	return nil
 }
 
-// Fill sets the parameters of the struct that program points to, defaults included. find translates input ids of
-// vertices; nil sets vertices to None.
-func Fill(program any, values map[string]string, find func(label uint64) (pregel.VertexID, bool)) error {
+// Fill sets the parameters of the struct that program points to, defaults included. find translates
+// input ids of vertices; nil sets vertices to None.
+func Fill(program any, values map[string]string, find func(label uint64) (pregel.VertexID,
+	bool),
+) error {
 	v := reflect.ValueOf(program)
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -153,16 +163,20 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 		}
 		if given && p.NotZero && isZero(v.Field(p.field)) {
 			if p.List {
-				return wrong(p.Name, "parameter %s: found an empty list, expected one or more", p.Name)
+				return wrong(p.Name, "parameter %s: found an empty list, expected one or more",
+					p.Name)
 			}
-			return wrong(p.Name, "parameter %s: found %q, expected a number other than 0", p.Name, text)
+			return wrong(p.Name, "parameter %s: found %q, expected a number other than 0", p.Name,
+				text)
 		}
 	}
 	return nil
 }
 
 // Fresh returns a copy of a program with its parameters filled in, and validated.
-func Fresh(p Erased, values map[string]string, find func(uint64) (pregel.VertexID, bool)) (fresh Erased, err error) {
+func Fresh(p Erased, values map[string]string, find func(uint64) (pregel.VertexID,
+	bool),
+) (fresh Erased, err error) {
 	inner := p.Program
 	v := reflect.Indirect(reflect.ValueOf(inner))
 	copied := reflect.New(v.Type())

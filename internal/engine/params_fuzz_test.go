@@ -39,7 +39,8 @@ func TestParametersAreTaggedFieldsInTheirOrder(t *testing.T) {
 
 func TestFillSetsParametersAndDefaults(t *testing.T) {
 	var k knobs
-	check(t, engine.Fill(&k, map[string]string{"source": "3", "on": "true", "size": "65535", "share": "1e-3"}, find))
+	check(t, engine.Fill(&k,
+		map[string]string{"source": "3", "on": "true", "size": "65535", "share": "1e-3"}, find))
 	if want := (knobs{Source: 103, Near: 107, Text: "plain", On: true, Count: -3, Size: 65535, Share: 1e-3}); k != want {
 		t.Errorf("%+v, want %+v", k, want)
 	}
@@ -61,7 +62,8 @@ func TestFillSetsParametersAndDefaults(t *testing.T) {
 	}
 }
 
-// FuzzParameters checks and fills parameters of any text: what Check takes, Fill takes or refuses, without harm.
+// FuzzParameters checks and fills parameters of any text: what Check takes, Fill takes or refuses,
+// without harm.
 func FuzzParameters(f *testing.F) {
 	f.Add("source", "3")
 	f.Add("count", "-128")
@@ -69,7 +71,8 @@ func FuzzParameters(f *testing.F) {
 	f.Add("hidden", "1")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		values := map[string]string{name: text}
-		known := name == "source" || name == "near" || name == "text" || name == "on" || name == "count" || name == "size" || name == "share"
+		known := name == "source" || name == "near" || name == "text" || name == "on" ||
+			name == "count" || name == "size" || name == "share"
 		if err := engine.Check(engine.Parameters(knobs{}), values); err == nil && !known {
 			t.Fatalf("%q is no parameter", name)
 		}

@@ -47,10 +47,12 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: required %t", p.Name, p.Required)
 		}
 	}
-	if !slices.Equal(names, []string{"source", "goal", "far", "many", "rate", "name", "loud", "list", "map"}) {
+	if !slices.Equal(names,
+		[]string{"source", "goal", "far", "many", "rate", "name", "loud", "list", "map"}) {
 		t.Errorf("names %v", names)
 	}
-	if !slices.Equal(types, []string{"vertex", "vertex", "int8", "uint16", "float32", "string", "bool", "[]int", "map[int]int"}) {
+	if !slices.Equal(types,
+		[]string{"vertex", "vertex", "int8", "uint16", "float32", "string", "bool", "[]int", "map[int]int"}) {
 		t.Errorf("types %v", types)
 	}
 	if len(engine.Parameters(7)) != 0 || len(engine.Parameters(nil)) != 0 {
@@ -60,7 +62,8 @@ func TestParameters(t *testing.T) {
 
 func TestFresh(t *testing.T) {
 	values := map[string]string{"source": "3", "many": "65535", "rate": "1e-3", "name": "", "loud": "true", "list": "3,-1"}
-	for _, p := range []pregel.Program[int64, int64]{tuned{Other: 4, hidden: 6}, &tuned{Other: 4, hidden: 6}} {
+	for _, p := range []pregel.Program[int64,
+		int64]{tuned{Other: 4, hidden: 6}, &tuned{Other: 4, hidden: 6}} {
 		fresh, err := engine.Fresh(pregel.Erase(p), values, times10)
 		if err != nil {
 			t.Fatal(err)
@@ -72,11 +75,13 @@ func TestFresh(t *testing.T) {
 				t.Error("the program itself was changed")
 			}
 		}
-		if want := (tuned{30, 70, 5, 65535, 1e-3, "", true, []int{3, -1}, nil, 4, 6}); !ok || !reflect.DeepEqual(got, want) {
+		if want := (tuned{30, 70, 5, 65535, 1e-3, "", true, []int{3, -1}, nil, 4, 6}); !ok ||
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	fresh, err := engine.Fresh(pregel.Erase(pregel.Program[int64, int64](tuned{})), map[string]string{"source": "3"}, nil)
+	fresh, err := engine.Fresh(pregel.Erase(pregel.Program[int64, int64](tuned{})),
+		map[string]string{"source": "3"}, nil)
 	if err != nil || fresh.Program.(tuned).Source != pregel.None {
 		t.Errorf("without a graph: %+v, %v", fresh, err)
 	}
@@ -96,7 +101,8 @@ func TestFreshRefuses(t *testing.T) {
 		{"list", "1,x,3", `parameter list: element 2 of 3: found "x", expected a whole number`},
 		{"map", "1", "parameter map: a field of type map[int]int cannot be a parameter"},
 	} {
-		_, err := engine.Fresh(pregel.Erase(pregel.Program[int64, int64](tuned{})), map[string]string{test.name: test.text}, times10)
+		_, err := engine.Fresh(pregel.Erase(pregel.Program[int64, int64](tuned{})),
+			map[string]string{test.name: test.text}, times10)
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%s=%s: error %v, want %s", test.name, test.text, err, test.want)
 		}
@@ -104,7 +110,8 @@ func TestFreshRefuses(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	params := append(engine.Parameters(tuned{}), engine.Parameter{Name: "kind", Words: []string{"a", "b"}})
+	params := append(engine.Parameters(tuned{}),
+		engine.Parameter{Name: "kind", Words: []string{"a", "b"}})
 	for _, test := range []struct {
 		values map[string]string
 		want   string
@@ -116,11 +123,13 @@ func TestCheck(t *testing.T) {
 		{map[string]string{"source": "1", "sauce": "1"}, `parameter "sauce": expected one of source, goal, far, many, rate, name, loud, list, map, kind`},
 	} {
 		err := engine.Check(params, test.values)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+		if test.want == "" && err != nil || test.want != "" &&
+			(err == nil || err.Error() != test.want) {
 			t.Errorf("%v: error %v, want %q", test.values, err, test.want)
 		}
 	}
-	if err := engine.Check(nil, map[string]string{"x": "1"}); err == nil || err.Error() != `parameter "x": there are no parameters` {
+	if err := engine.Check(nil, map[string]string{"x": "1"}); err == nil ||
+		err.Error() != `parameter "x": there are no parameters` {
 		t.Errorf("error %v", err)
 	}
 }
@@ -132,15 +141,18 @@ func (signed) Validate(*pregel.GraphInfo) bool { return true }
 
 func TestValidateIsFound(t *testing.T) {
 	_, err := engine.NewProgram(pregel.Erase(pregel.Program[int64, int64](signed{})))
-	if err == nil || err.Error() != "signed: method Validate is func(*pregel.GraphInfo) bool, want func(*pregel.GraphInfo) error" {
+	if err == nil ||
+		err.Error() != "signed: method Validate is func(*pregel.GraphInfo) bool, want func(*pregel.GraphInfo) error" {
 		t.Errorf("error %v", err)
 	}
-	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[int64, int64](tuned{Far: math.MaxInt8}))); err != nil {
+	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[int64,
+		int64](tuned{Far: math.MaxInt8}))); err != nil {
 		t.Errorf("a program is validated before its parameters are known: %v", err)
 	}
 }
 
-// TestEmptyDefaultOfVertices: a list of vertices whose default is empty need not be given, a vertex must be.
+// TestEmptyDefaultOfVertices: a list of vertices whose default is empty need not be given, a vertex
+// must be.
 func TestEmptyDefaultOfVertices(t *testing.T) {
 	type seeds struct {
 		None []pregel.VertexID `param:"none" default:""`

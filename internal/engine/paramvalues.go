@@ -12,9 +12,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The text of a parameter: a number, word or time; of a slice, those of its elements with commas between, and nothing for an empty
-// one. In a slice of strings a backslash stands before a comma or a backslash that belongs to a string, and before anything else it is
-// itself; one that is the whole text is the list of an empty string.
+// The text of a parameter: a number, word or time; of a slice, those of its elements with commas
+// between, and nothing for an empty one. In a slice of strings a backslash stands before a comma or
+// a backslash that belongs to a string, and before anything else it is itself; one that is the
+// whole text is the list of an empty string.
 
 var (
 	vertexType   = reflect.TypeFor[pregel.VertexID]()
@@ -30,7 +31,8 @@ func settable(t reflect.Type) bool {
 	return k == reflect.String || k >= reflect.Bool && k <= reflect.Float64
 }
 
-// set sets a field to what a text says. find translates input ids of vertices; nil sets vertices to None.
+// set sets a field to what a text says. find translates input ids of vertices; nil sets vertices to
+// None.
 func set(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bool)) error {
 	if f.Kind() != reflect.Slice || !settable(f.Type()) {
 		return setOne(f, text, find)
@@ -39,7 +41,8 @@ func set(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bool)
 	if f.SetZero(); len(parts) == 0 {
 		return nil
 	}
-	list := reflect.MakeSlice(f.Type(), len(parts), len(parts)) // not what lies there, which is the registered program's too
+	// not what lies there, which is the registered program's too
+	list := reflect.MakeSlice(f.Type(), len(parts), len(parts))
 	for i, part := range parts {
 		if err := setOne(list.Index(i), part, find); err != nil {
 			return fmt.Errorf("element %d of %d: %w", i+1, len(parts), err)
@@ -79,7 +82,8 @@ func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bo
 	case f.CanUint():
 		u, err := strconv.ParseUint(text, 10, f.Type().Bits())
 		if err != nil {
-			return outside(err, text, fmt.Sprintf("0 to %d", uint64(math.MaxUint64)>>(64-f.Type().Bits())), "a whole number, not negative")
+			return outside(err, text, fmt.Sprintf("0 to %d",
+				uint64(math.MaxUint64)>>(64-f.Type().Bits())), "a whole number, not negative")
 		}
 		f.SetUint(u)
 	case f.CanFloat():
@@ -88,7 +92,8 @@ func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bo
 			err = strconv.ErrSyntax
 		}
 		if err != nil {
-			return outside(err, text, fmt.Sprintf("a number that fits %d bits", f.Type().Bits()), "a number")
+			return outside(err, text, fmt.Sprintf("a number that fits %d bits", f.Type().Bits()),
+				"a number")
 		}
 		f.SetFloat(x)
 	default:
@@ -104,7 +109,8 @@ func (m *misfit) Error() string { return fmt.Sprintf("found %s, expected %s", m.
 
 func unlike(text, expected string) error { return &misfit{fmt.Sprintf("%.150q", text), expected} }
 
-// outside is the misfit of a number that strconv refuses: one outside its type's range, or none at all.
+// outside is the misfit of a number that strconv refuses: one outside its type's range, or none at
+// all.
 func outside(err error, text, within, number string) error {
 	if errors.Is(err, strconv.ErrRange) {
 		return &misfit{fmt.Sprintf("%.150s", text), within}
@@ -173,7 +179,8 @@ func joinList(parts []string, escapes bool) string {
 	return strings.Join(escaped, ",")
 }
 
-// textOf is the text that set reads as the value of a field. label returns the input id of a vertex.
+// textOf is the text that set reads as the value of a field. label returns the input id of a
+// vertex.
 func textOf(f reflect.Value, label func(pregel.VertexID) (uint64, bool)) (string, error) {
 	if f.Kind() != reflect.Slice {
 		return textOfOne(f, label)

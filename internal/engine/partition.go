@@ -29,7 +29,8 @@ type partition struct {
 	instance Instance      // what the partition has of the program's types
 	traits   kernel.Traits // of both columns
 	list     bool          // the program is a list program
-	hub      atomic.Uint64 // 1 more than the last vertex with so many messages that they want room, of a list program
+	// 1 more than the last vertex with so many messages that they want room, of a list program
+	hub atomic.Uint64
 
 	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program
 	// of direction Either.

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// phases runs the phases of a job's plan in this process, where all partitions are. A job is kept for each type of program.
+// phases runs the phases of a job's plan in this process, where all partitions are. A job is kept
+// for each type of program.
 type phases struct {
 	programs []Program
 	jobs     map[reflect.Type]*Job
@@ -40,8 +41,8 @@ func (j *Job) preparePhases() (err error) {
 	return nil
 }
 
-// firstPhase makes the job of the phase that the plan begins with, if that is certain, so that a run need not: what it measures takes
-// longer than some runs.
+// firstPhase makes the job of the phase that the plan begins with, if that is certain, so that a
+// run need not: what it measures takes longer than some runs.
 func (j *Job) firstPhase(ctx context.Context) error {
 	if j.options.From != nil || !j.methods.plan.certain() {
 		return nil
@@ -69,7 +70,9 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	if from == nil {
 		j.shareColumns() // else they are in the checkpoint
 	} else if from.Plan == nil || from.Plan.Program != j.name {
-		return bsp.Outcome{}, nil, fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", from.Superstep, j.name)
+		return bsp.Outcome{}, nil,
+			fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s",
+				from.Superstep, j.name)
 	}
 	if o.Plan != nil {
 		o.Plan.Ran = nil
@@ -90,8 +93,9 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 		return sum, w.times, nil
 	}
 	if w.phases < len(from.Plan.Ran) {
-		return sum, w.times, fmt.Errorf("the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
-			from.Superstep, len(from.Plan.Ran), w.phases)
+		return sum, w.times,
+			fmt.Errorf("the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
+				from.Superstep, len(from.Plan.Ran), w.phases)
 	}
 	j.driver.Follow(sum) // all phases had ended
 	return sum, w.times, j.goOn(ctx, from)
@@ -148,15 +152,16 @@ func (w *walked) ended(r checkpoint.Ran) {
 // Replay returns how a phase ended, as a checkpoint has it.
 func Replay(program Program, was *checkpoint.Ran, deterministic bool) (*Ran, error) {
 	if program.Name() != was.Program {
-		return nil, fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way", was.Program, program.Name())
+		return nil,
+			fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way", was.Program, program.Name())
 	}
 	aggregates := program.Aggregates(deterministic)
 	ran := &Ran{Outcome: bsp.OutcomeOf(was), Totals: aggregates.Cells()}
 	return ran, aggregates.Decode(was.Totals, ran.Totals)
 }
 
-// Shared returns what the phases of a plan share, after this job's run if it was one of them; nil if there is no plan. Columns that the
-// program itself was given are there before the first phase.
+// Shared returns what the phases of a plan share, after this job's run if it was one of them; nil
+// if there is no plan. Columns that the program itself was given are there before the first phase.
 func (j *Job) Shared() *Shared {
 	if j.options.Shared != nil {
 		j.shareColumns()
@@ -187,7 +192,8 @@ func (j *Job) shareGraph() {
 	}
 }
 
-// rebase moves the job to the graph that its next run begins with, if that is another than the one it is set for.
+// rebase moves the job to the graph that its next run begins with, if that is another than the one
+// it is set for.
 func (j *Job) rebase() (moved bool, err error) {
 	s := j.options.Shared
 	if s == nil || s.generation == j.generation {
@@ -208,14 +214,16 @@ func (j *Job) rebase() (moved bool, err error) {
 // fitsBase refuses a graph that phases before this have left with what the program does not take.
 func (j *Job) fitsBase() error {
 	for _, r := range j.runners {
-		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.traits.NonNegative && p.changed.Partition.LeastWeight() < 0 {
+		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.traits.NonNegative &&
+			p.changed.Partition.LeastWeight() < 0 {
 			return fmt.Errorf("%s: a phase before it has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
 		}
 	}
 	return nil
 }
 
-// countBase counts the vertices and arcs that the run begins with, where the phase before could not.
+// countBase counts the vertices and arcs that the run begins with, where the phase before could
+// not.
 func (r *runner) countBase(ctx context.Context) error {
 	p := r.job.options.Shared.base(r.loaded.Index)
 	if p == nil || !p.recount {

@@ -60,16 +60,19 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 // bind makes what the partition has of the program's types, for so many vertices.
 func (r *runner) bind(size int) error {
 	b := kernel.Binding{
-		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
-		Monotone: r.job.methods.traits.Monotone, Arena: r.arena,
+		Sources: r.layout.Slots, Capacity: r.layout.Count,
+		Deterministic: r.job.options.Deterministic,
+		Monotone:      r.job.methods.traits.Monotone, Arena: r.arena,
 	}
 	r.pull.pulls = r.pull.pulls[:0]
 	for i, ways := range r.layout.Blocks {
-		r.pull.pulls = append(r.pull.pulls, pull{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
+		r.pull.pulls = append(r.pull.pulls,
+			pull{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
 		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
 	err := r.instance.Place(&kernel.Placement{
-		Binding: b, Ways: len(r.columns), Size: size, Partition: r.part.Index, Partitions: r.part.Of,
+		Binding: b, Ways: len(r.columns), Size: size, Partition: r.part.Index,
+		Partitions: r.part.Of,
 		OutDegrees: r.out.Of, InDegrees: r.in.Of, Store: r.store, Hub: &r.hub,
 	})
 	if err != nil {
@@ -90,7 +93,8 @@ func (r *runner) newThread() *thread {
 	j, p := r.job, r.part
 	t := new(thread)
 	s := kernel.State{
-		Partition: p.Index, Partitions: p.Of, Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction),
+		Partition: p.Index, Partitions: p.Of, Log: j.options.Log, Seed: j.options.Seed,
+		Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction),
 		Undirected: !j.graph.Directed,
 	}
 	if r.changing.on {

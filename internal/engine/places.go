@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// mostPlaces is how many edges of a partition can be numbered, in both directions together where the program's messages go both ways. Tests lower it.
+// mostPlaces is how many edges of a partition can be numbered, in both directions together where
+// the program's messages go both ways. Tests lower it.
 var mostPlaces = math.MaxUint32
 
 // checkPlaces refuses a partition with more edges that have properties than can be numbered.

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestEdgesBeyondNumbers: a program is refused on a graph of which a partition has more edges than numbers where it numbers them: if they have properties, or a
-// vertex has more in both directions.
+// TestEdgesBeyondNumbers: a program is refused on a graph of which a partition has more edges than
+// numbers where it numbers them: if they have properties, or a vertex has more in both directions.
 func TestEdgesBeyondNumbers(t *testing.T) {
 	g := on(t, "0>1 1>0 0>2 2>0").load(t, 2, edges.Unweighted)
 	none := script{func(v talker, _ int64) { v.VoteToHalt() }}
@@ -26,14 +26,16 @@ func TestEdgesBeyondNumbers(t *testing.T) {
 		if err := begin(1<<20, columned{looker{none, d}}); err != nil {
 			t.Errorf("direction %v: %v", d, err)
 		}
-		if err := begin(1, columned{looker{none, d}}); err == nil || !strings.Contains(err.Error(), "at most 1") {
+		if err := begin(1, columned{looker{none, d}}); err == nil ||
+			!strings.Contains(err.Error(), "at most 1") {
 			t.Errorf("direction %v: error %v", d, err)
 		}
 	}
 	if err := begin(1, looker{none, pregel.Out}); err != nil {
 		t.Errorf("without properties: %v", err)
 	}
-	if err := begin(1, looker{none, pregel.Both}); err == nil || !strings.Contains(err.Error(), "a vertex has 4 edges in both directions: at most 1") {
+	if err := begin(1, looker{none, pregel.Both}); err == nil ||
+		!strings.Contains(err.Error(), "a vertex has 4 edges in both directions: at most 1") {
 		t.Errorf("both directions: error %v", err)
 	}
 }
@@ -46,8 +48,9 @@ type fickle struct {
 
 func (f fickle) Traits() pregel.Traits { return f.traits }
 
-// TestRestartWantsTheSameTraits: columns, kernels and driver of a job were made for the traits that its
-// program had, so another with other traits is refused, and a plan makes a job of its own for it.
+// TestRestartWantsTheSameTraits: columns, kernels and driver of a job were made for the traits that
+// its program had, so another with other traits is refused, and a plan makes a job of its own for
+// it.
 func TestRestartWantsTheSameTraits(t *testing.T) {
 	g := on(t, "0>1 1>0").load(t, 1, edges.Unweighted)
 	none := script{func(v talker, _ int64) { v.VoteToHalt() }}
@@ -62,7 +65,8 @@ func TestRestartWantsTheSameTraits(t *testing.T) {
 		}
 	}
 	for _, other := range []pregel.Traits{{Mutates: true}, {Converges: true}} {
-		if err := j.Restart(pregel.Erase(fickle{none, other})); err == nil || !strings.Contains(err.Error(), "cannot be restarted") {
+		if err := j.Restart(pregel.Erase(fickle{none, other})); err == nil ||
+			!strings.Contains(err.Error(), "cannot be restarted") {
 			t.Errorf("%+v: error %v", other, err)
 		}
 	}

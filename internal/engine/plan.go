@@ -28,8 +28,10 @@ func PlanOf(p pregel.Plan) Plan {
 func planOf(step plans.Step) Plan {
 	p := Plan{Step: step}
 	if step.Kind == plans.Phase {
-		if _, ok := step.Phase.Program.(Planned); ok { // whose Plan is not called: it may be that which makes this phase
-			p.Err = fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", Name(step.Phase.Program))
+		// whose Plan is not called: it may be that which makes this phase
+		if _, ok := step.Phase.Program.(Planned); ok {
+			p.Err = fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence",
+				Name(step.Phase.Program))
 		} else {
 			p.phase, p.Err = NewProgram(step.Phase)
 		}
@@ -59,10 +61,11 @@ type Ran struct {
 	Totals  []kernel.Cell
 }
 
-// Walk runs the phases of a program's plan in the plan's order, by their places in Phases, until one ends at the limit of supersteps, or
-// is stopped. It
-// returns the sum of their outcomes.
-func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
+// Walk runs the phases of a program's plan in the plan's order, by their places in Phases, until
+// one ends at the limit of supersteps, or is stopped. It returns the sum of their outcomes.
+func (p *Plan) Walk(ctx context.Context, program string, run func(phase int,
+	before bsp.Outcome) (*Ran, error),
+) (bsp.Outcome, error) {
 	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Ended: trace.Converged}}
 	w.last.Totals = kernel.Pregel.Coordinator(0, 0, nil, nil).(pregel.Context)
 	w.sum.Phase = 1
@@ -112,7 +115,8 @@ func (w *walk) repeat(p *Plan, first int) error {
 			return err
 		}
 		if w.phases == before {
-			return fmt.Errorf("%s: round %d of plan.Repeat ran no phase: it would go on for ever", w.program, number)
+			return fmt.Errorf("%s: round %d of plan.Repeat ran no phase: it would go on for ever",
+				w.program, number)
 		}
 	}
 }
@@ -147,7 +151,8 @@ func (w *walk) sequence(plans []Plan, first int) error {
 func (w *walk) phase(i int) error {
 	ran, err := w.run(i, w.sum)
 	if err != nil {
-		return fmt.Errorf("%s: phase %d, after %d supersteps: %w", w.program, w.phases+1, w.sum.Supersteps, err)
+		return fmt.Errorf("%s: phase %d, after %d supersteps: %w", w.program, w.phases+1,
+			w.sum.Supersteps, err)
 	}
 	w.phases++
 	w.sum = w.sum.Then(ran.Outcome)
@@ -157,7 +162,8 @@ func (w *walk) phase(i int) error {
 	return nil
 }
 
-// certain reports whether the plan begins with the first of its phases, whatever its conditions say.
+// certain reports whether the plan begins with the first of its phases, whatever its conditions
+// say.
 func (p *Plan) certain() bool {
 	for p.Kind != plans.Phase {
 		if p.Kind == plans.Choose || len(p.plans) == 0 {

@@ -18,7 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// seer is a program that does not change the graph, and whose values and columns depend on all that it sees.
+// seer is a program that does not change the graph, and whose values and columns depend on all that
+// it sees.
 type seer struct{ c changer }
 
 func (s seer) Combiner() pregel.Combiner[uint64] { return s.c.messages }
@@ -66,7 +67,8 @@ func (u unseen) Compute(v cursor, m uint64) {
 	v.Send(id(), m)
 }
 
-// composed is a program with phases, each a program that changes the graph or not, as the program itself does.
+// composed is a program with phases, each a program that changes the graph or not, as the program
+// itself does.
 type (
 	composed struct {
 		changer
@@ -95,8 +97,12 @@ func (p phases) Plan() pregel.Plan {
 	return plan.Sequence(steps...)
 }
 
-// toyOf runs the phases and the program by toys, one after the other, to a limit of supersteps, and returns the last that ran.
-func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(pregel.Program[uint64, uint64]) *toy[uint64, uint64]) (*toy[uint64, uint64], bsp.Outcome) {
+// toyOf runs the phases and the program by toys, one after the other, to a limit of supersteps, and
+// returns the last that ran.
+func (p phases) toyOf(limit int, last pregel.Program[uint64,
+	uint64], make func(pregel.Program[uint64, uint64]) *toy[uint64,
+	uint64],
+) (*toy[uint64, uint64], bsp.Outcome) {
 	all := slices.Concat(p.once, p.twice, p.twice, []pregel.Program[uint64, uint64]{last})
 	sum := bsp.Outcome{Ended: trace.Converged}
 	var before *toy[uint64, uint64]
@@ -160,7 +166,8 @@ func phasesAsToy(t *testing.T, seed uint64) {
 	}
 	changes := func() changer {
 		return changer{
-			rounds: 1 + rng.IntN(3), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](), spread: spread,
+			rounds: 1 + rng.IntN(3), direction: pregel.Direction(rng.IntN(4)),
+			messages: combiners.Sum[uint64](), spread: spread,
 			create: rng.IntN(2) == 0,
 		}
 	}
@@ -194,9 +201,11 @@ func phasesAsToy(t *testing.T, seed uint64) {
 	}
 }
 
-// comparePhases runs a program with phases in a setting, twice, and by toys, and compares values and graphs.
+// comparePhases runs a program with phases in a setting, twice, and by toys, and compares values
+// and graphs.
 func comparePhases(
-	t *testing.T, seed uint64, s shape, kind edges.Weights, p phases, last pregel.Program[uint64, uint64], limit int, way setting, spread bool,
+	t *testing.T, seed uint64, s shape, kind edges.Weights, p phases,
+	last pregel.Program[uint64, uint64], limit int, way setting, spread bool,
 ) {
 	t.Helper()
 	g := s.loadAs(t, way, kind)
@@ -215,7 +224,8 @@ func comparePhases(
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(last), way.o)
 	check(t, err)
 	defer j.Close()
-	where := fmt.Sprintf("seed %d, %T after %T and twice %T, limit %d, %s, %v, %v", seed, last, p.once, p.twice, limit, s.name, kind, way)
+	where := fmt.Sprintf("seed %d, %T after %T and twice %T, limit %d, %s, %v, %v", seed, last,
+		p.once, p.twice, limit, s.name, kind, way)
 	for run := range 2 {
 		o, err := j.Run(t.Context())
 		if err != nil {
@@ -228,14 +238,16 @@ func comparePhases(
 	}
 	if changed := j.TakeGraph(); changed != nil {
 		defer changed.Close()
-		if o, err := j.Run(t.Context()); err != nil || o.Messages != want.Messages { // begins with the loaded graph
+		// begins with the loaded graph
+		if o, err := j.Run(t.Context()); err != nil || o.Messages != want.Messages {
 			t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
 		}
 		wantGraph(t, where, changed, toy, kind)
 	}
 }
 
-// marking and finding share the marks of edges with phases that change the graph and do not know of them.
+// marking and finding share the marks of edges with phases that change the graph and do not know of
+// them.
 type (
 	marking struct{ direction pregel.Direction }
 	finding struct{ marking }
@@ -262,7 +274,8 @@ func (finding) Compute(v cursor, _ uint64) {
 		case digest(v.ID(), e.To, e.Weight):
 			v.Set(v.Value() + 1<<32)
 		default:
-			panic(fmt.Sprintf("edge %d of vertex %d has the mark %x", e.To, v.ID(), changerMark.Of(e)))
+			panic(fmt.Sprintf("edge %d of vertex %d has the mark %x", e.To, v.ID(),
+				changerMark.Of(e)))
 		}
 	}
 	v.VoteToHalt()
@@ -282,7 +295,8 @@ func TestEdgeColumnsMoveThroughPhases(t *testing.T) {
 		}
 		m := marking{pregel.Direction(i % 4)}
 		u := unseen{changer{rounds: 3, direction: pregel.Direction(i / 2 % 4), messages: combiners.Sum[uint64]()}}
-		f := found{finding{m}, plan.Sequence(plan.Phase(m), plan.Phase(u), plan.Phase(finding{m}), plan.Phase(u))}
+		f := found{finding{m}, plan.Sequence(plan.Phase(m), plan.Phase(u), plan.Phase(finding{m}),
+			plan.Phase(u))}
 		var first []uint64
 		for _, way := range []setting{{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 2}, {parts: 4, threads: 4}} {
 			g := s.loadAs(t, way, edges.Float32)
@@ -301,7 +315,8 @@ func TestEdgeColumnsMoveThroughPhases(t *testing.T) {
 	}
 }
 
-// A run that is cancelled in a phase after one that changed the graph ends, frees what it had, and the job can run again.
+// A run that is cancelled in a phase after one that changed the graph ends, frees what it had, and
+// the job can run again.
 func TestPhasesAreCancelled(t *testing.T) {
 	for _, parts := range []int{1, 4} {
 		s := shapes(3)[9]
@@ -314,7 +329,8 @@ func TestPhasesAreCancelled(t *testing.T) {
 			}
 		}}
 		p := composed{c, phases{once: []pregel.Program[uint64, uint64]{c, seer{c}, stops, seer{c}}}}
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](p)), engine.Options{})
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](p)),
+			engine.Options{})
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%d partitions: %v", parts, err)
@@ -361,6 +377,7 @@ func (w wary) Plan() pregel.Plan { return w.plan }
 
 func TestPhasesLeaveWhatTheNextDoesNotTake(t *testing.T) {
 	c := changer{messages: combiners.Sum[uint64]()}
-	wantError(t, on(t, "0>1:2 1>2:3"), pregel.Program[uint64, uint64](wary{seer{c}, plan.Phase(lightening{c})}), 2,
+	wantError(t, on(t, "0>1:2 1>2:3"),
+		pregel.Program[uint64, uint64](wary{seer{c}, plan.Phase(lightening{c})}), 2,
 		"wary: a phase before it has added an edge of weight -1: no weight may be negative")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Prefilled is what a property has when a run begins, by partition here: the values of its vertices in order, or of its edges as an EdgeColumn
-// has them, to be set before the run.
+// Prefilled is what a property has when a run begins, by partition here: the values of its vertices
+// in order, or of its edges as an EdgeColumn has them, to be set before the run.
 type Prefilled struct {
 	kernel.Property
 	Program string
@@ -17,7 +17,8 @@ type Prefilled struct {
 	Ways    map[int][]EdgeWay // of edges
 }
 
-// Column returns the property of a name that the program lists and a run may fill: of vertices rather than of edges, if it lists both.
+// Column returns the property of a name that the program lists and a run may fill: of vertices
+// rather than of edges, if it lists both.
 func (m *methods) Column(name string) (kernel.Property, error) {
 	var names []string
 	var found *kernel.Property
@@ -37,17 +38,21 @@ func (m *methods) Column(name string) (kernel.Property, error) {
 	case found != nil:
 		return *found, nil
 	case private && others == "":
-		return kernel.Property{}, fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: it has none that can be filled", program, name)
+		return kernel.Property{},
+			fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: it has none that can be filled", program, name)
 	case private:
-		return kernel.Property{}, fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: those that can be filled are %s", program, name, others)
+		return kernel.Property{},
+			fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: those that can be filled are %s", program, name, others)
 	case others == "":
 		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q", program, name)
 	default:
-		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q, only %s", program, name, others)
+		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q, only %s",
+			program, name, others)
 	}
 }
 
-// Prefill returns the storage of what a property of the program has when a run begins, zero at first. The edges of a vertex must lie together.
+// Prefill returns the storage of what a property of the program has when a run begins, zero at
+// first. The edges of a vertex must lie together.
 func (j *Job) Prefill(name string) (*Prefilled, error) {
 	c, err := j.methods.Column(name)
 	if err != nil {

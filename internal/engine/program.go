@@ -1,9 +1,9 @@
-// Package engine runs vertex programs over the partitions of a graph, superstep by superstep: it delivers messages with the
-// combiners' kernels, calls the program, and counts.
+// Package engine runs vertex programs over the partitions of a graph, superstep by superstep: it
+// delivers messages with the combiners' kernels, calls the program, and counts.
 //
-// A [Job] binds a program to a graph and has a runner for each partition. The coordinator of package bsp takes the runners' reports
-// and commands the next superstep. Several runners are goroutines that exchange columns through a transport; a single one is
-// called directly.
+// A [Job] binds a program to a graph and has a runner for each partition. The coordinator of
+// package bsp takes the runners' reports and commands the next superstep. Several runners are
+// goroutines that exchange columns through a transport; a single one is called directly.
 package engine
 
 import (
@@ -12,8 +12,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -23,8 +21,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The optional methods of a program whose signatures have no type parameters. The package comment of pregel lists all;
-// Methods has the others.
+// The optional methods of a program whose signatures have no type parameters. The package comment
+// of pregel lists all; Methods has the others.
 type (
 	Stating    interface{ Traits() pregel.Traits }
 	Validating interface {
@@ -36,17 +34,22 @@ type (
 
 // untyped are these as types.
 var untyped = []reflect.Type{
-	reflect.TypeFor[Stating](), reflect.TypeFor[Validating](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](),
+	reflect.TypeFor[Stating](), reflect.TypeFor[Validating](), reflect.TypeFor[Coordinating](),
+	reflect.TypeFor[Planned](),
 }
 
 // replaced are methods of earlier versions, with what has taken their place.
 var replaced = map[string]string{
 	"Direction": "the field Direction of Traits", "Monotone": "the field Monotone of Traits",
-	"Asynchronous": "the field Asynchronous of Traits", "NonNegative": "the field NonNegative of Traits",
-	"Mutations": "the field Mutates of Traits", "MaxSupersteps": "the field MaxSupersteps of Traits",
-	"Aggregators": "the field Aggregators of Traits", "Columns": "the field Columns of Traits",
-	"Converges": "the field Converges of Traits", "InputIDs": "the field InputIDs of Traits", "Help": "the field Help of Traits",
-	"Score": "the field Score of Report", "ScoreName": "the field ScoreName of Report", "Reached": "the field Reached of Report",
+	"Asynchronous":  "the field Asynchronous of Traits",
+	"NonNegative":   "the field NonNegative of Traits",
+	"Mutations":     "the field Mutates of Traits",
+	"MaxSupersteps": "the field MaxSupersteps of Traits",
+	"Aggregators":   "the field Aggregators of Traits", "Columns": "the field Columns of Traits",
+	"Converges": "the field Converges of Traits", "InputIDs": "the field InputIDs of Traits",
+	"Help":  "the field Help of Traits",
+	"Score": "the field Score of Report", "ScoreName": "the field ScoreName of Report",
+	"Reached": "the field Reached of Report",
 	"Group":   "the field Group of Report, or Number",
 	"Initial": "Start", "Sources": "Start", "ValidateGraph": "Validate",
 }
@@ -81,7 +84,8 @@ func traitsOf(program any) (t pregel.Traits) {
 	return t
 }
 
-// inspect finds a program's optional methods. One with a known name and another signature is an error.
+// inspect finds a program's optional methods. One with a known name and another signature is an
+// error.
 func inspect(p Erased) (m *methods, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		m, err = methodsOf(p)
@@ -113,7 +117,8 @@ func methodsOf(p Erased) (*methods, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(replaced)) {
 		if has(value, name) {
-			errs = append(errs, fmt.Errorf("%s: the method %s is now %s", Name(value), name, replaced[name]))
+			errs = append(errs, fmt.Errorf("%s: the method %s is now %s", Name(value), name,
+				replaced[name]))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -135,29 +140,41 @@ func methodsOf(p Erased) (*methods, error) {
 	case m.List && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a list program has no %s", name, m.byBlock())
 	case !m.List && !m.Has("Combiner"):
-		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
+		return nil,
+			fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
 	case m.Has("Output") && m.Has("OutputLabels"):
-		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
+		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them",
+			name)
 	case t.InputIDs && p.Value.Kind() != reflect.Uint64:
 		return nil, fmt.Errorf("%s: InputIDs is for values of type uint64", name)
 	case t.Mutates && m.byBlock() != "":
-		return nil, fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks", name, m.byBlock())
+		return nil,
+			fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks",
+				name, m.byBlock())
 	case t.Mutates && m.Has("Resend"):
-		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
+		return nil,
+			fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
 	case !t.Mutates && m.Has("Resolve"):
-		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
+		return nil,
+			fmt.Errorf("%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
 	case t.CreateOnMessage && !t.Mutates:
-		return nil, fmt.Errorf("%s: CreateOnMessage is for programs that change the graph: the trait Mutates is missing", name)
+		return nil,
+			fmt.Errorf("%s: CreateOnMessage is for programs that change the graph: the trait Mutates is missing", name)
 	case t.Asynchronous && !t.Monotone:
 		return nil, fmt.Errorf("%s: Asynchronous is for programs that are Monotone", name)
 	case m.Group && m.Number:
-		return nil, fmt.Errorf("%s: Group and Number of Report do the same: a program has one of them", name)
+		return nil,
+			fmt.Errorf("%s: Group and Number of Report do the same: a program has one of them",
+				name)
 	case m.NoCombiner:
 		return nil, fmt.Errorf("%s: method Combiner returns nil, want a combiner", name)
 	case t.Direction > pregel.Either:
-		return nil, fmt.Errorf("%s: Direction is %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, t.Direction)
+		return nil,
+			fmt.Errorf("%s: Direction is %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, t.Direction)
 	case t.Direction == pregel.Either && m.byBlock() != "":
-		return nil, fmt.Errorf("%s: a program of direction either has no %s, whose messages go one way", name, m.byBlock())
+		return nil,
+			fmt.Errorf("%s: a program of direction either has no %s, whose messages go one way",
+				name, m.byBlock())
 	}
 	if planned != nil {
 		if err := bsp.Contain(name, &bsp.NoSuperstep, func() error {
@@ -176,8 +193,11 @@ func methodsOf(p Erased) (*methods, error) {
 		if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
 			return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 		}
-		if a.Name == trace.GroupsName && (m.Group || m.Number) || (a.Name == trace.TopName || a.Name == trace.TopByName) && m.Score || a.Name == trace.ReachedName && m.Reached {
-			return nil, fmt.Errorf("%s: an aggregator is named %s, as is what reports say of the values", name, a.Name)
+		if a.Name == trace.GroupsName && (m.Group || m.Number) || (a.Name == trace.TopName ||
+			a.Name == trace.TopByName) && m.Score || a.Name == trace.ReachedName && m.Reached {
+			return nil,
+				fmt.Errorf("%s: an aggregator is named %s, as is what reports say of the values",
+					name, a.Name)
 		}
 		m.aggregates = append(m.aggregates, a)
 	}
@@ -202,7 +222,8 @@ func (m *methods) byBlock() string {
 	return ""
 }
 
-// alike reports whether columns and kernels that were made for one of two programs of a type serve the other.
+// alike reports whether columns and kernels that were made for one of two programs of a type serve
+// the other.
 func (m *methods) alike(other *methods) bool {
 	facts := func(m *methods) [12]bool {
 		t := m.traits
@@ -216,7 +237,8 @@ func (m *methods) alike(other *methods) bool {
 	}
 	number := func(a, b kernel.Aggregate) bool { return a.Number == b.Number }
 	column := func(a, b kernel.Property) bool { return a.Number == b.Number }
-	return slices.EqualFunc(m.aggregates, other.aggregates, number) && slices.EqualFunc(m.properties, other.properties, column)
+	return slices.EqualFunc(m.aggregates, other.aggregates, number) &&
+		slices.EqualFunc(m.properties, other.properties, column)
 }
 
 // validate refuses parameters that make no sense.
@@ -232,7 +254,8 @@ func (m *methods) validate() error {
 func (m *methods) bound() (int, error) {
 	n := m.traits.MaxSupersteps
 	if n < 0 {
-		return 0, fmt.Errorf("MaxSupersteps is %d, want how many there are at most, or 0 if that is not known", n)
+		return 0,
+			fmt.Errorf("MaxSupersteps is %d, want how many there are at most, or 0 if that is not known", n)
 	}
 	return n, nil
 }
@@ -240,15 +263,18 @@ func (m *methods) bound() (int, error) {
 // Fits refuses a graph that the program cannot run on.
 func (m *methods) Fits(g *graph.Graph) error {
 	err := m.validateGraph(g.Name, pregel.GraphInfo{
-		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed, Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
+		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed,
+		Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
 	})
 	if err != nil || !m.traits.NonNegative || g.LeastWeight >= 0 {
 		return err
 	}
 	if from, to, weight, ok := g.LightestEdge(); ok {
-		return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative", g.Name, from, to, weight)
+		return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative",
+			g.Name, from, to, weight)
 	}
-	return fmt.Errorf("%s: an edge has weight %g: no weight may be negative", g.Name, g.LeastWeight) // the edge is another process's
+	// the edge is another process's
+	return fmt.Errorf("%s: an edge has weight %g: no weight may be negative", g.Name, g.LeastWeight)
 }
 
 // validateGraph asks the program, and the phases of its plan, whether they can run on a graph.
@@ -282,93 +308,12 @@ func has(program any, name string) bool {
 	return ok
 }
 
-// misnamed adds an error if value has a method that would be ignored: one of the name with another
-// signature than is wanted, or one of the signature whose name is one letter off.
-func misnamed(value any, name string, want reflect.Type, errs *[]error) {
-	t := reflect.TypeOf(value)
-	if method, ok := t.MethodByName(name); ok {
-		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name, signature(method.Type, true), signature(want, false)))
-		return
-	}
-	if has(value, name) {
-		*errs = append(*errs, fmt.Errorf("%s: method %s has a pointer receiver: pass &%s{...}, or give it a value receiver", Name(value), name, Name(value)))
-		return
-	}
-	if len(name) < leastMisspelled && (want.NumIn() > 0 || len(name) < leastUnasked) {
-		return
-	}
-	for _, m := range found(t) {
-		if oneLetterOff(m.Name, name) && signature(m.Type, true) == signature(want, false) {
-			*errs = append(*errs, fmt.Errorf(
-				"%s: method %s has the signature of %s and nearly its name: it would be ignored", Name(value), m.Name, name))
-		}
-	}
-}
-
-// foundMethods are the methods of types: reflect makes each anew, and all programs are looked at when a
-// process starts, for each optional method.
-var foundMethods sync.Map
-
-func found(t reflect.Type) []reflect.Method {
-	if known, ok := foundMethods.Load(t); ok {
-		return known.([]reflect.Method)
-	}
-	list := make([]reflect.Method, t.NumMethod())
-	for i := range list {
-		list[i] = t.Method(i)
-	}
-	foundMethods.Store(t, list)
-	return list
-}
-
-// leastMisspelled is the length from which a name that differs in one letter is taken for a mistake.
-// Methods without parameters have results that few others have: leastUnasked is theirs.
+// leastMisspelled is the length from which a name that differs in one letter is taken for a
+// mistake. Methods without parameters have results that few others have: leastUnasked is theirs.
 const (
 	leastMisspelled = 7
 	leastUnasked    = 5
 )
-
-// oneLetterOff reports whether a is b with one letter changed, left out, added, or swapped with the
-// next.
-func oneLetterOff(a, b string) bool {
-	first := 0
-	for first < min(len(a), len(b)) && a[first] == b[first] {
-		first++
-	}
-	a, b = a[first:], b[first:]
-	switch len(a) - len(b) {
-	case -1:
-		return a == b[1:]
-	case 1:
-		return a[1:] == b
-	case 0:
-		return a != "" && (a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:])
-	}
-	return false
-}
-
-func signature(t reflect.Type, receiver bool) string {
-	s := t.String()
-	if !receiver {
-		return s
-	}
-	var in, out []string
-	for i := 1; i < t.NumIn(); i++ {
-		in = append(in, t.In(i).String())
-	}
-	for i := range t.NumOut() {
-		out = append(out, t.Out(i).String())
-	}
-	s = "func(" + strings.Join(in, ", ") + ")"
-	switch len(out) {
-	case 0:
-		return s
-	case 1:
-		return s + " " + out[0]
-	default:
-		return s + " (" + strings.Join(out, ", ") + ")"
-	}
-}
 
 // Name is the name of a program's type, without its package.
 func Name(program any) string {

@@ -104,7 +104,8 @@ func (r *puller) pullWords(t *thread, lo, hi int) {
 		r.pullMany(t, lo, hi)
 		return
 	}
-	walked, lists, finished, awake, written := 0, r.pulling[0].Bits, r.finished, r.active, r.write.Words
+	walked, lists, finished, awake, written := 0, r.pulling[0].Bits, r.finished, r.active,
+		r.write.Words
 	for w := lo; w < hi; w++ {
 		open, active := ^finished[w], awake[w]
 		need := open & lists[w]

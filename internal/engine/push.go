@@ -14,24 +14,27 @@ import (
 )
 
 const (
-	// serialEdges is the number of edges below which one goroutine alone is faster than the team: what one thread wrote in
-	// the superstep before the others would have to get from its caches.
+	// serialEdges is the number of edges below which one goroutine alone is faster than the team:
+	// what one thread wrote in the superstep before the others would have to get from its caches.
 	serialEdges = 16 << 10
-	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache. Messages that a
-	// monotone program drops are none.
+	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the
+	// last-level cache. Messages that a monotone program drops are none.
 	roundEdges = 128 << 10
-	// maxRanges is the largest team that pushes by ranges, where every worker looks at every sender.
+	// maxRanges is the largest team that pushes by ranges, where every worker looks at every
+	// sender.
 	maxRanges = 4
 	// rangesEach is the number of ranges per worker, for load balance.
 	rangesEach = 4
 	// runsEach is into how many runs of chunks per worker a pull is divided at first.
 	runsEach = 8
-	// longLists is the mean number of edges per sender from which ranges are faster than claims: ranges split a hub's list, and need
-	// no atomics.
+	// longLists is the mean number of edges per sender from which ranges are faster than claims:
+	// ranges split a hub's list, and need no atomics.
 	longLists = 64
-	// hubShares: senders whose words have more of a push's edges than one of so many parts of a worker's share are pushed by ranges.
+	// hubShares: senders whose words have more of a push's edges than one of so many parts of a
+	// worker's share are pushed by ranges.
 	hubShares = 4
-	// hubEdges is the number of edges of a word of senders below which sharing them costs more than it saves.
+	// hubEdges is the number of edges of a word of senders below which sharing them costs more than
+	// it saves.
 	hubEdges = 4 << 10
 	// binBytes is about how much of the inbox a bin covers, in bytes: half a second-level cache.
 	binBytes = 256 << 10
@@ -40,8 +43,9 @@ const (
 // pusher delivers by pushing along the senders' edges.
 type pusher struct {
 	*partition
-	light                                    *lightest
-	ranging, claiming, emitting, foldingBins func(worker int) // rangedTask, claimTask, emitTask and foldTask
+	light *lightest
+	// rangedTask, claimTask, emitTask and foldTask
+	ranging, claiming, emitting, foldingBins func(worker int)
 
 	pushing kernel.Push
 	sending *column      // whose messages are pushed
@@ -56,7 +60,8 @@ type pusher struct {
 	round    int  // how many pairs a worker emits before the bins are folded. Tests lower it.
 }
 
-// pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges of received senders.
+// pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges
+// of received senders.
 func (r *pusher) pushBlocks(ctx context.Context) error {
 	r.clearWritten()
 	if r.command.Scheme == delivery.None {
@@ -77,7 +82,8 @@ func (r *pusher) pushBlocks(ctx context.Context) error {
 	return nil
 }
 
-// pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
+// pushBlock expands the frontier, pushes it through a block, and folds the partial results for
+// ghosts to their owners.
 func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, reversed bool) error {
 	if _, err := r.expand(ctx, from, b, reversed); err != nil {
 		return err
@@ -88,7 +94,8 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 	}
 	edges := from.delivering.edges
 	if t := r.light.thinned(); t != nil {
-		a, b = t, &graph.Block{Senders: b.Senders, Receivers: b.Receivers, ByReceiver: b.ByReceiver, BySender: t}
+		a, b = t,
+			&graph.Block{Senders: b.Senders, Receivers: b.Receivers, ByReceiver: b.ByReceiver, BySender: t}
 		edges = r.light.pushEdges
 	}
 	if len(b.Senders.Line) > 0 {
@@ -110,7 +117,8 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 		return r.fold(ctx, b, reversed)
 	}
 	defer r.timed(&r.report.Times.Fold).end()
-	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, reversed)
+	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking,
+		reversed)
 	for _, b := range r.emitted {
 		b.Reset()
 	}
@@ -166,11 +174,12 @@ type parting uint8
 const (
 	byClaims parting = iota // each takes senders, and claims receivers atomically
 	byRanges                // each takes ranges of receivers, and looks at every sender for each
-	byBins                  // each takes senders and fills bins by receiver; each bin is then folded by one worker
+	// each takes senders and fills bins by receiver; each bin is then folded by one worker
+	byBins
 )
 
-// pushBy returns how the team divides a push through a block. Bins serve where the others do not apply, and for monotone programs,
-// most of whose messages are dropped before they reach a bin.
+// pushBy returns how the team divides a push through a block. Bins serve where the others do not
+// apply, and for monotone programs, most of whose messages are dropped before they reach a bin.
 func (r *pusher) pushBy(b *graph.Block, senders, edges int) parting {
 	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.traits.Monotone
 	switch {
@@ -183,9 +192,10 @@ func (r *pusher) pushBy(b *graph.Block, senders, edges int) parting {
 	}
 }
 
-// hubWords returns how many words of senders, from the first on, each have so many of the edges to push that one worker would have more than
-// its share with them, and how many senders and edges these have: they go by ranges, those after them as the others do (Nakao20, 3.4: the
-// choice is made for each sender; here for 64, which in degree order are alike).
+// hubWords returns how many words of senders, from the first on, each have so many of the edges to
+// push that one worker would have more than its share with them, and how many senders and edges
+// these have: they go by ranges, those after them as the others do (Nakao20, 3.4: the choice is
+// made for each sender; here for 64, which in degree order are alike).
 func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	if !r.through.BySender.Rising {
 		return 0, 0, 0
@@ -204,15 +214,17 @@ func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	return words, senders, part
 }
 
-// pushRanges pushes the messages of the senders in the first words, who have so many edges, by ranges.
+// pushRanges pushes the messages of the senders in the first words, who have so many edges, by
+// ranges.
 func (r *pusher) pushRanges(words, senders, edges int) error {
 	r.cutRanges(senders, edges)
 	r.ranged = words
 	return r.run(true, nil, r.ranging)
 }
 
-// cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20, 3.4): by the list of the first
-// sender, the hub, where fewer than an eighth of all edges are pushed; else by all edges.
+// cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20,
+// 3.4): by the list of the first sender, the hub, where fewer than an eighth of all edges are
+// pushed; else by all edges.
 func (r *pusher) cutRanges(senders, edges int) {
 	n := min(rangesEach*len(r.threads), max(edges/(longLists*max(senders, 1)), len(r.threads)))
 	in, out := &r.through.ByReceiver.Lists, &r.through.BySender.Lists
@@ -256,8 +268,8 @@ func (r *pusher) rangedTask(worker int) {
 	}
 }
 
-// pushRounds alternates between filling the workers' bins and folding them. One worker folds a bin, so that no locks are needed
-// and the bin's receivers stay in a cache.
+// pushRounds alternates between filling the workers' bins and folding them. One worker folds a bin,
+// so that no locks are needed and the bin's receivers stay in a cache.
 func (r *pusher) pushRounds(chunks []uint32) error {
 	r.words = chunks
 	r.chunks.Reset(0)
@@ -300,7 +312,8 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 	}
 	size := int(r.job.methods.program.Message.Size()) + 1
 	shift := uint(max(bits.Len(uint(binBytes/size))-1, 12))
-	// More bins than workers, for load balance; at least 4096 slots each, a word of the inbox's summary.
+	// More bins than workers, for load balance; at least 4096 slots each, a word of the inbox's
+	// summary.
 	for shift > 12 && r.layout.Count>>shift < 4*r.team.Size() {
 		shift--
 	}
@@ -308,7 +321,9 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 }
 
 // send passes on the rows of the senders in words [from, to), some at a time.
-func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.Push, way int, rows []kernel.Row)) {
+func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.Push, way int,
+	rows []kernel.Row),
+) {
 	rows, walked := t.rows[:0], 0
 	pass := func() {
 		walked += p.Find(rows)
@@ -326,7 +341,8 @@ func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.
 	t.count.walked += walked
 }
 
-// senderWords calls f for every word of source slots from one on and below a limit that has a sender, until f returns false.
+// senderWords calls f for every word of source slots from one on and below a limit that has a
+// sender, until f returns false.
 func (r *pusher) senderWords(from, limit int, f func(w int) bool) {
 	read := r.sending.read
 	for t := from >> 6; t < len(read.Top); t++ {

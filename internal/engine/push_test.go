@@ -18,7 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// busiest gives each task, in order, to the worker that has the least, and returns the most that one has, of the mean.
+// busiest gives each task, in order, to the worker that has the least, and returns the most that
+// one has, of the mean.
 func busiest(tasks []int, workers int) float64 {
 	has := make([]int, workers)
 	sum := 0
@@ -30,20 +31,25 @@ func busiest(tasks []int, workers int) float64 {
 	return float64(slices.Max(has)) * float64(workers) / float64(sum)
 }
 
-// TestSharesOfAPush: hubs do not keep one of many workers busy while the others wait (Nakao20, 3.4). The workers are simulated.
+// TestSharesOfAPush: hubs do not keep one of many workers busy while the others wait (Nakao20,
+// 3.4). The workers are simulated.
 func TestSharesOfAPush(t *testing.T) {
 	if raced {
 		t.Skip("it counts, and one goroutine does so")
 	}
-	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+	in, err := generate.Input(t.Context(),
+		generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
 	check(t, err)
 	defer in.Close()
-	g, err := build.Local(t.Context(), in, graph.Options{Partitions: 1, DropLoops: true, Duplicates: graph.FirstDuplicate})
+	g, err := build.Local(t.Context(), in,
+		graph.Options{Partitions: 1, DropLoops: true, Duplicates: graph.FirstDuplicate})
 	check(t, err)
 	defer g.Close()
 	for _, threads := range []int{2, 8, 48} {
 		team := parallel.NewTeam(threads, false)
-		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Iterations: 1, Damping: .85}), engine.Options{Team: team})
+		job, err := engine.NewJob(t.Context(), g,
+			pregel.Erase(algorithms.PageRank{Iterations: 1, Damping: .85}),
+			engine.Options{Team: team})
 		check(t, err)
 		for _, part := range []float64{1, 0.1, 0.01} { // of the vertices that send
 			senders := make([]uint64, bitmap.Words(g.N))
@@ -78,28 +84,36 @@ func TestSharesOfAPush(t *testing.T) {
 	}
 }
 
-// TestHubsOfAPush: where hubs are pushed apart, by teams of any size and each way of sharing the others, the values are those of one thread.
+// TestHubsOfAPush: where hubs are pushed apart, by teams of any size and each way of sharing the
+// others, the values are those of one thread.
 func TestHubsOfAPush(t *testing.T) {
-	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: 14, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{Weights: edges.Float32})
+	in, err := generate.Input(t.Context(),
+		generate.Kronecker{Scale: 14, EdgeFactor: 16, Seed1: 2, Seed2: 3},
+		generate.Options{Weights: edges.Float32})
 	check(t, err)
 	defer in.Close()
-	g, err := build.Local(t.Context(), in, graph.Options{Partitions: 1, DropLoops: true, Duplicates: graph.LeastDuplicate, Weights: edges.Float32})
+	g, err := build.Local(t.Context(), in,
+		graph.Options{Partitions: 1, DropLoops: true, Duplicates: graph.LeastDuplicate, Weights: edges.Float32})
 	check(t, err)
 	defer g.Close()
 	for _, threads := range []int{2, 3, 8} {
-		// The others go by bins, of a monotone program and of sums, whose order differs, and by claims.
+		// The others go by bins, of a monotone program and of sums, whose order differs, and by
+		// claims.
 		pushesHubs(t, g, threads, algorithms.SSSP[float32]{Source: 0}, func(x float32) float64 { return float64(x) })
 		pushesHubs(t, g, threads, algorithms.PageRank{Iterations: 4, Damping: .85}, func(x float64) float64 { return x })
 		pushesHubs(t, g, threads, algorithms.BFSLevels{Source: 0}, func(x int64) float64 { return float64(x) })
 	}
 }
 
-func pushesHubs[V, M any](t *testing.T, g *graph.Graph, threads int, p pregel.Program[V, M], number func(V) float64) {
+func pushesHubs[V, M any](t *testing.T, g *graph.Graph, threads int, p pregel.Program[V,
+	M], number func(V) float64,
+) {
 	t.Helper()
 	var want []float64
 	for _, n := range []int{1, threads} {
 		team := parallel.NewTeam(n, false)
-		job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), engine.Options{Team: team, Delivery: delivery.ChoosePush})
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(p),
+			engine.Options{Team: team, Delivery: delivery.ChoosePush})
 		check(t, err)
 		job.ShareWork(64, 1<<10)
 		if n > 1 {

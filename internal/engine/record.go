@@ -17,7 +17,8 @@ type processStats struct {
 	at     time.Time // when memory was measured
 }
 
-// How old the figures may be: reading the resident memory takes as long as a short superstep, and reading pauses a fifth of that.
+// How old the figures may be: reading the resident memory takes as long as a short superstep, and
+// reading pauses a fifth of that.
 const (
 	memoryEvery = 500 * time.Millisecond
 	pausesEvery = time.Millisecond
@@ -29,8 +30,8 @@ func (v *processStats) begin() {
 	v.paused, v.asked = v.gc.PauseTotal, time.Now()
 }
 
-// addTo puts the figures into the reports of the process's partitions. Pauses of a superstep too short for a reading are reported with
-// the next.
+// addTo puts the figures into the reports of the process's partitions. Pauses of a superstep too
+// short for a reading are reported with the next.
 func (v *processStats) addTo(reports []*bsp.Report) {
 	now, pause := time.Now(), 0.0
 	if now.Sub(v.asked) >= pausesEvery {

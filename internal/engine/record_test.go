@@ -43,7 +43,8 @@ func (j *journal) Record(e trace.Event) error {
 
 func kronecker(t *testing.T, partitions int) *graph.Graph {
 	t.Helper()
-	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+	in, err := generate.Input(t.Context(),
+		generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
 	check(t, err)
 	t.Cleanup(in.Close)
 	g, err := build.Local(t.Context(), in, graph.Options{Partitions: partitions})
@@ -56,7 +57,8 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 	for _, partitions := range []int{1, 3} {
 		var j journal
 		g := kronecker(t, partitions)
-		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{}), engine.Options{Trace: &j, Job: "mine"})
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{}),
+			engine.Options{Trace: &j, Job: "mine"})
 		check(t, err)
 		defer job.Close()
 		o, err := job.Run(t.Context())
@@ -64,10 +66,12 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 		if len(j.begun) != 1 || len(j.ended) != 1 {
 			t.Fatalf("%d beginnings, %d ends", len(j.begun), len(j.ended))
 		}
-		if b := j.begun[0]; b.Job != "mine" || b.Program != "BFS" || b.Partitions != partitions || b.Vertices != uint64(g.N) || b.Arcs != g.Arcs || b.Began.IsZero() {
+		if b := j.begun[0]; b.Job != "mine" || b.Program != "BFS" || b.Partitions != partitions ||
+			b.Vertices != uint64(g.N) || b.Arcs != g.Arcs || b.Began.IsZero() {
 			t.Errorf("began %+v", b)
 		}
-		if e := j.ended[0]; e.Job != "mine" || e.State != trace.Done || e.Ended != o.Ended || e.Supersteps != o.Supersteps || e.Seconds <= 0 || e.Error != "" {
+		if e := j.ended[0]; e.Job != "mine" || e.State != trace.Done || e.Ended != o.Ended ||
+			e.Supersteps != o.Supersteps || e.Seconds <= 0 || e.Error != "" {
 			t.Errorf("ended %+v", e)
 		}
 		messages, sent, bytes, ran := 0, 0, 0, 0
@@ -82,15 +86,19 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 				}
 				messages, sent, bytes = messages+p.Messages, sent+p.Sent, bytes+p.Bytes
 				s := p.Times
-				if sum := s.Busy() + s.Wait; sum <= 0 || sum > s.Total*(1+1e-9) || s.Wait < 0 || s.Total != r.Seconds {
-					t.Errorf("superstep %d: phases take %g of %g s, wait %g; the superstep %g", r.Superstep, sum, s.Total, s.Wait, r.Seconds)
+				if sum := s.Busy() + s.Wait; sum <= 0 || sum > s.Total*(1+1e-9) || s.Wait < 0 ||
+					s.Total != r.Seconds {
+					t.Errorf("superstep %d: phases take %g of %g s, wait %g; the superstep %g",
+						r.Superstep, sum, s.Total, s.Wait, r.Seconds)
 				}
 				if p.Memory <= 0 || p.GCPause < 0 || r.Reason == "" || peers != p.Bytes {
 					t.Errorf("superstep %d: memory %d, pause %g, reason %q, %d bytes, to the others %d", r.Superstep, p.Memory, p.GCPause, r.Reason, p.Bytes, peers)
 				}
 			}
-			if delivers := r.Delivery != "none"; delivers != (r.Actual > 0) || delivers != (r.Predicted[r.Scheme] > 0) {
-				t.Errorf("superstep %d: delivery %s took %g s, predicted %v", r.Superstep, r.Delivery, r.Actual, r.Predicted)
+			if delivers := r.Delivery != "none"; delivers != (r.Actual > 0) ||
+				delivers != (r.Predicted[r.Scheme] > 0) {
+				t.Errorf("superstep %d: delivery %s took %g s, predicted %v", r.Superstep,
+					r.Delivery, r.Actual, r.Predicted)
 			}
 			if len(r.Partitions) != partitions {
 				t.Errorf("superstep %d: %d partitions", r.Superstep, len(r.Partitions))
@@ -100,7 +108,8 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 			t.Errorf("vertices ran in %d records of %d supersteps", ran, o.Supersteps)
 		}
 		if messages != o.Messages || sent != o.Sent || bytes != o.Bytes {
-			t.Errorf("records have %d messages, %d sent in %d bytes; the run %+v", messages, sent, bytes, o)
+			t.Errorf("records have %d messages, %d sent in %d bytes; the run %+v", messages, sent,
+				bytes, o)
 		}
 		total := 0.0
 		for _, s := range job.Times() {
@@ -138,7 +147,9 @@ func TestTheEndSaysWhy(t *testing.T) {
 		if (err == nil) != (c.state == trace.Done) {
 			t.Errorf("%s: error %v", c.state, err)
 		}
-		if len(j.ended) != 1 || j.ended[0].State != c.state || (j.ended[0].Ended == trace.Limit) != (c.limit > 0) || (j.ended[0].Error != "") != (c.state == trace.Failed) {
+		if len(j.ended) != 1 || j.ended[0].State != c.state ||
+			(j.ended[0].Ended == trace.Limit) != (c.limit > 0) ||
+			(j.ended[0].Error != "") != (c.state == trace.Failed) {
 			t.Errorf("%s: ended %+v", c.state, j.ended)
 		}
 	}
@@ -161,7 +172,8 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 	for _, c := range []struct{ users, programs, want int }{{0, 0, 0}, {50, 0, 50}, {0, 60, 60}, {50, 60, 50}, {60, 50, 50}} {
 		j := journal{}
 		o := engine.Options{MaxSupersteps: c.users, Trace: &j}
-		job, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(limited{most: c.programs}), o)
+		job, err := engine.NewJob(t.Context(), kronecker(t, 2),
+			pregel.Erase(limited{most: c.programs}), o)
 		check(t, err)
 		defer job.Close()
 		_, err = job.Run(t.Context())
@@ -175,17 +187,20 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 		if len(j.begun) != 2 || j.begun[1].MaxSupersteps != 1 {
 			t.Errorf("limits %d and 1: begun %+v", c.users, j.begun)
 		}
-		erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: c.programs})))
+		erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID,
+			pregel.VertexID](limited{most: c.programs})))
 		check(t, err)
 		if most, err := erased.MaxSupersteps(c.users); most != c.want || err != nil {
 			t.Errorf("limits %d and %d: found %d, %v", c.users, c.programs, most, err)
 		}
 	}
 	const text = "limited: MaxSupersteps is -1, want how many there are at most, or 0 if that is not known"
-	if _, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(limited{most: -1}), engine.Options{}); err == nil || err.Error() != text {
+	if _, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(limited{most: -1}),
+		engine.Options{}); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
-	erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: -1})))
+	erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID,
+		pregel.VertexID](limited{most: -1})))
 	check(t, err)
 	if _, err := erased.MaxSupersteps(5); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)

@@ -24,14 +24,16 @@ type Registered struct {
 	Parameters []Parameter
 	New        New
 	Check      func() []error // says what is wrong with the program, one line each
-	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
+	// KeepWeights says that the program may look at the weights of edges, whatever its combiner
+	// wants.
 	KeepWeights bool
 	Own         bool // it is a binary's own
 
 	samples []sample // of the types of programs that it makes
 }
 
-// sample is a program as it was registered, the type of its messages, and the values of the parameters that choose its type.
+// sample is a program as it was registered, the type of its messages, and the values of the
+// parameters that choose its type.
 type sample struct {
 	program any
 	message string
@@ -43,7 +45,8 @@ var _ pregel.Registered = Registered{}
 // ProgramName returns the name.
 func (r Registered) ProgramName() string { return r.Name }
 
-// Register makes the entry of a program with a name. Its parameters are its fields with a param tag.
+// Register makes the entry of a program with a name. Its parameters are its fields with a param
+// tag.
 func Register(name string, p Erased) Registered {
 	make := func(values map[string]string, find Find) (Program, error) {
 		fresh, err := Fresh(p, values, find)
@@ -64,21 +67,27 @@ func Register(name string, p Erased) Registered {
 	}
 }
 
-// Or adds a program with the same parameters, and a parameter of two words that chooses between the two, this one first.
+// Or adds a program with the same parameters, and a parameter of two words that chooses between the
+// two, this one first.
 func (r *Registered) Or(other Registered, parameter, help string, words ...string) {
 	first := r.New
-	r.Parameters = append(r.Parameters, Parameter{Name: parameter, Default: words[0], Help: help, Type: "string", Words: words})
+	r.Parameters = append(r.Parameters,
+		Parameter{Name: parameter, Default: words[0], Help: help, Type: "string", Words: words})
 	r.New = func(values map[string]string, find Find) (Program, error) {
 		if values[parameter] == words[1] {
 			return other.New(values, find)
 		}
 		return first(values, find)
 	}
-	r.samples = append(r.samples, sample{other.samples[0].program, other.samples[0].message, map[string]string{parameter: words[1]}})
+	r.samples = append(r.samples,
+		sample{other.samples[0].program, other.samples[0].message, map[string]string{parameter: words[1]}})
 }
 
-// Given returns the parameters by which a program is made, and whether it is of the type that is registered.
-func (r Registered) Given(program any, zero []string, label func(pregel.VertexID) (uint64, bool)) (values map[string]string, ok bool, err error) {
+// Given returns the parameters by which a program is made, and whether it is of the type that is
+// registered.
+func (r Registered) Given(program any, zero []string, label func(pregel.VertexID) (uint64,
+	bool),
+) (values map[string]string, ok bool, err error) {
 	for _, s := range r.samples {
 		if indirect(s.program) != indirect(program) {
 			continue
@@ -113,7 +122,8 @@ func (r Registry) Find(name string) (Registered, error) {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	return Registered{}, fmt.Errorf("there is no algorithm %.150q: the algorithms are %s", name, strings.Join(names, ", "))
+	return Registered{}, fmt.Errorf("there is no algorithm %.150q: the algorithms are %s", name,
+		strings.Join(names, ", "))
 }
 
 // New returns the function that makes the program of a name, or nil.

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// Rehearse checks that a program, and each phase of its plan, can run on a cluster with the options, by binding it to a graph of one vertex. If grid has
-// partitions, it checks that the options fit it, without building a graph on it: one of 4,096 partitions takes seconds.
+// Rehearse checks that a program, and each phase of its plan, can run on a cluster with the
+// options, by binding it to a graph of one vertex. If grid has partitions, it checks that the
+// options fit it, without building a graph on it: one of 4,096 partitions takes seconds.
 func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
 	if plan := program.Plan(); plan != nil {
 		phases, err := plan.Phases()
@@ -29,7 +30,8 @@ func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) 
 	}
 	none := edges.NewPacked(1, 0, program.Weights())
 	defer none.Close()
-	g, err := build.Local(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
+	g, err := build.Local(ctx, &edges.Input{Edges: none, Vertices: 1},
+		graph.Options{Weights: program.Weights()})
 	if err != nil {
 		return err
 	}

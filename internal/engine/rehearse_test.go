@@ -24,14 +24,21 @@ func TestRehearseGrid(t *testing.T) {
 	refused := 0
 	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 4, Columns: 1}, {Rows: 1, Columns: 3}, {Rows: 2, Columns: 2}} {
 		for _, run := range []*job.Options{
-			{}, {Deterministic: true}, {Delivery: "naive"}, {Delivery: "mirrored"}, {Delivery: "push"}, {Delivery: "ring"}, {Uncombined: true},
+			{},
+			{Deterministic: true},
+			{Delivery: "naive"},
+			{Delivery: "mirrored"},
+			{Delivery: "push"},
+			{Delivery: "ring"},
+			{Uncombined: true},
 		} {
 			o, err := resolve.Options(*run)
 			if err != nil {
 				t.Fatal(err)
 			}
 			none := edges.NewPacked(1, 0, program.Weights())
-			g, err := build.Local(t.Context(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: grid})
+			g, err := build.Local(t.Context(), &edges.Input{Edges: none, Vertices: 1},
+				graph.Options{Weights: program.Weights(), Grid: grid})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +65,8 @@ func TestRehearseGrid(t *testing.T) {
 	}
 	o, _ := resolve.Options(job.Options{Deterministic: true})
 	began := time.Now()
-	if err := engine.Rehearse(t.Context(), program, o, graph.Grid{Rows: 64, Columns: 64}); err == nil || !strings.Contains(err.Error(), "64x64") {
+	if err := engine.Rehearse(t.Context(), program, o,
+		graph.Grid{Rows: 64, Columns: 64}); err == nil || !strings.Contains(err.Error(), "64x64") {
 		t.Errorf("found %v", err)
 	}
 	if took := time.Since(began); took > 30*time.Second {

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// relax is a monotone program: a vertex keeps the best message it has had, and tells its neighbours now or, as a hash
-// decides, later; to some vertices it sends a word by themselves. Where all this ends does not depend on when what came.
+// relax is a monotone program: a vertex keeps the best message it has had, and tells its neighbours
+// now or, as a hash decides, later; to some vertices it sends a word by themselves. Where all this
+// ends does not depend on when what came.
 type relax[M comparable] struct {
 	seed      uint64
 	direction pregel.Direction
@@ -51,7 +52,8 @@ func (p relax[M]) Compute(v *pregel.Vertex[M, M], m M) {
 	case news && h%3 == 0 && v.Superstep() < 20: // wait
 	case news:
 		v.SendToAllNeighbors(p.next(v, v.Value()))
-		if to := h % (16 * v.NumVertices()); to < v.NumVertices() && v.Superstep() < 5 && !p.neighbors {
+		if to := h % (16 * v.NumVertices()); to < v.NumVertices() && v.Superstep() < 5 &&
+			!p.neighbors {
 			v.Send(pregel.VertexID(v.ID()+1)%pregel.VertexID(v.NumVertices()), p.next(v, v.Value()))
 		}
 		v.VoteToHalt()
@@ -82,7 +84,8 @@ func relaxOf[M comparable](t *testing.T, name string, kind edges.Weights, p rela
 					got, _ := run(t, g, program, s)
 					for v := range got {
 						if w := want.values[g.IDs[v]]; got[v] != w {
-							t.Fatalf("%T, %s, %v: vertex %d is %v, want %v", program, shape.name, s, v, got[v], w)
+							t.Fatalf("%T, %s, %v: vertex %d is %v, want %v", program, shape.name, s,
+								v, got[v], w)
 						}
 					}
 				}
@@ -148,13 +151,15 @@ func TestMonotoneTreesAreTrees(t *testing.T) {
 			got, _ := run(t, g, pregel.Program[arrival, arrival](tree), s)
 			for v, a := range got {
 				if a.Dist != dist[v] {
-					t.Fatalf("%s, %v: vertex %d is at %g, want %g", shape.name, s, v, a.Dist, dist[v])
+					t.Fatalf("%s, %v: vertex %d is at %g, want %g", shape.name, s, v, a.Dist,
+						dist[v])
 				}
 				if a.From == pregel.None {
 					continue
 				}
 				if from := got[g.Order[a.From]].Dist; from > a.Dist {
-					t.Fatalf("%s, %v: vertex %d at %g was told by one at %g", shape.name, s, v, a.Dist, from)
+					t.Fatalf("%s, %v: vertex %d at %g was told by one at %g", shape.name, s, v,
+						a.Dist, from)
 				}
 			}
 			g.Close()
@@ -165,5 +170,6 @@ func TestMonotoneTreesAreTrees(t *testing.T) {
 func TestAMonotoneProgramWantsACombinerThatKeepsTheBetter(t *testing.T) {
 	w := on(t, "0>1")
 	p := relaxMonotone[uint32]{relax[uint32]{combiner: combiners.Sum[uint32]()}}
-	wantError(t, w, pregel.Program[uint32, uint32](p), 1, "a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not Sum[uint32]")
+	wantError(t, w, pregel.Program[uint32, uint32](p), 1,
+		"a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not Sum[uint32]")
 }

@@ -22,8 +22,11 @@ import (
 // processes are jobs on some partitions each, as processes have them.
 type processes []engine.Bound
 
-// apart binds a program to a graph of which each process sees its own partitions, and makes their driver.
-func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int) (processes, *bsp.Driver) {
+// apart binds a program to a graph of which each process sees its own partitions, and makes their
+// driver.
+func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], o engine.Options, owners [][]int,
+) (processes, *bsp.Driver) {
 	t.Helper()
 	program, err := engine.NewProgram(pregel.Erase(p))
 	check(t, err)
@@ -48,10 +51,13 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o eng
 // withPartitions returns the graph with some of its partitions only, as a process has it.
 func withPartitions(g *graph.Graph, own []int) *graph.Graph {
 	s := &graph.Graph{
-		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
-		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
-		Order: g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names, TupleDegrees: g.TupleDegrees,
-		Parts: make([]*graph.Partition, len(g.Parts)),
+		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights,
+		Options: g.Options,
+		Tuples:  g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight,
+		Connected: g.Connected,
+		Order:     g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names,
+		TupleDegrees: g.TupleDegrees,
+		Parts:        make([]*graph.Partition, len(g.Parts)),
 	}
 	for _, i := range own {
 		s.Parts[i] = g.Parts[i]
@@ -107,7 +113,9 @@ func (all processes) values(g *graph.Graph) []string {
 }
 
 // runApart runs a program as processes would, and returns the lines of its vertices.
-func runApart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int) (values []string, outcome *bsp.Outcome) {
+func runApart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], o engine.Options, owners [][]int,
+) (values []string, outcome *bsp.Outcome) {
 	t.Helper()
 	all, d := apart(t, g, p, o, owners)
 	local := transport.NewLocal(len(g.Parts))
@@ -120,7 +128,8 @@ func runApart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	return values, outcome
 }
 
-// TestSharesAreAJob: whatever process has which partitions, results, supersteps and messages are those of one Job.
+// TestSharesAreAJob: whatever process has which partitions, results, supersteps and messages are
+// those of one Job.
 func TestSharesAreAJob(t *testing.T) {
 	for _, s := range shapes(4) {
 		if s.n == 0 {
@@ -149,7 +158,8 @@ func sameInShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M]
 	want, err := job.Run(t.Context())
 	check(t, err)
 	values, outcome := runApart(t, g, p, o, owners)
-	if outcome.Supersteps != want.Supersteps || outcome.Messages != want.Messages || outcome.Ended != want.Ended {
+	if outcome.Supersteps != want.Supersteps || outcome.Messages != want.Messages ||
+		outcome.Ended != want.Ended {
 		t.Errorf("%T: %+v, want %+v", p, outcome, want)
 	}
 	for v, text := range values {

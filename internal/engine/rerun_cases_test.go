@@ -16,23 +16,27 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// rerunForms are the forms of a program of random deeds, by what is in their way of use of a job's memory.
+// rerunForms are the forms of a program of random deeds, by what is in their way of use of a job's
+// memory.
 func rerunForms[M any](p chaos[M]) []pregel.Program[uint64, M] {
 	return []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}}
 }
 
-// rerunChaos stops runs of programs of random deeds with a combiner, in all ways, and in a ring if that can be had.
+// rerunChaos stops runs of programs of random deeds with a combiner, in all ways, and in a ring if
+// that can be had.
 func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) {
 	ways := rerunWays(true)
 	if ring {
 		two := graph.Grid{Rows: 2, Columns: 2}
-		ways = append(ways, setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChooseRingPull}})
+		ways = append(ways,
+			setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChooseRingPull}})
 	}
 	p.blind = true
 	for i, s := range ways {
 		seed := uint64(i)
 		form := (i + i/4) % 4
-		if p.seed, p.direction = seed, pregel.Direction(seed%4); form == 3 && p.direction == pregel.Either {
+		if p.seed, p.direction = seed, pregel.Direction(seed%4); form == 3 &&
+			p.direction == pregel.Either {
 			p.direction = pregel.In // a ComputeBlock sends one way
 		}
 		rerun(t, s, seed, kind, func(f *fault) pregel.Program[uint64, M] { return rerunForms(hook(f, p))[form] })
@@ -42,19 +46,22 @@ func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) 
 func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
 	sum := chaos[int64]{
 		combiner: combiners.Sum[int64](),
-		to:       func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+		to:       func(_ who, h uint64) int64 { return int64(h % 100) },
+		from:     func(x int64) uint64 { return uint64(x) },
 	}
 	t.Run("Sum", func(t *testing.T) { rerunChaos(t, 0, sum, false) })
 	t.Run("MinPlus", func(t *testing.T) {
 		rerunChaos(t, edges.Float64, chaos[float64]{
 			combiner: combiners.MinPlus[float64](),
-			to:       func(_ who, h uint64) float64 { return float64(h % 64) }, from: func(x float64) uint64 { return uint64(x * 16) },
+			to:       func(_ who, h uint64) float64 { return float64(h % 64) },
+			from:     func(x float64) uint64 { return uint64(x * 16) },
 		}, false)
 	})
 	t.Run("First", func(t *testing.T) {
 		rerunChaos(t, 0, chaos[int64]{
 			combiner: combiners.First[int64](), // all messages of a superstep are the same
-			to:       func(v who, _ uint64) int64 { return int64(v.Superstep()) }, from: func(x int64) uint64 { return uint64(x) },
+			to:       func(v who, _ uint64) int64 { return int64(v.Superstep()) },
+			from:     func(x int64) uint64 { return uint64(x) },
 		}, true)
 	})
 	t.Run("Func", func(t *testing.T) {
@@ -108,7 +115,8 @@ func TestAStoppedRunOfAnAlgorithmLeavesNothingToTheNext(t *testing.T) {
 		rerun(t, s, seed, edges.Float64, func(*fault) pregel.Program[float64, float64] { return algorithms.SSSP[float64]{} })
 		rerun(t, s, seed, 0, func(*fault) pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
 		rerun(t, s, seed, 0, func(*fault) pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.WCC{} })
-		s.o.Deterministic = s.grid.Rows > 1 && !s.o.Uncombined || s.o.Delivery == delivery.ChoosePull
+		s.o.Deterministic = s.grid.Rows > 1 && !s.o.Uncombined ||
+			s.o.Delivery == delivery.ChoosePull
 		if s.o.Deterministic {
 			rerun(t, s, seed, 0, func(*fault) pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.BFS{} })
 			rerun(t, s, seed, edges.Float64, func(*fault) pregel.Program[arrival, arrival] { return algorithms.SSSPTree[float64]{} })
@@ -116,11 +124,13 @@ func TestAStoppedRunOfAnAlgorithmLeavesNothingToTheNext(t *testing.T) {
 	}
 }
 
-// A run that ends at a limit of supersteps leaves messages that were sent, which the next must not deliver.
+// A run that ends at a limit of supersteps leaves messages that were sent, which the next must not
+// deliver.
 func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
 	p := chaos[int64]{
 		combiner: combiners.Sum[int64](), blind: true,
-		to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+		to:   func(_ who, h uint64) int64 { return int64(h % 100) },
+		from: func(x int64) uint64 { return uint64(x) },
 	}
 	for i, s := range rerunWays(true) {
 		s.o = teamed(t, s)
@@ -154,7 +164,8 @@ func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
 	}
 }
 
-// TestAStoppedRunOfSharesLeavesNothingToTheNext stops runs of shares, as workers have them, and begins others.
+// TestAStoppedRunOfSharesLeavesNothingToTheNext stops runs of shares, as workers have them, and
+// begins others.
 func TestAStoppedRunOfSharesLeavesNothingToTheNext(t *testing.T) {
 	owners := [][]int{{0, 3}, {1, 2}}
 	for i, s := range rerunWays(true) {
@@ -164,7 +175,8 @@ func TestAStoppedRunOfSharesLeavesNothingToTheNext(t *testing.T) {
 		f := new(fault)
 		p := hook(f, chaos[int64]{
 			seed: uint64(i), combiner: combiners.Sum[int64](), blind: true,
-			to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+			to:   func(_ who, h uint64) int64 { return int64(h % 100) },
+			from: func(x int64) uint64 { return uint64(x) },
 		})
 		kinds := shapes(uint64(i))
 		g := kinds[len(kinds)-2].loadAs(t, s, edges.Unweighted)
@@ -191,7 +203,8 @@ func TestAStoppedRunOfSharesLeavesNothingToTheNext(t *testing.T) {
 			check(t, run(t.Context()))
 			for v, got := range all.values(g) {
 				if got != want[v] {
-					t.Fatalf("%v, after a run stopped at event %d of %d: vertex %d is %s, want %s", s, n, place, v, got, want[v])
+					t.Fatalf("%v, after a run stopped at event %d of %d: vertex %d is %s, want %s",
+						s, n, place, v, got, want[v])
 				}
 			}
 		}

@@ -15,14 +15,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A run that was stopped leaves nothing behind: the next run of the same job has the values, supersteps and messages of a
-// job that never ran before. The tests stop runs at every operation of an exchange and at calls of the program.
+// A run that was stopped leaves nothing behind: the next run of the same job has the values,
+// supersteps and messages of a job that never ran before. The tests stop runs at every operation of
+// an exchange and at calls of the program.
 
 var errFault = errors.New("an injected fault")
 
-// fault stops a run at the n-th of some events: by an error, a panic, or the end of the run's context.
+// fault stops a run at the n-th of some events: by an error, a panic, or the end of the run's
+// context.
 type fault struct {
-	partition int // whose endpoint's operations are the events; -1 if calls of the program are, -2 if calls of its combiner
+	// whose endpoint's operations are the events; -1 if calls of the program are, -2 if calls of
+	// its combiner
+	partition int
 	n         int64
 	cancels   bool
 
@@ -107,8 +111,8 @@ func hook[M any](f *fault, p chaos[M]) chaos[M] {
 	return p
 }
 
-// rerunWays are the deliveries that leave something behind in other places. Their jobs share work among threads from the
-// first edge on, and fold bins after a few pairs.
+// rerunWays are the deliveries that leave something behind in other places. Their jobs share work
+// among threads from the first edge on, and fold bins after a few pairs.
 func rerunWays(grid bool) []setting {
 	ways := []setting{
 		{parts: 1, threads: 1},
@@ -124,7 +128,8 @@ func rerunWays(grid bool) []setting {
 	if raced { // one of each kind: they take ten times as long
 		ways = []setting{ways[1], ways[4], ways[5]}
 		if grid {
-			ways = append(ways, setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChoosePush}})
+			ways = append(ways,
+				setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChoosePush}})
 		}
 		return ways
 	}
@@ -178,7 +183,8 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 		if err != nil {
 			t.Fatalf("%v, after a run stopped %s: %v", s, where, err)
 		}
-		if s.o.Delivery == delivery.ChooseAuto || s.o.Delivery == delivery.ChooseRingPull { // who sends what is left to chance
+		// who sends what is left to chance
+		if s.o.Delivery == delivery.ChooseAuto || s.o.Delivery == delivery.ChooseRingPull {
 			o.Sent, o.Bytes = want.Sent, want.Bytes
 		}
 		if *o != *want {
@@ -186,7 +192,8 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 		}
 		for v, value := range values(j) {
 			if value != wanted[v] {
-				t.Fatalf("%v, after a run stopped %s: vertex %d is %v, want %v", s, where, v, value, wanted[v])
+				t.Fatalf("%v, after a run stopped %s: vertex %d is %v, want %v", s, where, v, value,
+					wanted[v])
 			}
 		}
 	}

@@ -12,10 +12,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Lightweight checkpoints (LWCP; Yan, Cheng, Yang 2016): the messages of a program with the method Resend to all neighbours are not in a checkpoint, only who sent one. When a
-// run goes on from it, these vertices send again.
+// Lightweight checkpoints (LWCP; Yan, Cheng, Yang 2016): the messages of a program with the method
+// Resend to all neighbours are not in a checkpoint, only who sent one. When a run goes on from it,
+// these vertices send again.
 
-// resend has the vertices that sent to all neighbours in a superstep, by the columns being written, send again into these. Aggregators have no totals meanwhile.
+// resend has the vertices that sent to all neighbours in a superstep, by the columns being written,
+// send again into these. Aggregators have no totals meanwhile.
 func (r *saver) resend(superstep int) error {
 	t, state := r.threads[0], r.threads[0].State()
 	command, totals, step, phase := r.command, state.Totals, state.Superstep, state.Phase
@@ -76,10 +78,11 @@ func (r *saver) resendWord(t *thread, w int) error {
 	return nil
 }
 
-// checkResend compares what Resend sends with what was sent, before a superstep. Tests of programs do it in every superstep, and the checks of -tags invariants whenever
-// a checkpoint is taken.
+// checkResend compares what Resend sends with what was sent, before a superstep. Tests of programs
+// do it in every superstep, and the checks of -tags invariants whenever a checkpoint is taken.
 func (r *saver) checkResend(c *bsp.Command) error {
-	if !r.job.methods.Has("Resend") || c.Superstep == 0 || !r.resends && !(invariants.Enabled && c.Save > 0) {
+	if !r.job.methods.Has("Resend") || c.Superstep == 0 || !r.resends &&
+		!(invariants.Enabled && c.Save > 0) {
 		return nil
 	}
 	all := func() (packed [][]byte, err error) {
@@ -108,7 +111,8 @@ func (r *saver) checkResend(c *bsp.Command) error {
 	}
 	for i := range sent {
 		if !bytes.Equal(sent[i], again[i]) {
-			return fmt.Errorf("%s: Resend, after superstep %d, sends other messages than were sent", r.job.name, c.Superstep-1)
+			return fmt.Errorf("%s: Resend, after superstep %d, sends other messages than were sent",
+				r.job.name, c.Superstep-1)
 		}
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// withMessages takes the method Resend from a program that it is embedded in beside one that has it.
+// withMessages takes the method Resend from a program that it is embedded in beside one that has
+// it.
 type withMessages struct{}
 
 func (withMessages) Resend() {}
@@ -36,14 +37,19 @@ type (
 // costs are what checkpoints of a run cost.
 type costs struct{ raw, stored, copied, wrote, restored []float64 }
 
-// BenchmarkCheckpoint takes checkpoints of a run with messages and of one that sends them again, by turns, and reports for each the medians: the megabytes of state and as stored,
-// the milliseconds that the run stood still, those that storing in memory took, and those that going on takes until the first superstep.
+// BenchmarkCheckpoint takes checkpoints of a run with messages and of one that sends them again, by
+// turns, and reports for each the medians: the megabytes of state and as stored, the milliseconds
+// that the run stood still, those that storing in memory took, and those that going on takes until
+// the first superstep.
 func BenchmarkCheckpoint(b *testing.B) {
 	for _, scale := range layerScales() {
 		team := parallel.NewTeam(1, false)
 		g, _ := layerGraph(b, scale, team)
-		benchmarkCheckpoint(b, fmt.Sprintf("PageRank/scale=%d", scale), g, team, 2, fullPageRank{PageRank: algorithms.PageRank{Iterations: 10}}, algorithms.PageRank{Iterations: 10})
-		benchmarkCheckpoint(b, fmt.Sprintf("WCC/scale=%d", scale), g, team, 1, fullWCC{}, vertexWCC{})
+		benchmarkCheckpoint(b, fmt.Sprintf("PageRank/scale=%d", scale), g, team, 2,
+			fullPageRank{PageRank: algorithms.PageRank{Iterations: 10}},
+			algorithms.PageRank{Iterations: 10})
+		benchmarkCheckpoint(b, fmt.Sprintf("WCC/scale=%d", scale), g, team, 1, fullWCC{},
+			vertexWCC{})
 		team.Close()
 	}
 }
@@ -65,8 +71,11 @@ func benchmarkCheckpoint[V, M any](b *testing.B, name string, g *graph.Graph, te
 	})
 }
 
-// addCosts runs a program with a checkpoint every so many supersteps, and goes on from the first of them, which is the one that counts.
-func addCosts[V, M any](b *testing.B, c *costs, g *graph.Graph, p pregel.Program[V, M], o engine.Options, every int) {
+// addCosts runs a program with a checkpoint every so many supersteps, and goes on from the first of
+// them, which is the one that counts.
+func addCosts[V, M any](b *testing.B, c *costs, g *graph.Graph, p pregel.Program[V,
+	M], o engine.Options, every int,
+) {
 	b.Helper()
 	place := &memory{objects: map[string][]byte{}, running: true}
 	o.Parts = checkpoint.NewWriter(place, "run")

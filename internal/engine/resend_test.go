@@ -18,7 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// chaosAgain sends, by its value, what it sent: a program of random deeds throws its dice by the value that it has set.
+// chaosAgain sends, by its value, what it sent: a program of random deeds throws its dice by the
+// value that it has set.
 type (
 	chaosAgain[M any]        struct{ chaos[M] }
 	chaosAgainInit[M any]    struct{ chaosAgain[M] }
@@ -41,17 +42,21 @@ func (p chaos[M]) again(v *pregel.Vertex[uint64, M]) {
 	p.sendToAll(v, dice)
 }
 
-// TestMessagesAreSentAgain goes on from checkpoints without messages to all neighbours, which programs of random deeds send again.
+// TestMessagesAreSentAgain goes on from checkpoints without messages to all neighbours, which
+// programs of random deeds send again.
 func TestMessagesAreSentAgain(t *testing.T) {
 	ways := rerunWays(true)
 	t.Run("Sum", func(t *testing.T) {
 		for i, s := range ways {
 			p := chaosAgain[int64]{chaos[int64]{
-				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, combiner: combiners.Sum[int64](),
-				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true,
+				combiner: combiners.Sum[int64](),
+				to:       func(_ who, h uint64) int64 { return int64(h % 100) },
+				from:     func(x int64) uint64 { return uint64(x) },
 			}}
 			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, int64] {
-				return []pregel.Program[uint64, int64]{p, chaosAgainInit[int64]{p}, chaosAgainSources[int64]{p}}[(i+i/3)%3]
+				return []pregel.Program[uint64,
+					int64]{p, chaosAgainInit[int64]{p}, chaosAgainSources[int64]{p}}[(i+i/3)%3]
 			})
 		}
 	})
@@ -60,7 +65,8 @@ func TestMessagesAreSentAgain(t *testing.T) {
 			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, string] {
 				return chaosAgain[string]{chaos[string]{
 					seed: uint64(i), direction: pregel.Direction(i % 4), blind: true,
-					to: func(_ who, h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
+					to: func(_ who, h uint64) string { return fmt.Sprint(h % 10) }, from: text,
+					combiner: combiners.Func("", merge),
 				}}
 			})
 		}
@@ -69,7 +75,8 @@ func TestMessagesAreSentAgain(t *testing.T) {
 		for i, s := range rerunWays(false) {
 			p := chaosAgainList[int64]{chaosList[int64]{chaos[int64]{
 				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, apart: true,
-				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				to:   func(_ who, h uint64) int64 { return int64(h % 100) },
+				from: func(x int64) uint64 { return uint64(x) },
 			}}}
 			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[uint64, int64] { return pregel.List(p) })
 		}
@@ -81,7 +88,8 @@ func TestAlgorithmsSendAgain(t *testing.T) {
 	flat := rerunWays(false)
 	for i, s := range flat {
 		seed := uint64(i)
-		resumed(t, s, seed, edges.Float64, flat, func() pregel.Program[algorithms.Hop[float64], algorithms.Hop[float64]] {
+		resumed(t, s, seed, edges.Float64, flat, func() pregel.Program[algorithms.Hop[float64],
+			algorithms.Hop[float64]] {
 			return algorithms.SSSPTree[float64]{}
 		})
 		resumed(t, s, seed, 0, flat, func() pregel.Program[uint64, uint64] { return pregel.List(algorithms.CDLP{}) })
@@ -150,8 +158,9 @@ func sections(t *testing.T, place store.Store, name string) (n, checkpoints int)
 	return n, len(found)
 }
 
-// TestCheckpointsWithAndWithoutMessages: those of a program with Resend have no messages, and those that have some, from before it had this method, are read. Without the method what has
-// no messages is refused.
+// TestCheckpointsWithAndWithoutMessages: those of a program with Resend have no messages, and those
+// that have some, from before it had this method, are read. Without the method what has no messages
+// is refused.
 func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 	s := setting{parts: 2, threads: 1}
 	g := shapes(1)[18].loadAs(t, s, 0)
@@ -208,8 +217,9 @@ func (watchNothing) Sent(int, pregel.VertexID, any)                     {}
 func (watchNothing) Began(any)                                          {}
 func (watchNothing) Ended(int, any, func(pregel.VertexID) uint64) error { return nil }
 
-// TestResendThatLies finds programs whose Resend does not send what was sent: when a test of the program watches the run, under -tags invariants when a checkpoint is taken and, but for
-// another message, when a run goes on from one.
+// TestResendThatLies finds programs whose Resend does not send what was sent: when a test of the
+// program watches the run, under -tags invariants when a checkpoint is taken and, but for another
+// message, when a run goes on from one.
 func TestResendThatLies(t *testing.T) {
 	s := setting{parts: 1, threads: 1}
 	g := shapes(1)[18].loadAs(t, s, 0)
@@ -227,7 +237,8 @@ func TestResendThatLies(t *testing.T) {
 	} {
 		verify := func(how string, err error, seen bool) {
 			t.Helper()
-			if seen = seen && c.want != ""; seen != (err != nil) || seen && !strings.Contains(err.Error(), c.want) {
+			if seen = seen && c.want != ""; seen != (err != nil) || seen &&
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, %s: error %v, expected %q", c.what, how, err, c.want)
 			}
 		}
@@ -282,7 +293,8 @@ func TestResendIsRefused(t *testing.T) {
 		"method Resend is func(*pregel.Vertex[int64,int64], pregel.VertexID), want func(*pregel.Vertex[int64,int64])": oddly{},
 		"changing: a program that changes the graph has no Resend":                                                    changing{},
 	} {
-		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Restore takes up the state of a checkpoint, between Begin and the first superstep, which is then the one that the checkpoint comes before. The
-// run that made it may have had another number of partitions.
+// Restore takes up the state of a checkpoint, between Begin and the first superstep, which is then
+// the one that the checkpoint comes before. The run that made it may have had another number of
+// partitions.
 func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 	now := checkpoint.Program{Name: j.name, Types: j.methods.keptTypes(j.options.Deterministic)}
 	if differs := from.Program.Differs(&now); differs != "" {
@@ -89,7 +90,8 @@ func (j *Job) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*c
 	return held, nil
 }
 
-// wanted returns the parts that have something of the partitions here. In a grid that is not flat arcs of a changed graph lie anywhere.
+// wanted returns the parts that have something of the partitions here. In a grid that is not flat
+// arcs of a changed graph lie anywhere.
 func (j *Job) wanted(from *checkpoint.Reader) (parts []int) {
 	for i := range from.Parts {
 		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner) bool { return r.owner().Wants(len(from.Parts), i) }) {
@@ -215,7 +217,9 @@ func (r *restoring) stands(s *bsp.Standing) {
 	}
 	s.Vertices = r.changing.vertices
 	s.Add(&bsp.Standing{
-		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges, Senders: p.Senders, SenderEdges: p.SenderEdges,
-		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests, Print: r.saving.print(),
+		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
+		Senders: p.Senders, SenderEdges: p.SenderEdges,
+		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests,
+		Print: r.saving.print(),
 	})
 }

@@ -19,8 +19,9 @@ import (
 // changes reports whether the graph that the job runs on may be another than was loaded.
 func (j *Job) changes() bool { return j.methods.traits.Mutates || j.options.Shared != nil }
 
-// restoreGraph makes the graph what it was when the parts were saved: the changes since it was loaded are one change, in which all partitions of
-// all processes take part. The run begins with that graph as a phase of a plan does with what the phases before have left.
+// restoreGraph makes the graph what it was when the parts were saved: the changes since it was
+// loaded are one change, in which all partitions of all processes take part. The run begins with
+// that graph as a phase of a plan does with what the phases before have left.
 func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoint.Part) error {
 	changed := 0
 	for _, p := range parts {
@@ -33,7 +34,8 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 		return nil
 	case len(parts):
 	default:
-		return fmt.Errorf("%w: %d of %d parts are of a changed graph", state.Err, changed, len(parts))
+		return fmt.Errorf("%w: %d of %d parts are of a changed graph", state.Err, changed,
+			len(parts))
 	}
 	if j.options.Shared == nil {
 		j.options.Shared, j.ownsShared = NewShared(), true
@@ -73,7 +75,8 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 	return nil
 }
 
-// together has all partitions here do what they are to do instead of a superstep, those of other processes taking part.
+// together has all partitions here do what they are to do instead of a superstep, those of other
+// processes taking part.
 func (j *Job) together(ctx context.Context, superstep int) error {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
@@ -103,7 +106,8 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 	c, n := &to.counts, wire.Slice[uint64](first)
 	c.ids, c.vertices, c.arcs = n[0], n[1], n[2]
 	if c.ids < loaded || c.ids > graph.MaxVertices || c.vertices > c.ids {
-		return fmt.Errorf("%w: %d vertices with ids up to %d, of a graph of %d", state.Err, c.vertices, c.ids, loaded)
+		return fmt.Errorf("%w: %d vertices with ids up to %d, of a graph of %d", state.Err,
+			c.vertices, c.ids, loaded)
 	}
 	to.Change = graph.Change{N: int(c.ids), AsStored: true, Team: r.team}
 	of, index := uint64(r.part.Of), uint64(r.part.Index)
@@ -152,7 +156,8 @@ func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []
 	for i, ends := range wire.Slice[[2]uint32](data) {
 		a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
 		if uint64(a.From) >= ids || uint64(a.To) >= ids {
-			return nil, fmt.Errorf("%w: an arc from %d to %d, of %d vertices", state.Err, a.From, a.To, ids)
+			return nil, fmt.Errorf("%w: an arc from %d to %d, of %d vertices", state.Err, a.From,
+				a.To, ids)
 		}
 		if int(uint64(a.From)%uint64(r.part.Of)) != r.part.Index {
 			continue
@@ -165,7 +170,8 @@ func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []
 	return arcs, nil
 }
 
-// takeRequests takes the requests of the vertices that are the partition's. Those of one vertex stay in order.
+// takeRequests takes the requests of the vertices that are the partition's. Those of one vertex
+// stay in order.
 func (r *restoring) takeRequests(p *checkpoint.Part) error {
 	data, ok := p.Section(sectionRequests)
 	if !ok {

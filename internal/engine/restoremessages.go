@@ -36,7 +36,8 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 	case err != nil:
 		return err
 	case len(to)%8 != 0, t.KeepsSenders() && len(from) != len(to):
-		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", state.Err, len(to), len(from))
+		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", state.Err, len(to),
+			len(from))
 	}
 	of, own := uint64(r.part.Of), r.part.Index
 	for i, id := range receivers {

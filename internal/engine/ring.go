@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// overlappedSubSteps is the number of parts of each owner's vertices that are passed around a processor row at a time, half of
-	// them in each direction (Nakao20, 3.5.3: n = 4).
+	// overlappedSubSteps is the number of parts of each owner's vertices that are passed around a
+	// processor row at a time, half of them in each direction (Nakao20, 3.5.3: n = 4).
 	overlappedSubSteps = 4
 	// ringGrain is how many words of rows a worker takes at a time.
 	ringGrain = 32
@@ -38,9 +38,10 @@ func (g *ringPull) forget() {
 	*g = ringPull{puller: g.puller, searching: g.searching}
 }
 
-// ringBlocks pulls by sub-steps along the processor row (ring pull; Nakao20, 3.5): each owner's open vertices are passed from block
-// to block, its own first, and each block searches those that no earlier block found a message for. So it serves combiners that
-// need any one message. The messages found are folded to the owners after the sub-steps.
+// ringBlocks pulls by sub-steps along the processor row (ring pull; Nakao20, 3.5): each owner's
+// open vertices are passed from block to block, its own first, and each block searches those that
+// no earlier block found a message for. So it serves combiners that need any one message. The
+// messages found are folded to the owners after the sub-steps.
 func (g *ringPull) ringBlocks(ctx context.Context) error {
 	g.clearWritten()
 	g.makeInbox()
@@ -138,7 +139,8 @@ func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool)
 	return nil
 }
 
-// along returns the partition of the processor row that a part is passed to from column: to the right if even, to the left if odd.
+// along returns the partition of the processor row that a part is passed to from column: to the
+// right if even, to the left if odd.
 func (g *ringPull) along(column, part int) int {
 	grid, step := g.part.Grid, 1
 	if part%2 == 1 {
@@ -175,7 +177,8 @@ func (g *ringPull) searchGhosts(b *graph.Block, t *delivery.Token) error {
 		return nil
 	}
 	list, group := b.Receivers.Ghosts[t.Owner], b.Receivers.Groups[t.Owner]
-	first, last := list.Rank[t.First], list.Rank[t.First+len(t.Open)] // places in the group, and so slots
+	// places in the group, and so slots
+	first, last := list.Rank[t.First], list.Rank[t.First+len(t.Open)]
 	lo, hi := first>>6, (last+63)>>6
 	if cap(g.need) < int(hi-lo)+1 {
 		g.need = make([]uint64, int(hi-lo)+1)

@@ -27,10 +27,11 @@ type runner struct {
 	summarizing summarizer
 	changer     changer
 
-	prefilled map[int]kernel.Column           // what properties have when a run begins
-	combine   delivery.Combiner               // of messages to single vertices on their way; nil if they travel one by one
-	watcher   Watcher                         // or nil
-	instead   func(ctx context.Context) error // of the superstep that is commanded next, or nil
+	prefilled map[int]kernel.Column // what properties have when a run begins
+	// of messages to single vertices on their way; nil if they travel one by one
+	combine delivery.Combiner
+	watcher Watcher                         // or nil
+	instead func(ctx context.Context) error // of the superstep that is commanded next, or nil
 }
 
 // assemble makes the parts. The loops that the team runs are bound once: a closure for each
@@ -45,7 +46,8 @@ func (r *runner) assemble() {
 	r.light.leastTask, r.light.thinTask = r.light.findLeast, r.light.thinLists
 	r.push = pusher{partition: p, light: &r.light, round: roundEdges}
 	u := &r.push
-	u.ranging, u.claiming, u.emitting, u.foldingBins = u.rangedTask, u.claimTask, u.emitTask, u.foldTask
+	u.ranging, u.claiming, u.emitting, u.foldingBins = u.rangedTask, u.claimTask, u.emitTask,
+		u.foldTask
 	r.pull = puller{partition: p, sweep: s, tiles: &r.tiles, light: &r.light, early: &r.early}
 	r.pull.pullingWords, r.pull.pullingBlock = r.pull.pullTask, r.pull.pullBlockTask
 	r.ring.puller, r.ring.searching = &r.pull, r.ring.searchTask
@@ -99,7 +101,8 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 		r.combine = r.instance
 	}
 	for _, c := range j.methods.properties {
-		r.properties = append(r.properties, make([]kernel.Column, max(0, c.Number+1-len(r.properties)))...)
+		r.properties = append(r.properties,
+			make([]kernel.Column, max(0, c.Number+1-len(r.properties)))...)
 	}
 	if err := r.beginChanges(); err != nil {
 		return nil, err
@@ -109,7 +112,8 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	}
 	for range team.Size() {
 		t := r.newThread()
-		r.threads, r.outboxes, r.lanes = append(r.threads, t), append(r.outboxes, t.Sends()), append(r.lanes, t.Lane)
+		r.threads, r.outboxes, r.lanes = append(r.threads, t), append(r.outboxes, t.Sends()),
+			append(r.lanes, t.Lane)
 	}
 	return r, nil
 }

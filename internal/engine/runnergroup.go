@@ -100,7 +100,8 @@ func (c *runnerGroup) stop() {
 func firstError(reports []*bsp.Report) error {
 	var first error
 	for _, p := range reports {
-		if p.Err != nil && (first == nil || errors.Is(first, errStopped) || errors.Is(first, transport.ErrClosed)) {
+		if p.Err != nil && (first == nil || errors.Is(first, errStopped) ||
+			errors.Is(first, transport.ErrClosed)) {
 			first = p.Err
 		}
 	}

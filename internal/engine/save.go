@@ -19,33 +19,38 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// The sections of a part of a checkpoint (docs/design/checkpoints.md). Bits are words of 64 vertices; values lie by rising vertex, as in memory if
-// they hold no pointers, else as state.Pack has them. Package state has the sections of columns of the program.
+// The sections of a part of a checkpoint (docs/design/checkpoints.md). Bits are words of 64
+// vertices; values lie by rising vertex, as in memory if they hold no pointers, else as state.Pack
+// has them. Package state has the sections of columns of the program.
 const (
 	sectionValues   = "values"
 	sectionActive   = "active"   // bits
 	sectionFinished = "finished" // bits
 	sectionSent     = "sent"     // bits: who sent to all neighbours; see suffixes
-	sectionMessages = "messages" // theirs, as the kernel's column has them; not those that Resend sends again
-	sectionBest     = "best"     // of a monotone program: the best message that each vertex has had
-	sectionTo       = "to"       // receivers of messages to single vertices
-	sectionFrom     = "from"     // their senders, where the order counts
-	sectionSends    = "sends"    // these messages
+	// theirs, as the kernel's column has them; not those that Resend sends again
+	sectionMessages = "messages"
+	sectionBest     = "best"  // of a monotone program: the best message that each vertex has had
+	sectionTo       = "to"    // receivers of messages to single vertices
+	sectionFrom     = "from"  // their senders, where the order counts
+	sectionSends    = "sends" // these messages
 
 	// Of a program that changes the graph.
-	sectionRequests = "requests" // what the last superstep asked for, as partitions send it to each other
-	sectionCounts   = "counts"   // graphCounts; it and those below are there once the graph has changed
-	sectionAbsent   = "absent"   // bits: vertices that are no more, or not yet
-	sectionRemoved  = "removed"  // pairs of vertices, 4 bytes each, between which all arcs that were loaded are gone
-	sectionAdded    = "added"    // those between which there are arcs
-	sectionWeights  = "weights"  // of these, 8 bytes each
+	// what the last superstep asked for, as partitions send it to each other
+	sectionRequests = "requests"
+	// graphCounts; it and those below are there once the graph has changed
+	sectionCounts = "counts"
+	sectionAbsent = "absent" // bits: vertices that are no more, or not yet
+	// pairs of vertices, 4 bytes each, between which all arcs that were loaded are gone
+	sectionRemoved = "removed"
+	sectionAdded   = "added"   // those between which there are arcs
+	sectionWeights = "weights" // of these, 8 bytes each
 )
 
 // suffixes tell the sections of the two columns of messages to all neighbours apart.
 var suffixes = []string{"", " back"}
 
-// Keeping is a program's own state, which changes while it runs: of Coordinate, say. Of a program without these methods nothing is
-// kept but its parameters.
+// Keeping is a program's own state, which changes while it runs: of Coordinate, say. Of a program
+// without these methods nothing is kept but its parameters.
 type Keeping interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -74,8 +79,11 @@ func (m *methods) Keepable() error {
 			errs = append(errs, p.Keepable())
 			own = own || p.HasState()
 		}
-		if own { // that of a phase which has ended, and may come again, would have to be kept with that of the one under way
-			errs = append(errs, errors.New("it has a plan of phases, and a program of it has a state of its own"))
+		// that of a phase which has ended, and may come again, would have to be kept with that of
+		// the one under way
+		if own {
+			errs = append(errs,
+				errors.New("it has a plan of phases, and a program of it has a state of its own"))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -100,21 +108,24 @@ func (m *methods) keptTypes(deterministic bool) []string {
 	}
 	all := []string{
 		"values of type " + pack.Describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
-		"messages of type " + pack.Describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
+		"messages of type " + pack.Describe(m.program.Message,
+			mem.PointerFreeType(m.program.Message)),
 		"direction " + m.traits.Direction.String(), received, kind,
 	}
 	if m.HasState() {
 		all = append(all, "a state of its own")
 	}
 	for _, a := range m.aggregates {
-		all = append(all, fmt.Sprintf("aggregator %s of type %s", a.Name, pack.Describe(a.Type, false)))
+		all = append(all, fmt.Sprintf("aggregator %s of type %s", a.Name,
+			pack.Describe(a.Type, false)))
 	}
 	for _, c := range m.properties {
 		of := "vertices"
 		if c.OfEdges {
 			of = "edges"
 		}
-		all = append(all, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, pack.Describe(c.Type(), c.Raw())))
+		all = append(all, fmt.Sprintf("column %s of %s, of type %s", c.Name, of,
+			pack.Describe(c.Type(), c.Raw())))
 	}
 	return all
 }
@@ -130,7 +141,8 @@ type saver struct {
 func (r *saver) save(c *bsp.Command) {
 	began := time.Now()
 	p := &checkpoint.Part{
-		Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned, Print: r.print(),
+		Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned,
+		Print: r.print(),
 	}
 	err := r.saveShared(p)
 	if err == nil && c.Superstep > 0 { // else a phase is to begin, by itself
@@ -144,8 +156,8 @@ func (r *saver) save(c *bsp.Command) {
 	r.job.options.Parts.Write(p)
 }
 
-// stored is a column of a partition's state, or bits of its vertices, and the section that a part of a
-// checkpoint has it in.
+// stored is a column of a partition's state, or bits of its vertices, and the section that a part
+// of a checkpoint has it in.
 type stored struct {
 	section string
 	kernel.Column
@@ -168,7 +180,8 @@ func (r *saver) state() []stored {
 			}
 		}
 		if c.kernel.Traits().Bytes > 0 {
-			all = append(all, stored{section: sectionMessages + suffixes[i], Column: c.kernel.Next(), sent: c})
+			all = append(all,
+				stored{section: sectionMessages + suffixes[i], Column: c.kernel.Next(), sent: c})
 		}
 	}
 	return all
@@ -238,12 +251,14 @@ func (r *saver) saveSends(p *checkpoint.Part) error {
 	return state.Save(p, sectionSends, messages, messages.Len())
 }
 
-// print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers, input ids and degrees.
+// print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers,
+// input ids and degrees.
 func (r *saver) print() uint64 {
 	if p := r.loaded; r.printed == 0 {
 		for v := range uint32(p.Owned) {
 			id := p.Global(v)
-			x := uint64(id)*0x9e3779b97f4a7c15 ^ bits.RotateLeft64(r.label(id)*0xc2b2ae3d27d4eb4f, 31)
+			x := uint64(id)*0x9e3779b97f4a7c15 ^ bits.RotateLeft64(r.label(id)*0xc2b2ae3d27d4eb4f,
+				31)
 			x ^= (uint64(p.OutDegrees[v])<<32 | uint64(p.InDegrees[v])) * 0x165667b19e3779f9
 			x = (x ^ x>>29) * 0xbf58476d1ce4e5b9
 			r.printed += x ^ x>>32

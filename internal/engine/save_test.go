@@ -19,10 +19,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A run that goes on from a checkpoint, on other partitions, ends as the run that was not disturbed.
+// A run that goes on from a checkpoint, on other partitions, ends as the run that was not
+// disturbed.
 
 // keeping runs a program and keeps its checkpoints, all of those that there can be.
-func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting) (store.Store, []V, *bsp.Outcome) {
+func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], s setting,
+) (store.Store, []V, *bsp.Outcome) {
 	t.Helper()
 	place := &memory{objects: map[string][]byte{}, running: true}
 	s.o.Parts = checkpoint.NewWriter(place, "run")
@@ -41,7 +44,9 @@ func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s s
 }
 
 // goOn has a run go on from a checkpoint.
-func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting, place store.Store, m *checkpoint.Manifest) ([]V, *bsp.Outcome) {
+func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], s setting, place store.Store, m *checkpoint.Manifest,
+) ([]V, *bsp.Outcome) {
 	t.Helper()
 	s.o.From = &checkpoint.Reader{Store: place, Manifest: m}
 	return run(t, g, p, s)
@@ -58,12 +63,15 @@ func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights,
 	place, values, o := keeping(t, g, program(), s)
 	same := func(what string, got []V, o *bsp.Outcome) {
 		t.Helper()
-		if o.Supersteps != ended.Supersteps || o.Messages != ended.Messages || o.Ended != ended.Ended {
-			t.Fatalf("%s, %v, %s: %d supersteps, %d messages, expected %d and %d", shape.name, s, what, o.Supersteps, o.Messages, ended.Supersteps, ended.Messages)
+		if o.Supersteps != ended.Supersteps || o.Messages != ended.Messages ||
+			o.Ended != ended.Ended {
+			t.Fatalf("%s, %v, %s: %d supersteps, %d messages, expected %d and %d", shape.name, s,
+				what, o.Supersteps, o.Messages, ended.Supersteps, ended.Messages)
 		}
 		for v := range want {
 			if fmt.Sprint(got[v]) != fmt.Sprint(want[v]) {
-				t.Fatalf("%s, %v, %s: vertex %d is %v, expected %v", shape.name, s, what, v, got[v], want[v])
+				t.Fatalf("%s, %v, %s: vertex %d is %v, expected %v", shape.name, s, what, v, got[v],
+					want[v])
 			}
 		}
 	}
@@ -83,7 +91,8 @@ func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights,
 		same("from "+l.Name, got, o)
 		other := others[rng.IntN(len(others))]
 		if other.o.Deterministic = s.o.Deterministic; other.o.Deterministic {
-			other.grid, other.o.Delivery, other.o.Uncombined = graph.Grid{}, delivery.ChooseAuto, false
+			other.grid, other.o.Delivery, other.o.Uncombined = graph.Grid{}, delivery.ChooseAuto,
+				false
 		}
 		got, o = goOn(t, graphs.in(t, other), program(), other, place, l.Manifest)
 		same(fmt.Sprintf("from %s in %v", l.Name, other), got, o)
@@ -98,8 +107,10 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 				continue
 			}
 			p := chaos[int64]{
-				seed: uint64(i), direction: pregel.Direction(i / 2 % 4), blind: true, combiner: combiners.Sum[int64](),
-				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				seed: uint64(i), direction: pregel.Direction(i / 2 % 4), blind: true,
+				combiner: combiners.Sum[int64](),
+				to:       func(_ who, h uint64) int64 { return int64(h % 100) },
+				from:     func(x int64) uint64 { return uint64(x) },
 			}
 			form := (i/2 + i/8) % 4
 			if form == 3 && p.direction == pregel.Either {
@@ -116,7 +127,8 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, string] {
 				return rerunForms(chaos[string]{
 					seed: uint64(i), direction: pregel.Direction(i / 2 % 4), blind: true,
-					to: func(_ who, h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
+					to: func(_ who, h uint64) string { return fmt.Sprint(h % 10) }, from: text,
+					combiner: combiners.Func("", merge),
 				})[i%3]
 			})
 		}
@@ -128,7 +140,8 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 			}
 			p := chaos[int64]{
 				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, apart: true,
-				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				to:   func(_ who, h uint64) int64 { return int64(h % 100) },
+				from: func(x int64) uint64 { return uint64(x) },
 			}
 			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[uint64, int64] { return pregel.List(chaosList[int64]{p}) })
 		}
@@ -169,7 +182,8 @@ func TestAnAlgorithmGoesOnFromACheckpoint(t *testing.T) {
 	}
 }
 
-// steering is a program whose own state, which Coordinate changes, decides what its vertices compute.
+// steering is a program whose own state, which Coordinate changes, decides what its vertices
+// compute.
 type steering struct{ turns uint8 }
 
 func (s *steering) MarshalBinary() ([]byte, error) { return []byte{s.turns}, nil }
@@ -208,13 +222,14 @@ func TestNoCheckpointsOfAPlanWithState(t *testing.T) {
 	p, err := engine.NewProgram(pregel.Erase[int64, int64](new(steered)))
 	check(t, err)
 	err = p.Keepable()
-	if err == nil || !strings.Contains(err.Error(), "there are no checkpoints of it: it has a plan of phases, and a program of it has a state of its own") {
+	if err == nil || !strings.Contains(err.Error(),
+		"there are no checkpoints of it: it has a plan of phases, and a program of it has a state of its own") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestLastCheckpointOfARunAtItsLimit stores the parts of the last checkpoint when the driver has looked for them: they are told with the
-// summary, or not at all, and make a checkpoint.
+// TestLastCheckpointOfARunAtItsLimit stores the parts of the last checkpoint when the driver has
+// looked for them: they are told with the summary, or not at all, and make a checkpoint.
 func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 	for _, summary := range []bool{false, true} {
 		g := shapes(1)[8].loadAs(t, setting{parts: 2, threads: 1}, edges.Unweighted)
@@ -222,7 +237,8 @@ func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 		w := checkpoint.NewWriter(place, "run")
 		k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 4, Keep: 10}, 0, func(text string) { t.Error(text) }, func(checkpoint.Event) {})
 		o := engine.Options{Parts: w, Checkpoints: k, MaxSupersteps: 5, Summary: summary, Progress: func(bsp.Progress) { w.Flush() }}
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Iterations: 100}), o)
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Iterations: 100}),
+			o)
 		check(t, err)
 		_, err = j.Run(t.Context())
 		check(t, err)
@@ -234,7 +250,8 @@ func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 		found, err := checkpoint.List(t.Context(), place)
 		check(t, err)
 		if len(found) != 1 {
-			t.Errorf("summary %v: found %d checkpoints, expected that before superstep 4", summary, len(found))
+			t.Errorf("summary %v: found %d checkpoints, expected that before superstep 4", summary,
+				len(found))
 		}
 		j.Close()
 	}

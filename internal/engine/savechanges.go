@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// saveChanges adds what the graph has become, as arcs that differ from those that were loaded, and the requests that are to be carried out.
+// saveChanges adds what the graph has become, as arcs that differ from those that were loaded, and
+// the requests that are to be carried out.
 func (r *saver) saveChanges(p *checkpoint.Part) error {
 	if r.part != r.loaded {
 		r.saveGraph(p)

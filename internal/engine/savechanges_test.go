@@ -16,7 +16,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// A run that goes on from a checkpoint with a changed graph, on other partitions, ends as the toy does.
+// A run that goes on from a checkpoint with a changed graph, on other partitions, ends as the toy
+// does.
 func TestAChangedGraphGoesOnFromACheckpoint(t *testing.T) {
 	rounds := 9
 	if raced || testing.Short() {
@@ -31,8 +32,9 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 10))
 	s, kind := smallShape(seed, rng)
 	c := changer{
-		rounds: 3 + rng.IntN(4), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](),
-		create: rng.IntN(2) == 0, spread: rng.IntN(3) == 0,
+		rounds: 3 + rng.IntN(4), direction: pregel.Direction(rng.IntN(4)),
+		messages: combiners.Sum[uint64](),
+		create:   rng.IntN(2) == 0, spread: rng.IntN(3) == 0,
 	}
 	var p pregel.Program[uint64, uint64] = c
 	if seed%2 == 0 {
@@ -50,7 +52,8 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	found, err := checkpoint.List(t.Context(), place)
 	check(t, err)
 	if len(found) == 0 && outcome.Supersteps > 4 {
-		t.Fatalf("seed %d, %s, %v: no checkpoint of %d supersteps", seed, s.name, way, outcome.Supersteps)
+		t.Fatalf("seed %d, %s, %v: no checkpoint of %d supersteps", seed, s.name, way,
+			outcome.Supersteps)
 	}
 	for _, l := range found {
 		check(t, l.Err)
@@ -58,20 +61,24 @@ func changedGoesOn(t *testing.T, seed uint64) {
 			continue
 		}
 		for _, other := range []setting{way, someWay(rng, c.spread)} {
-			if other.o.Deterministic = way.o.Deterministic; other.o.Deterministic && (!other.grid.Flat() || other.o.Uncombined || other.o.Delivery != 0) {
+			if other.o.Deterministic = way.o.Deterministic; other.o.Deterministic &&
+				(!other.grid.Flat() || other.o.Uncombined || other.o.Delivery != 0) {
 				continue
 			}
 			other.o.Seed = seed
 			other.o.From = &checkpoint.Reader{Store: place, Manifest: l.Manifest}
-			where := fmt.Sprintf("seed %d, %T, %s, %v, %v, from %s in %v", seed, p, s.name, kind, way, l.Name, other)
+			where := fmt.Sprintf("seed %d, %T, %s, %v, %v, from %s in %v", seed, p, s.name, kind,
+				way, l.Name, other)
 			goesOnAsToy(t, where, s, kind, p, other, toy, outcome)
 		}
 	}
 }
 
-// goesOnAsToy wants a run to go on as a toy ends, and the next run of the job, which begins anew, as well.
+// goesOnAsToy wants a run to go on as a toy ends, and the next run of the job, which begins anew,
+// as well.
 func goesOnAsToy(
-	t *testing.T, where string, s shape, kind edges.Weights, p pregel.Program[uint64, uint64], way setting, toy *toy[uint64, uint64], want bsp.Outcome,
+	t *testing.T, where string, s shape, kind edges.Weights, p pregel.Program[uint64, uint64],
+	way setting, toy *toy[uint64, uint64], want bsp.Outcome,
 ) {
 	t.Helper()
 	g := s.loadAs(t, way, kind)

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A run by a plan goes on from a checkpoint in any of its phases, with the graph and the columns that these have left, and ends as toys do
-// that run one after the other.
+// A run by a plan goes on from a checkpoint in any of its phases, with the graph and the columns
+// that these have left, and ends as toys do that run one after the other.
 func TestAPlanGoesOnFromACheckpoint(t *testing.T) {
 	rounds := 6
 	if raced {
@@ -33,7 +33,8 @@ func planGoesOn(t *testing.T, seed uint64) {
 	spread := rng.IntN(3) == 0
 	changes := func() changer {
 		return changer{
-			rounds: 1 + rng.IntN(3), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](), spread: spread,
+			rounds: 1 + rng.IntN(3), direction: pregel.Direction(rng.IntN(4)),
+			messages: combiners.Sum[uint64](), spread: spread,
 			create: rng.IntN(2) == 0,
 		}
 	}
@@ -71,7 +72,8 @@ func planGoesOn(t *testing.T, seed uint64) {
 	found, err := checkpoint.List(t.Context(), place)
 	check(t, err)
 	if len(found) < want.Supersteps/3 {
-		t.Fatalf("seed %d, %s, %v: %d checkpoints of %d supersteps", seed, s.name, way, len(found), want.Supersteps)
+		t.Fatalf("seed %d, %s, %v: %d checkpoints of %d supersteps", seed, s.name, way, len(found),
+			want.Supersteps)
 	}
 	for _, l := range found {
 		check(t, l.Err)
@@ -79,18 +81,21 @@ func planGoesOn(t *testing.T, seed uint64) {
 			continue
 		}
 		for _, other := range []setting{way, someWay(rng, spread)} {
-			if other.o.Deterministic = way.o.Deterministic; other.o.Deterministic && (!other.grid.Flat() || other.o.Uncombined || other.o.Delivery != 0) {
+			if other.o.Deterministic = way.o.Deterministic; other.o.Deterministic &&
+				(!other.grid.Flat() || other.o.Uncombined || other.o.Delivery != 0) {
 				continue
 			}
 			other.o.Seed = seed
 			other.o.From = &checkpoint.Reader{Store: place, Manifest: l.Manifest}
-			where := fmt.Sprintf("seed %d, %T after %T and twice %T, %s, %v, %v, from %s in %v", seed, last, p.once, p.twice, s.name, kind, way, l.Name, other)
+			where := fmt.Sprintf("seed %d, %T after %T and twice %T, %s, %v, %v, from %s in %v",
+				seed, last, p.once, p.twice, s.name, kind, way, l.Name, other)
 			goesOnAsToy(t, where, s, kind, last, other, toy, want)
 		}
 	}
 }
 
-// Float sums are equal to the bit in deterministic runs only, which are flat and push combined messages.
+// Float sums are equal to the bit in deterministic runs only, which are flat and push combined
+// messages.
 func TestPlannedAlgorithmsGoOnFromACheckpoint(t *testing.T) {
 	grids, flat := rerunWays(true), rerunWays(false)
 	each := func(name string, ways []setting, run func(t *testing.T, s setting, seed uint64)) {

@@ -91,7 +91,8 @@ func TestMinMaxAnyAllAndOnesOwn(t *testing.T) {
 	w := on(t, "0>1 2")
 	all := "1000/-5/false/true/[0 0] 3/0.5/true/false/[7 2] 1000/-5/false/true/[0 0]"
 	w.expect(t, until(2, func(v talker) {
-		say(v, "%d/%g/%t/%t/%v", least.Value(v), most.Value(v), some.Value(v), every.Value(v), labels.Value(v))
+		say(v, "%d/%g/%t/%t/%v", least.Value(v), most.Value(v), some.Value(v), every.Value(v),
+			labels.Value(v))
 		switch v.Superstep() {
 		case 0:
 			least.Add(v, int64(3+v.Label()))
@@ -134,8 +135,8 @@ func (degreeCounter) Traits() pregel.Traits {
 	return pregel.Traits{Aggregators: []pregel.Aggregate{degreeCounts}}
 }
 
-// TestAnIdentityIsNotShared: an aggregator whose reduce changes a map in place counts right in every setting, superstep after
-// superstep and run after run.
+// TestAnIdentityIsNotShared: an aggregator whose reduce changes a map in place counts right in
+// every setting, superstep after superstep and run after run.
 func TestAnIdentityIsNotShared(t *testing.T) {
 	w := on(t, "0>1 0>2 1>2 3 70")
 	p := pregel.Program[string, int64](degreeCounter{script{func(v talker, _ int64) {
@@ -170,8 +171,10 @@ func (p twins) Traits() pregel.Traits { return pregel.Traits{Aggregators: p.list
 
 func TestTwoAggregatorsOfANameAreRefused(t *testing.T) {
 	w := on(t, "0>1")
-	for _, list := range [][]pregel.Aggregate{{total, total}, {total, pregel.MinOf[int32]("total", 0)}} {
-		wantError(t, w, pregel.Program[string, int64](twins{script{}, list}), 1, "twins: two aggregators are named total")
+	for _, list := range [][]pregel.Aggregate{{total, total}, {total, pregel.MinOf[int32]("total",
+		0)}} {
+		wantError(t, w, pregel.Program[string, int64](twins{script{}, list}), 1,
+			"twins: two aggregators are named total")
 	}
 }
 
@@ -185,7 +188,8 @@ func TestCoordinateRunsBeforeEverySuperstep0IncludedAndSeesTheAggregatesOfTheLas
 		}
 	})
 	p.coordinate = func(c *pregel.Coordinator) {
-		log = append(log, fmt.Sprintf("%d: %d, %d of %d awake, %d edges, %d messages", c.Superstep, total.Value(c), c.Active, c.NumVertices, c.NumEdges, c.Messages))
+		log = append(log, fmt.Sprintf("%d: %d, %d of %d awake, %d edges, %d messages", c.Superstep,
+			total.Value(c), c.Active, c.NumVertices, c.NumEdges, c.Messages))
 	}
 	w.expectWith(t, p, func(*setting) { log = nil }, "", "", "")
 	want := []string{
@@ -289,14 +293,17 @@ func (floats) Traits() pregel.Traits {
 func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 	shape := shapes(8)[10]
 	program := pregel.Program[string, int64](floats{script{func(v talker, _ int64) {
-		say(v, "%x/%x/%x", math.Float64bits(wide.Value(v)), math.Float32bits(narrow.Value(v)), math.Float64bits(direct.Value(v)))
+		say(v, "%x/%x/%x", math.Float64bits(wide.Value(v)), math.Float32bits(narrow.Value(v)),
+			math.Float64bits(direct.Value(v)))
 		x := float64(v.Label())
 		wide.Add(v, math.Sin(x)*math.Exp2(math.Mod(x*7, 120)-60))
 		narrow.Add(v, float32(math.Cos(x)*1e6))
 		namedWide.Add(v, rank(math.Sin(x)*math.Exp2(math.Mod(x*7, 120)-60)))
 		namedNarrow.Add(v, share(math.Cos(x)*1e6))
-		if float64(namedWide.Value(v)) != wide.Value(v) || float32(namedNarrow.Value(v)) != narrow.Value(v) {
-			say(v, "%x", math.Float64bits(float64(namedWide.Value(v)))) // a sum does not depend on its type's name
+		if float64(namedWide.Value(v)) != wide.Value(v) ||
+			float32(namedNarrow.Value(v)) != narrow.Value(v) {
+			// a sum does not depend on its type's name
+			say(v, "%x", math.Float64bits(float64(namedWide.Value(v))))
 		}
 		*direct.Cell(v) += math.Trunc(math.Sin(x) * 1e6) // in place: exact by itself
 		if v.Superstep() == 3 {
@@ -318,7 +325,8 @@ func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 		}
 		g.Close()
 	}
-	if last := strings.Fields(want[0])[3]; strings.HasPrefix(last, "0/") || strings.Contains(last, "/0") {
+	if last := strings.Fields(want[0])[3]; strings.HasPrefix(last, "0/") ||
+		strings.Contains(last, "/0") {
 		t.Fatalf("nothing was added: %q", want[0])
 	}
 }
@@ -359,7 +367,8 @@ func (written) Output(dst []byte, v string) []byte { return append(append(dst, "
 
 func TestOutputWritesValues(t *testing.T) {
 	w := on(t, "0>1")
-	e, err := engine.NewProgram(pregel.Erase(pregel.Program[string, int64](written{script{func(v talker, _ int64) {
+	e, err := engine.NewProgram(pregel.Erase(pregel.Program[string,
+		int64](written{script{func(v talker, _ int64) {
 		say(v, "%d", v.Label())
 		v.VoteToHalt()
 	}}})))
@@ -369,7 +378,8 @@ func TestOutputWritesValues(t *testing.T) {
 	defer j.Close()
 	_, err = j.Run(t.Context())
 	check(t, err)
-	if got := string(j.Append([]byte("1: "), w.id(1))); got != "1: said 1" || j.Any(w.id(0)) != " 0" {
+	if got := string(j.Append([]byte("1: "), w.id(1))); got != "1: said 1" ||
+		j.Any(w.id(0)) != " 0" {
 		t.Fatalf("%q, %q", got, j.Any(w.id(0)))
 	}
 }

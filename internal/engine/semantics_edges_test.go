@@ -20,7 +20,8 @@ type looker struct {
 
 func (p looker) Traits() pregel.Traits { return pregel.Traits{Direction: p.direction} }
 
-// look says a vertex's degrees and edges, then what came from the neighbours, each of which sends 1, 10, 100... by label.
+// look says a vertex's degrees and edges, then what came from the neighbours, each of which sends
+// 1, 10, 100... by label.
 func look(w *world) script {
 	return script{func(v talker, m int64) {
 		if v.Superstep() == 1 {
@@ -44,7 +45,8 @@ func look(w *world) script {
 
 func TestADirectionThatIsNoneIsRefused(t *testing.T) {
 	const text = "looker: Direction is Direction(4), want pregel.Out, pregel.In, pregel.Both or pregel.Either"
-	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[string, int64](looker{direction: 4}))); err == nil || err.Error() != text {
+	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[string,
+		int64](looker{direction: 4}))); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
 }
@@ -52,15 +54,18 @@ func TestADirectionThatIsNoneIsRefused(t *testing.T) {
 func TestDirectionOut(t *testing.T) {
 	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5")
 	o := w.expect(t, looker{look(w), pregel.Out},
-		"out 2 in 1 1:2 2:3 got 100", "out 0 in 1  got 1", "out 1 in 1 0:4 got 1", "out 1 in 1 3:5 got 1000")
+		"out 2 in 1 1:2 2:3 got 100", "out 0 in 1  got 1", "out 1 in 1 0:4 got 1",
+		"out 1 in 1 3:5 got 1000")
 	w.expectSupersteps(t, o, 2, 4)
-	w.expect(t, look(w), "out 2 in 1 1:2 2:3 got 100", "out 0 in 1  got 1", "out 1 in 1 0:4 got 1", "out 1 in 1 3:5 got 1000")
+	w.expect(t, look(w), "out 2 in 1 1:2 2:3 got 100", "out 0 in 1  got 1", "out 1 in 1 0:4 got 1",
+		"out 1 in 1 3:5 got 1000")
 }
 
 func TestDirectionIn(t *testing.T) {
 	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5")
 	o := w.expect(t, looker{look(w), pregel.In},
-		"out 1 in 2 2:4 got 110", "out 1 in 0 0:2 got 0", "out 1 in 1 0:3 got 1", "out 1 in 1 3:5 got 1000")
+		"out 1 in 2 2:4 got 110", "out 1 in 0 0:2 got 0", "out 1 in 1 0:3 got 1",
+		"out 1 in 1 3:5 got 1000")
 	w.expectSupersteps(t, o, 2, 4)
 }
 
@@ -68,7 +73,8 @@ func TestDirectionIn(t *testing.T) {
 func TestDirectionBothCountsNeighborsJoinedBothWaysTwice(t *testing.T) {
 	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5")
 	o := w.expect(t, looker{look(w), pregel.Both},
-		"out 3 in 3 1:2 2:3 2:4 got 210", "out 1 in 1 0:2 got 1", "out 2 in 2 0:3 0:4 got 2", "out 2 in 2 3:5 3:5 got 2000")
+		"out 3 in 3 1:2 2:3 2:4 got 210", "out 1 in 1 0:2 got 1", "out 2 in 2 0:3 0:4 got 2",
+		"out 2 in 2 3:5 3:5 got 2000")
 	w.expectSupersteps(t, o, 2, 8)
 }
 
@@ -76,7 +82,8 @@ func TestDirectionHasNoEffectOnAnUndirectedGraph(t *testing.T) {
 	w := on(t, "0-1:2 0-2:3 3-3:5 1-1:7")
 	for _, d := range []pregel.Direction{pregel.Out, pregel.In, pregel.Both} {
 		o := w.expect(t, looker{look(w), d},
-			"out 2 in 2 1:2 2:3 got 110", "out 2 in 2 0:2 1:7 got 11", "out 1 in 1 0:3 got 1", "out 1 in 1 3:5 got 1000")
+			"out 2 in 2 1:2 2:3 got 110", "out 2 in 2 0:2 1:7 got 11", "out 1 in 1 0:3 got 1",
+			"out 1 in 1 3:5 got 1000")
 		w.expectSupersteps(t, o, 2, 6)
 	}
 }
@@ -172,7 +179,8 @@ func TestColumnsBelongToVerticesAndEdges(t *testing.T) {
 				k := 0
 				for e := range v.Edges() {
 					text := fmt.Sprintf("%d.%d.%d", v.Label(), e.To, k)
-					if old := tag.Of(e); v.Superstep() == 0 && old != "" || v.Superstep() > 0 && (old != text || cost.Of(e) != float64(k)) {
+					if old := tag.Of(e); v.Superstep() == 0 && old != "" || v.Superstep() > 0 &&
+						(old != text || cost.Of(e) != float64(k)) {
 						say(v, "edge %d has %q", k, old)
 					}
 					tag.Set(e, text)
@@ -188,10 +196,12 @@ func TestColumnsBelongToVerticesAndEdges(t *testing.T) {
 			}}, d}}
 			for _, parts := range []int{1, 3} {
 				g := s.load(t, parts, edges.Unweighted)
-				got, _ := run(t, g, pregel.Program[string, int64](p), setting{parts: parts, threads: 3})
+				got, _ := run(t, g, pregel.Program[string, int64](p),
+					setting{parts: parts, threads: 3})
 				for v, said := range got {
 					if said != " true" {
-						t.Fatalf("%s, %d partitions, %v: vertex %d said %q", s.name, parts, d, v, said)
+						t.Fatalf("%s, %d partitions, %v: vertex %d said %q", s.name, parts, d, v,
+							said)
 					}
 				}
 				g.Close()
@@ -249,12 +259,14 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 			check(t, err)
 			check(t, j.Restart(pregel.Erase(p)))
 			for id := range 4 {
-				if found, want := j.Any(pregel.VertexID(id)), fmt.Sprintf(" %d", 100+id); found != want {
+				if found, want := j.Any(pregel.VertexID(id)),
+					fmt.Sprintf(" %d", 100+id); found != want {
 					t.Fatalf("%d partitions: vertex %d has %q, expected %q", parts, id, found, want)
 				}
 			}
 		}
-		if _, err := j.Prefill("tags"); err == nil || !strings.Contains(err.Error(), `lists no column "tags", only tag, visits, cost`) {
+		if _, err := j.Prefill("tags"); err == nil ||
+			!strings.Contains(err.Error(), `lists no column "tags", only tag, visits, cost`) {
 			t.Errorf("found %v", err)
 		}
 	}

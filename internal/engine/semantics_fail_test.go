@@ -110,13 +110,17 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 			case "Start", "Combiner", "Traits", "Report":
 				superstep = -1
 			}
-			if e.Program != "failing" || e.Superstep != superstep || e.Known != c.known || e.Vertex != c.vertex {
+			if e.Program != "failing" || e.Superstep != superstep || e.Known != c.known ||
+				e.Vertex != c.vertex {
 				t.Fatalf("%s in %d, %v: %+v", c.in, c.superstep, s, e)
 			}
 			if !strings.Contains(e.Stack, "semantics_fail_test.go") {
-				t.Fatalf("%s in %d, %v: the stack does not tell where:\n%s", c.in, c.superstep, s, e.Stack)
+				t.Fatalf("%s in %d, %v: the stack does not tell where:\n%s", c.in, c.superstep, s,
+					e.Stack)
 			}
-			if where := fmt.Sprintf("vertex %d, superstep %d: Compute of %d failed: a user's error", c.vertex, c.superstep, c.vertex); strings.HasPrefix(c.in, "Compute") && !strings.Contains(err.Error(), where) {
+			if where := fmt.Sprintf("vertex %d, superstep %d: Compute of %d failed: a user's error",
+				c.vertex, c.superstep, c.vertex); strings.HasPrefix(c.in, "Compute") &&
+				!strings.Contains(err.Error(), where) {
 				t.Fatal(err)
 			}
 		}
@@ -142,18 +146,20 @@ func (p waits) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.SendToAllNeighbors(1)
 }
 
-// TestASuperstepThatTakesLongerThanItsLimitEndsTheRun: the error names the superstep and the limit. Other supersteps take less.
+// TestASuperstepThatTakesLongerThanItsLimitEndsTheRun: the error names the superstep and the limit.
+// Other supersteps take less.
 func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
 	for _, parts := range []int{1, 3} {
 		until := make(chan struct{})
 		g := on(t, "0-1 1-2 2-3 3-4").load(t, parts, edges.Unweighted)
 		const want = "waits: superstep 2: it took longer than 1s"
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(waits{until}), engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
-			if err.Error() != want {
-				t.Errorf("%d partitions: late is told %v", parts, err)
-			}
-			close(until)
-		}})
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(waits{until}),
+			engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
+				if err.Error() != want {
+					t.Errorf("%d partitions: late is told %v", parts, err)
+				}
+				close(until)
+			}})
 		check(t, err)
 		if _, err := j.Run(t.Context()); err == nil || err.Error() != want {
 			t.Errorf("%d partitions: the error is %v", parts, err)
@@ -174,7 +180,8 @@ func (blocks) ComputeBlock(b *pregel.Block[string, int64]) {
 func TestAPanicInComputeBlockNamesTheSuperstep(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4")
 	for _, parts := range []int{1, 3} {
-		err := wantError(t, w, pregel.Program[string, int64](blocks{}), parts, "program blocks", "superstep 2", "failed")
+		err := wantError(t, w, pregel.Program[string, int64](blocks{}), parts, "program blocks",
+			"superstep 2", "failed")
 		if e := new(bsp.ProgramError); !errors.As(err, &e) || e.Known || e.Superstep != 2 {
 			t.Fatalf("%d partitions: %+v", parts, e)
 		}
@@ -207,7 +214,9 @@ func (impostorTree) Combiner() pregel.Combiner[combiners.Arrival[float64]] {
 	return combiners.MinPlusSender[float64]()
 }
 
-func (p impostorTree) Compute(v *pregel.Vertex[int, combiners.Arrival[float64]], _ combiners.Arrival[float64]) {
+func (p impostorTree) Compute(v *pregel.Vertex[int,
+	combiners.Arrival[float64]], _ combiners.Arrival[float64],
+) {
 	a := combiners.Arrival[float64]{Dist: 1, From: v.ID()}
 	if v.Superstep() == 1 && v.Label() == 2 {
 		a.From = p.id
@@ -225,8 +234,10 @@ func TestUnderSenderAMessageMustNameItsSender(t *testing.T) {
 		for _, parts := range []int{1, 2, 7} {
 			p := impostor{single, w.id(3)}
 			text := "vertex 2, superstep 1: Send"
-			wantError(t, w, pregel.Program[int, pregel.VertexID](p), parts, "program impostor, ", text, "must name the vertex itself, v.ID()")
-			wantError(t, w, pregel.Program[int, combiners.Arrival[float64]](impostorTree{p}), parts, "program impostorTree, ", text, "v.ID()")
+			wantError(t, w, pregel.Program[int, pregel.VertexID](p), parts, "program impostor, ",
+				text, "must name the vertex itself, v.ID()")
+			wantError(t, w, pregel.Program[int, combiners.Arrival[float64]](impostorTree{p}), parts,
+				"program impostorTree, ", text, "v.ID()")
 		}
 	}
 }
@@ -284,7 +295,8 @@ func (leftOut) Cordinate(*pregel.Coordinator)        {}
 func (added) Startt() (string, []pregel.VertexID)    { return "", nil }
 func (swapped) Trait() pregel.Traits                 { return pregel.Traits{Direction: pregel.Both} }
 
-// Methods whose names are further from those of optional ones, are short, or have another signature are the program's own.
+// Methods whose names are further from those of optional ones, are short, or have another signature
+// are the program's own.
 func (otherwise) Coordinator(*pregel.Coordinator)    {}
 func (otherwise) Inits(talker)                       {}
 func (otherwise) Cordinate(*pregel.Coordinator, int) {}
@@ -322,7 +334,8 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"the program is nil": nil,
 	} {
 		wantError(t, w, p, 1, text)
-		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil ||
+			!strings.Contains(err.Error(), text) {
 			t.Errorf("Erase: the error is %v, want %q", err, text)
 		}
 	}
@@ -368,7 +381,9 @@ func TestPointersToProgramsAreFine(t *testing.T) {
 func TestAFailedJobCanRunAgain(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4")
 	for _, parts := range []int{1, 3} {
-		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Erase(pregel.Program[string, int64](failing{in: "Compute of 2", superstep: 2})), teamed(t, setting{threads: 3}))
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0),
+			pregel.Erase(pregel.Program[string, int64](failing{in: "Compute of 2", superstep: 2})),
+			teamed(t, setting{threads: 3}))
 		check(t, err)
 		for range 2 {
 			if _, err := j.Run(t.Context()); !errors.Is(err, errUser) {
@@ -396,9 +411,11 @@ func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 				cancel(cause)
 			}
 		}}}
-		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Erase(pregel.Program[string, int64](p)), teamed(t, s))
+		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0),
+			pregel.Erase(pregel.Program[string, int64](p)), teamed(t, s))
 		check(t, err)
-		if _, err := j.Run(ctx); !errors.Is(err, cause) || err.Error() != "sums: superstep 50: enough" {
+		if _, err := j.Run(ctx); !errors.Is(err, cause) ||
+			err.Error() != "sums: superstep 50: enough" {
 			t.Fatalf("%v: the error is %v", s, err)
 		}
 		if _, err := j.Run(ctx); !errors.Is(err, cause) {
@@ -416,7 +433,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"there is no delivery 8":                       {Delivery: 8},
 		"there is no encoding 4 that can be asked for": {Experiment: delivery.Experiment{Encoding: 4}},
 	} {
-		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0), pregel.Erase(pregel.Program[string, int64](script{})), o)
+		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0),
+			pregel.Erase(pregel.Program[string, int64](script{})), o)
 		if err == nil || err.Error() != text {
 			t.Errorf("the error is %v, want %q", err, text)
 		}

@@ -69,7 +69,8 @@ func TestTwoJobsOnOneGraphAtOnce(t *testing.T) {
 			group.Go(func() {
 				id, _ := g.Find(source)
 				o := engine.Options{Delivery: []delivery.Choice{delivery.ChooseMirrored, delivery.ChooseAuto}[i%2]}
-				j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSP[float64]{Source: id}), o)
+				j, err := engine.NewJob(t.Context(), g,
+					pregel.Erase(algorithms.SSSP[float64]{Source: id}), o)
 				if err != nil {
 					t.Error(err)
 					return
@@ -80,7 +81,8 @@ func TestTwoJobsOnOneGraphAtOnce(t *testing.T) {
 				}
 				for v, d := range distances(out, weights, int(source)) {
 					if got := j.Any(pregel.VertexID(g.IDs[v])); got != d {
-						t.Errorf("%d partitions, source %d: distance of %d is %g, want %g", parts, source, v, got, d)
+						t.Errorf("%d partitions, source %d: distance of %d is %g, want %g", parts,
+							source, v, got, d)
 						return
 					}
 				}
@@ -169,7 +171,8 @@ func (n noted) Compute(v *pregel.Vertex[float64, float64], list []float64) { n.p
 func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 	shape := shapes(11)[len(shapes(11))-1]
 	for name, p := range map[string]pregel.Program[float64, float64]{
-		"Sum": votes{combiners.Sum[float64]()}, "SumTimes": votes{combiners.SumTimes[float64]()}, "list": pregel.List(noted{}),
+		"Sum": votes{combiners.Sum[float64]()}, "SumTimes": votes{combiners.SumTimes[float64]()},
+		"list": pregel.List(noted{}),
 		"Func": votes{combiners.Func(0, func(a, b float64) float64 { return a + b })},
 	} {
 		var want []float64
@@ -188,7 +191,8 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 		}
 		for _, o := range []engine.Options{{Delivery: delivery.ChooseNaive}, {Delivery: delivery.ChooseMirrored}, {Experiment: delivery.Experiment{Uncombined: true}}} {
 			o.Deterministic = true
-			if _, err := engine.NewJob(t.Context(), shape.load(t, 2, edges.Float64), pregel.Erase(p), o); err == nil {
+			if _, err := engine.NewJob(t.Context(), shape.load(t, 2, edges.Float64),
+				pregel.Erase(p), o); err == nil {
 				t.Errorf("%s, %+v: cannot be deterministic, and was taken", name, o)
 			}
 		}

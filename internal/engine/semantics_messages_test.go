@@ -75,7 +75,9 @@ func TestSendToNoVertexFailsTheJob(t *testing.T) {
 		}
 	}}
 	for _, parts := range []int{1, 2, 7} {
-		wantError(t, w, pregel.Program[string, int64](p), parts, "program script, vertex 1, superstep 0", "Send to vertex 3: the graph has vertices 0..2")
+		wantError(t, w, pregel.Program[string, int64](p), parts,
+			"program script, vertex 1, superstep 0",
+			"Send to vertex 3: the graph has vertices 0..2")
 	}
 }
 
@@ -141,7 +143,8 @@ func TestAnAwakeListVertexWithoutMessagesGetsNone(t *testing.T) {
 		if v.Superstep() == 1 && v.Label() == 3 {
 			v.Finish()
 		}
-	}}), "0 [] false 1 [] false 2 [] false", "0 [] false 1 [0] true", "0 [] false", "0 [] false 1 [] false")
+	}}), "0 [] false 1 [] false 2 [] false", "0 [] false 1 [0] true", "0 [] false",
+		"0 [] false 1 [] false")
 }
 
 // counter counts messages.
@@ -220,7 +223,8 @@ func TestASemiringWantsItsWeights(t *testing.T) {
 		edges.Float32:    "combiner MinPlus[float64] wants edge weights of type float64: the graph has float32 weights",
 	} {
 		w.kind = kind
-		wantError(t, w, pregel.Program[float64, float64](weighing{combiner: combiners.MinPlus[float64]()}), 2, "weighing: ", text)
+		wantError(t, w, pregel.Program[float64,
+			float64](weighing{combiner: combiners.MinPlus[float64]()}), 2, "weighing: ", text)
 	}
 }
 
@@ -241,7 +245,8 @@ func TestMessagesMayBeOfNoSize(t *testing.T) {
 	w := on(t, "0>1 1>2 3>3 4")
 	for _, s := range inGrids() {
 		g := w.loadAs(t, s, edges.Unweighted)
-		if got, _ := run(t, g, pinger{}, s); got[w.label(0)] != 1 || got[1] != 1 || got[2] != 1 || got[3] != 1 || got[4] != 0 {
+		if got, _ := run(t, g, pinger{}, s); got[w.label(0)] != 1 || got[1] != 1 || got[2] != 1 ||
+			got[3] != 1 || got[4] != 0 {
 			t.Fatalf("%v: %v", s, got)
 		}
 		g.Close()

@@ -47,10 +47,14 @@ func TestEdgeIsByIndexWhatEdgesYields(t *testing.T) {
 			var first []string
 			for _, parts := range []int{1, 2, 5} {
 				g := s.load(t, parts, kind)
-				got, _ := run(t, g, pregel.Program[string, int64](byIndex(&world{shape: s, ids: g.IDs})), setting{parts: parts, threads: 3})
+				got, _ := run(t, g, pregel.Program[string,
+					int64](byIndex(&world{shape: s, ids: g.IDs})),
+					setting{parts: parts, threads: 3})
 				for v, said := range got {
-					if strings.Contains(said, "Edges") || strings.Contains(said, "of") || first != nil && said != first[v] {
-						t.Fatalf("%s, %v, %d partitions: vertex %d said %q", s.name, kind, parts, v, said)
+					if strings.Contains(said, "Edges") || strings.Contains(said, "of") ||
+						first != nil && said != first[v] {
+						t.Fatalf("%s, %v, %d partitions: vertex %d said %q", s.name, kind, parts, v,
+							said)
 					}
 				}
 				first = got
@@ -82,7 +86,8 @@ func TestEdgeOutOfRangeFailsTheJobByVertex(t *testing.T) {
 	}
 }
 
-// along has every vertex send along each of its edges, in two supersteps, and say what came: by index, or to the edge's target.
+// along has every vertex send along each of its edges, in two supersteps, and say what came: by
+// index, or to the edge's target.
 func along(d pregel.Direction, byIndex bool) columned {
 	return columned{looker{script{func(v talker, came int64) {
 		say(v, "%d", came)
@@ -104,8 +109,10 @@ func TestSendAlongEdgeIsSendToItsTarget(t *testing.T) {
 	for i, s := range shapes(9) {
 		for _, o := range []setting{{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 3}, {parts: 4, threads: 2, o: engine.Options{Deterministic: true}}} {
 			g := s.load(t, o.parts, edges.Unweighted)
-			want, _ := run(t, g, pregel.Program[string, int64](along(pregel.Direction(i%4), false)), o)
-			got, _ := run(t, g, pregel.Program[string, int64](along(pregel.Direction(i%4), true)), o)
+			want, _ := run(t, g, pregel.Program[string, int64](along(pregel.Direction(i%4), false)),
+				o)
+			got, _ := run(t, g, pregel.Program[string, int64](along(pregel.Direction(i%4), true)),
+				o)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, %v: vertices said %q, expected %q", s.name, o, got, want)
 			}
@@ -120,13 +127,15 @@ func TestEdgesInAGridNameTheGridThatHasThem(t *testing.T) {
 	} {
 		_, err := tryOn(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { call(v) }}),
 			setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 1})
-		if !errors.Is(err, pregel.ErrGrid) || !strings.Contains(err.Error(), ": "+name+": ") || !strings.Contains(err.Error(), "--grid 4x1") {
+		if !errors.Is(err, pregel.ErrGrid) || !strings.Contains(err.Error(), ": "+name+": ") ||
+			!strings.Contains(err.Error(), "--grid 4x1") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 }
 
-// Every vertex intersects its edges with lists of every length, and compares with a look at every pair.
+// Every vertex intersects its edges with lists of every length, and compares with a look at every
+// pair.
 func TestCommonIsWhatEveryPairSays(t *testing.T) {
 	compare := func(v talker, list []pregel.VertexID) {
 		var want, got []string
@@ -160,17 +169,20 @@ func TestCommonIsWhatEveryPairSays(t *testing.T) {
 			v.VoteToHalt()
 		}}, pregel.Direction(i % 4)}}
 		for _, parts := range []int{1, 3, 4} {
-			got, _ := run(t, s.load(t, parts, edges.Float32), pregel.Program[string, int64](p), setting{parts: parts, threads: 3})
+			got, _ := run(t, s.load(t, parts, edges.Float32), pregel.Program[string, int64](p),
+				setting{parts: parts, threads: 3})
 			for v, said := range got {
 				if said != "" {
-					t.Fatalf("%s, %d partitions, %v: vertex %d said %q", s.name, parts, p.direction, v, said)
+					t.Fatalf("%s, %d partitions, %v: vertex %d said %q", s.name, parts, p.direction,
+						v, said)
 				}
 			}
 		}
 	}
 }
 
-// randomTwin makes the numbers of a vertex by other means than Vertex.Rand: SplitMix64's own steps, and a source of its own.
+// randomTwin makes the numbers of a vertex by other means than Vertex.Rand: SplitMix64's own steps,
+// and a source of its own.
 func randomTwin(seed, label uint64, superstep int) *rand.Rand {
 	split := func(state uint64) uint64 {
 		state += 0x9e3779b97f4a7c15
@@ -205,7 +217,8 @@ func TestRandIsOfTheSeedTheVertexAndTheSuperstepAlone(t *testing.T) {
 			}
 			want[label] = want[label][1:]
 		}
-		for _, text := range []string{"0-1 1-2 0-2 70", "70>70 70>3 5>70 9>70 0>1"} { // other degrees, and so other handles
+		// other degrees, and so other handles
+		for _, text := range []string{"0-1 1-2 0-2 70", "70>70 70>3 5>70 9>70 0>1"} {
 			on(t, text).expectWith(t, draw, func(s *setting) { s.o.Seed = seed }, want...)
 		}
 	}
@@ -217,7 +230,8 @@ func TestRandBeginsAgainWithEveryRun(t *testing.T) {
 		say(v, "%d", v.Rand().Uint64())
 		v.VoteToHalt()
 	}})
-	j, err := engine.NewJob(t.Context(), on(t, "0").load(t, 1, 0), pregel.Erase(p), engine.Options{})
+	j, err := engine.NewJob(t.Context(), on(t, "0").load(t, 1, 0), pregel.Erase(p),
+		engine.Options{})
 	check(t, err)
 	defer j.Close()
 	for range 3 {
@@ -230,7 +244,8 @@ func TestRandBeginsAgainWithEveryRun(t *testing.T) {
 	}
 }
 
-// Numbers of neighbouring vertices and supersteps must look independent: of 64 bits each, 32 differ, and all values come up.
+// Numbers of neighbouring vertices and supersteps must look independent: of 64 bits each, 32
+// differ, and all values come up.
 func TestRandDiffersBetweenVerticesAndSupersteps(t *testing.T) {
 	w := on(t, "4095")
 	var drawn [4][4096]uint64

@@ -16,11 +16,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The rules of pregel's package comment and of the design, a test for each sentence. Vertices say what they see: their
-// value is all they have said, and must be the same in every setting.
+// The rules of pregel's package comment and of the design, a test for each sentence. Vertices say
+// what they see: their value is all they have said, and must be the same in every setting.
 
-// world is a small graph in words: "0>1 1>2:0.5 3" has two arcs, one with a weight, and a vertex without; "0-1" is an
-// edge both ways, and makes all of them so.
+// world is a small graph in words: "0>1 1>2:0.5 3" has two arcs, one with a weight, and a vertex
+// without; "0-1" is an edge both ways, and makes all of them so.
 type world struct {
 	shape
 	kind edges.Weights
@@ -58,14 +58,16 @@ func on(t testing.TB, text string) *world {
 // id returns the handle of an input vertex.
 func (w *world) id(label uint64) pregel.VertexID { return pregel.VertexID(w.ids[label]) }
 
-// expect runs a program in every setting. Vertices must have said what is wanted, in the order of their labels, and runs
-// must agree on how many supersteps and messages there were.
+// expect runs a program in every setting. Vertices must have said what is wanted, in the order of
+// their labels, and runs must agree on how many supersteps and messages there were.
 func (w *world) expect(t *testing.T, p pregel.Program[string, int64], want ...string) *bsp.Outcome {
 	t.Helper()
 	return w.expectWith(t, p, nil, want...)
 }
 
-func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune func(*setting), want ...string) *bsp.Outcome {
+func (w *world) expectWith(t *testing.T, p pregel.Program[string,
+	int64], tune func(*setting), want ...string,
+) *bsp.Outcome {
 	t.Helper()
 	var first *bsp.Outcome
 	graphs := map[graph.Grid]*graph.Graph{}
@@ -81,7 +83,8 @@ func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune f
 			tune(&s)
 		}
 		got, o, err := tryRun(t, graphs[grid], p, s)
-		if !grid.Flat() && errors.Is(err, pregel.ErrGrid) && strings.Contains(err.Error(), fmt.Sprintf("a grid of %dx1", s.parts)) {
+		if !grid.Flat() && errors.Is(err, pregel.ErrGrid) &&
+			strings.Contains(err.Error(), fmt.Sprintf("a grid of %dx1", s.parts)) {
 			continue // it cannot be had there, and says where it can
 		}
 		check(t, err)
@@ -171,7 +174,8 @@ func TestInitRunsInSuperstep0AndComputeFrom1(t *testing.T) {
 	w.expect(t, play{script{func(v talker, _ int64) {
 		say(v, "compute%d", v.Superstep())
 		v.VoteToHalt()
-	}}, func(v talker) { say(v, "init%d", v.Superstep()) }}, "init0 compute1", "init0 compute1", "init0 compute1")
+	}}, func(v talker) { say(v, "init%d", v.Superstep()) }}, "init0 compute1", "init0 compute1",
+		"init0 compute1")
 }
 
 func TestWithoutInitComputeRunsInSuperstep0WithTheIdentity(t *testing.T) {
@@ -205,7 +209,8 @@ func TestWithInitialAndSourcesInitRunsOnTheSourcesAlone(t *testing.T) {
 		say(v, "source in %d", v.Superstep())
 		v.SendToAllNeighbors(5)
 		v.VoteToHalt()
-	}}, []pregel.VertexID{w.id(1), w.id(3)}}, "asleep", "asleep source in 0", "asleep got 5 in 1", "asleep source in 0")
+	}}, []pregel.VertexID{w.id(1), w.id(3)}}, "asleep", "asleep source in 0", "asleep got 5 in 1",
+		"asleep source in 0")
 	w.expectSupersteps(t, o, 2, 1)
 }
 
@@ -244,15 +249,20 @@ func TestASourceThatIsNoVertexFailsTheJob(t *testing.T) {
 	w := on(t, "0>1")
 	p := start{script{func(talker, int64) {}}, []pregel.VertexID{w.id(0), 2}}
 	for _, parts := range []int{1, 2, 7} {
-		wantError(t, w, pregel.Program[string, int64](p), parts, "start: source 2: the graph has vertices 0..1")
+		wantError(t, w, pregel.Program[string, int64](p), parts,
+			"start: source 2: the graph has vertices 0..1")
 		p.sources[1] = pregel.None
-		wantError(t, w, pregel.Program[string, int64](p), parts, "start: the source is not a vertex of 0>1")
+		wantError(t, w, pregel.Program[string, int64](p), parts,
+			"start: the source is not a vertex of 0>1")
 		p.sources[1] = 2
 	}
 }
 
-// wantError runs a program over some partitions, by three threads, and wants an error that contains each text.
-func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V, M], parts int, texts ...string) error {
+// wantError runs a program over some partitions, by three threads, and wants an error that contains
+// each text.
+func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V,
+	M], parts int, texts ...string,
+) error {
 	t.Helper()
 	_, err := tryOn(t, w, p, setting{parts: parts, threads: 3})
 	for _, text := range texts {
@@ -264,7 +274,9 @@ func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V, M], parts i
 }
 
 // tryOn runs a program that may fail.
-func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V, M], s setting) (*bsp.Outcome, error) {
+func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V,
+	M], s setting,
+) (*bsp.Outcome, error) {
 	t.Helper()
 	j, err := engine.NewJob(t.Context(), w.loadAs(t, s, w.kind), pregel.Erase(p), teamed(t, s))
 	if err != nil {

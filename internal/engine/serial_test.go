@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// turns is an endpoint that notes in which order a partition sends (s), flushes (f) and receives (r), by superstep.
+// turns is an endpoint that notes in which order a partition sends (s), flushes (f) and receives
+// (r), by superstep.
 type turns struct {
 	transport.Endpoint
 	deeds *[]string
@@ -45,8 +46,8 @@ func (t turns) End(ctx context.Context, superstep int) (*transport.Account, erro
 	return t.Endpoint.End(ctx, superstep)
 }
 
-// TestSerialRunsDoOneThingAtATime: overlapped, all frames of an exchange are sent before one is waited for; serial, every
-// frame is written, and one received, before the next is sent.
+// TestSerialRunsDoOneThingAtATime: overlapped, all frames of an exchange are sent before one is
+// waited for; serial, every frame is written, and one received, before the next is sent.
 func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 	s := shapes(6)[9]
 	g := s.loadAs(t, setting{parts: 12, grid: graph.Grid{Rows: 3, Columns: 4}}, edges.Unweighted)
@@ -69,17 +70,21 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 			if serial {
 				want = c.turn
 			}
-			for p, deeds := range deedsOf(t, c.g, engine.Options{Delivery: c.choice, Experiment: delivery.Experiment{Serial: serial}}) {
+			for p, deeds := range deedsOf(t, c.g,
+				engine.Options{Delivery: c.choice, Experiment: delivery.Experiment{Serial: serial}}) {
 				for superstep, deed := range deeds {
 					if superstep == 0 || superstep == len(deeds)-1 {
 						continue // nothing is delivered
 					}
-					if c.name == "ring" && !serial { // tokens come in any order, but none before the own ones are sent
+					// tokens come in any order, but none before the own ones are sent
+					if c.name == "ring" && !serial {
 						if deed[:8] != want[:8] || len(deed) != len(want) {
-							t.Errorf("%s: partition %d, superstep %d: %s, want %s", c.name, p, superstep, deed, want)
+							t.Errorf("%s: partition %d, superstep %d: %s, want %s", c.name, p,
+								superstep, deed, want)
 						}
 					} else if deed != want {
-						t.Errorf("%s, serial %t: partition %d, superstep %d: %s, want %s", c.name, serial, p, superstep, deed, want)
+						t.Errorf("%s, serial %t: partition %d, superstep %d: %s, want %s", c.name,
+							serial, p, superstep, deed, want)
 					}
 				}
 			}
@@ -87,7 +92,8 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 	}
 }
 
-// deedsOf runs a search in one share per partition, and returns what each partition did in each superstep.
+// deedsOf runs a search in one share per partition, and returns what each partition did in each
+// superstep.
 func deedsOf(t *testing.T, g *graph.Graph, o engine.Options) [][]string {
 	t.Helper()
 	local := transport.NewLocal(len(g.Parts))

@@ -6,14 +6,16 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Shared is what the phases of a plan share, of the partitions of one process: the property columns and, once a phase has changed it, the
-// graph.
+// Shared is what the phases of a plan share, of the partitions of one process: the property columns
+// and, once a phase has changed it, the graph.
 //
-// Runners use their own partition's part at the same time, each while it changes the graph; all else is done between supersteps.
+// Runners use their own partition's part at the same time, each while it changes the graph; all
+// else is done between supersteps.
 type Shared struct {
 	parts map[int]*sharedPart
 	known []kernel.Property // of all phases
-	// generation counts the graphs: a job that was made for another moves to this one before it runs.
+	// generation counts the graphs: a job that was made for another moves to this one before it
+	// runs.
 	generation int
 }
 
@@ -24,7 +26,8 @@ type sharedPart struct {
 	lasting bool           // the columns outlive a run: it is of a plan
 	changed *graph.Changed // the partition as phases have left it; nil if it is as it was loaded
 	counts  graphCounts    // of the changed graph
-	// recount says that messages may have made vertices that the counts do not have. It is the same in all partitions.
+	// recount says that messages may have made vertices that the counts do not have. It is the same
+	// in all partitions.
 	recount bool
 }
 
@@ -36,7 +39,8 @@ func (s *Shared) Knows(all []kernel.Property) {
 	s.known = append(s.known, all...)
 }
 
-// part returns what is shared of a partition. A runner calls it when it is made, so that it is there when runners ask at the same time.
+// part returns what is shared of a partition. A runner calls it when it is made, so that it is
+// there when runners ask at the same time.
 func (s *Shared) part(partition int) *sharedPart {
 	p := s.parts[partition]
 	if p == nil {
@@ -46,7 +50,8 @@ func (s *Shared) part(partition int) *sharedPart {
 	return p
 }
 
-// base returns what is shared of a partition that phases have changed, or nil if the partition is as it was loaded.
+// base returns what is shared of a partition that phases have changed, or nil if the partition is
+// as it was loaded.
 func (s *Shared) base(partition int) *sharedPart {
 	if s == nil {
 		return nil
@@ -57,7 +62,8 @@ func (s *Shared) base(partition int) *sharedPart {
 	return nil
 }
 
-// Close forgets all columns, and frees the graph if it is not the loaded one. The next run begins so. It is idempotent, and s may be nil.
+// Close forgets all columns, and frees the graph if it is not the loaded one. The next run begins
+// so. It is idempotent, and s may be nil.
 func (s *Shared) Close() {
 	if s == nil {
 		return

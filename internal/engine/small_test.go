@@ -40,7 +40,8 @@ func TestFewAwake(t *testing.T) {
 			_, err = j.Run(t.Context())
 			check(t, err)
 			if looked, of := j.AwakeWords(); looked != 1 {
-				t.Errorf("%d threads: one vertex is awake, and a superstep looks at %d of %d words", threads, looked, of)
+				t.Errorf("%d threads: one vertex is awake, and a superstep looks at %d of %d words",
+					threads, looked, of)
 			}
 			for _, id := range []pregel.VertexID{0, awake, n - 1} {
 				want := uint64(1)
@@ -55,7 +56,8 @@ func TestFewAwake(t *testing.T) {
 	}
 }
 
-// TestPushesAreMeasured: the rate of pushes is that of a sample of edges, in each way a team divides them.
+// TestPushesAreMeasured: the rate of pushes is that of a sample of edges, in each way a team
+// divides them.
 func TestPushesAreMeasured(t *testing.T) {
 	s := layered(6, 1500)
 	for _, threads := range []int{1, 2} {
@@ -67,14 +69,16 @@ func TestPushesAreMeasured(t *testing.T) {
 			j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
 			check(t, err)
 			if n := j.PushesMeasured(); n < len(s.tuples)/8 {
-				t.Errorf("%T, %d threads: pushes were measured over %d of %d edges", p.Program, threads, n, len(s.tuples))
+				t.Errorf("%T, %d threads: pushes were measured over %d of %d edges", p.Program,
+					threads, n, len(s.tuples))
 			}
 			j.Close()
 		}
 	}
 }
 
-// BenchmarkSmallSupersteps searches a lattice, whose supersteps have few senders among many vertices.
+// BenchmarkSmallSupersteps searches a lattice, whose supersteps have few senders among many
+// vertices.
 func BenchmarkSmallSupersteps(b *testing.B) {
 	for _, side := range []int{300, 1500} {
 		s := shape{name: "lattice", n: side * side}
@@ -89,7 +93,8 @@ func BenchmarkSmallSupersteps(b *testing.B) {
 		for _, threads := range []int{1, 2} {
 			b.Run(fmt.Sprintf("side=%d/threads=%d", side, threads), func(b *testing.B) {
 				way := setting{parts: 1, threads: threads}
-				j, err := engine.NewJob(b.Context(), s.loadAs(b, way, edges.Unweighted), pregel.Erase(algorithms.BFS{}), teamed(b, way))
+				j, err := engine.NewJob(b.Context(), s.loadAs(b, way, edges.Unweighted),
+					pregel.Erase(algorithms.BFS{}), teamed(b, way))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -26,8 +26,8 @@ type summarizer struct {
 	greatest float64
 }
 
-// summarize checks lengths of paths, and says what reports tell of the values of the partition's vertices, when the program has ended. Groups
-// are counted by the partition that owns their key.
+// summarize checks lengths of paths, and says what reports tell of the values of the partition's
+// vertices, when the program has ended. Groups are counted by the partition that owns their key.
 func (r *summarizer) summarize(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
@@ -117,7 +117,8 @@ func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 		case !ok:
 			return
 		case m.Group && key >= r.ids():
-			panic(fmt.Sprintf("the group of a vertex is vertex %v: the graph has vertices 0..%d", pregel.VertexID(key), int64(r.ids())-1))
+			panic(fmt.Sprintf("the group of a vertex is vertex %v: the graph has vertices 0..%d",
+				pregel.VertexID(key), int64(r.ids())-1))
 		}
 		list := &keys[key%of]
 		if len(*list) == cap(*list) {

@@ -40,7 +40,9 @@ func (told) Report() pregel.Report[int] {
 }
 
 // summaryOf runs a program and returns what reports say of its values.
-func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting) (summary trace.Summary, values []V, label func(pregel.VertexID) uint64) {
+func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], s setting,
+) (summary trace.Summary, values []V, label func(pregel.VertexID) uint64) {
 	t.Helper()
 	s.o.Summary = true
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, s))
@@ -67,7 +69,9 @@ func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s
 }
 
 // plainSummary is the twin: maps and sorting.
-func plainSummary(n int, group func(v int) (uint64, bool), score func(v int) (float64, bool), label func(v int) uint64) (s trace.Summary) {
+func plainSummary(n int, group func(v int) (uint64, bool), score func(v int) (float64,
+	bool), label func(v int) uint64,
+) (s trace.Summary) {
 	sizes := map[uint64]int{}
 	for v := range n {
 		if key, ok := group(v); ok {
@@ -85,7 +89,8 @@ func plainSummary(n int, group func(v int) (uint64, bool), score func(v int) (fl
 	slices.SortFunc(s.Top, func(a, b trace.Scored) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Vertex, b.Vertex))
 	})
-	s.Groups.Largest, s.Top = s.Groups.Largest[:min(10, len(s.Groups.Largest))], s.Top[:min(10, len(s.Top))]
+	s.Groups.Largest, s.Top = s.Groups.Largest[:min(10, len(s.Groups.Largest))],
+		s.Top[:min(10, len(s.Top))]
 	return s
 }
 
@@ -93,7 +98,10 @@ func TestReportsSumUpTheValues(t *testing.T) {
 	same := func(a, b *trace.Groups) bool { return a.Count == b.Count && slices.Equal(a.Largest, b.Largest) }
 	for _, s := range shapes(11) {
 		for _, way := range []setting{
-			{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 2}, {parts: 4, threads: 2, grid: graph.Grid{Rows: 2, Columns: 2}},
+			{parts: 1, threads: 1},
+			{parts: 1, threads: 3},
+			{parts: 3, threads: 2},
+			{parts: 4, threads: 2, grid: graph.Grid{Rows: 2, Columns: 2}},
 		} {
 			g := s.loadAs(t, way, edges.Unweighted)
 			found, values, label := summaryOf(t, g, pregel.Program[int, bool](told{}), way)
@@ -105,13 +113,17 @@ func TestReportsSumUpTheValues(t *testing.T) {
 			for _, value := range values {
 				even += 1 - value&1
 			}
-			if !same(found.Groups, want.Groups) || !slices.Equal(found.Top, want.Top) || found.Reached == nil || *found.Reached != even {
-				t.Errorf("%s, %v: groups %v, top %v, reached %d; expected %v, %v, %d", s.name, way, found.Groups, found.Top, *found.Reached, want.Groups, want.Top, even)
+			if !same(found.Groups, want.Groups) || !slices.Equal(found.Top, want.Top) ||
+				found.Reached == nil || *found.Reached != even {
+				t.Errorf("%s, %v: groups %v, top %v, reached %d; expected %v, %v, %d", s.name, way,
+					found.Groups, found.Top, *found.Reached, want.Groups, want.Top, even)
 			}
-			components, leaders, label := summaryOf(t, g, pregel.Program[pregel.VertexID, pregel.VertexID](algorithms.WCC{}), way)
+			components, leaders, label := summaryOf(t, g,
+				pregel.Program[pregel.VertexID, pregel.VertexID](algorithms.WCC{}), way)
 			want = plainSummary(len(leaders), func(v int) (uint64, bool) { return label(leaders[v]), true },
 				func(int) (float64, bool) { return 0, false }, nil)
-			if !same(components.Groups, want.Groups) || components.Top != nil || components.Reached != nil {
+			if !same(components.Groups, want.Groups) || components.Top != nil ||
+				components.Reached != nil {
 				t.Errorf("%s, %v: components %v, expected %v", s.name, way, components, want.Groups)
 			}
 		}
@@ -149,7 +161,8 @@ func TestAWrongGroupFailsTheJobByVertex(t *testing.T) {
 				return pregel.None
 			}}
 			s := setting{parts: parts, threads: 2, o: engine.Options{Summary: true}}
-			if _, err := tryOn(t, w, pregel.Program[string, int64](p), s); err == nil || !strings.Contains(err.Error(), text) {
+			if _, err := tryOn(t, w, pregel.Program[string, int64](p), s); err == nil ||
+				!strings.Contains(err.Error(), text) {
 				t.Errorf("%d partitions: the error is %v, expected %q", parts, err, text)
 			}
 		}

@@ -75,7 +75,8 @@ func (r *sweep) startSources() error {
 	return r.failed()
 }
 
-// inboxTask runs the vertices that have a message in the inbox or are awake, up to 64 words of them at a time.
+// inboxTask runs the vertices that have a message in the inbox or are awake, up to 64 words of them
+// at a time.
 func (r *sweep) inboxTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
@@ -110,13 +111,15 @@ func (r *sweep) inboxTask(worker int) {
 	r.runBatch(t, n)
 }
 
-// runBatch runs n words of a thread's batch. No other thread has words of the same runs of 4096 vertices.
+// runBatch runs n words of a thread's batch. No other thread has words of the same runs of 4096
+// vertices.
 func (r *sweep) runBatch(t *thread, n int) {
 	p, b := r.partition, t.batch
 	t.Sweep(n)
 	for k := range n {
 		w := int(b.Words[k])
-		if p.drain(t, w, b.Active[k], b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k]); b.Sent[k] != 0 {
+		if p.drain(t, w, b.Active[k], b.Run[k], b.Received[k], b.Sent[k], b.Halted[k],
+			b.Finished[k]); b.Sent[k] != 0 {
 			p.write.Mark(w)
 		}
 		if p.back != nil {

@@ -31,7 +31,8 @@ func printable(t reflect.Type, depth int) error {
 		return nil
 	}
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface,
+		reflect.UnsafePointer:
 		return fmt.Errorf("%v has no text", t)
 	case reflect.Array, reflect.Slice:
 		return printable(t.Elem(), depth-1)
@@ -77,8 +78,8 @@ func parts(v reflect.Value) iter.Seq[reflect.Value] {
 	}
 }
 
-// textual reports whether values of a type are written by their MarshalText or String. Structs with exported fields are written
-// field by field instead.
+// textual reports whether values of a type are written by their MarshalText or String. Structs with
+// exported fields are written field by field instead.
 func textual(t reflect.Type) bool {
 	if t.NumMethod() == 0 || t == vertexType {
 		return false
@@ -88,7 +89,8 @@ func textual(t reflect.Type) bool {
 			return false
 		}
 	}
-	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[fmt.Stringer]())
+	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) ||
+		t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
 // AppendAs is Append with another mapping to input ids, and with vertices under the names that name
@@ -108,13 +110,15 @@ type (
 
 // quote quotes the text that begins at start if it would not be read as one value of one line.
 func quote(dst []byte, start int) []byte {
-	if text := dst[start:]; len(text) > 0 && (text[0] == '"' || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0) {
+	if text := dst[start:]; len(text) > 0 && (text[0] == '"' || bytes.IndexByte(text, '\n') >= 0 ||
+		bytes.IndexByte(text, '\r') >= 0) {
 		return strconv.AppendQuote(dst[:start], string(text))
 	}
 	return dst
 }
 
-// text appends what a value is written as. A panic in a method of the program goes on, as the program's.
+// text appends what a value is written as. A panic in a method of the program goes on, as the
+// program's.
 func (j *Job) text(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte {
 	method := "String"
 	r, local := j.at(id)
@@ -134,7 +138,8 @@ func (j *Job) text(dst []byte, id pregel.VertexID, label Label, name AppendName)
 		method = "OutputLabels"
 		return r.instance.Output(dst, local, func(dst []byte, id pregel.VertexID) []byte {
 			if uint64(id) >= j.IDs() {
-				panic(fmt.Sprintf("the label of vertex %v: the graph has vertices 0..%d", id, int64(j.IDs())-1))
+				panic(fmt.Sprintf("the label of vertex %v: the graph has vertices 0..%d", id,
+					int64(j.IDs())-1))
 			}
 			if name == nil {
 				return strconv.AppendUint(dst, label(id), 10)
@@ -205,8 +210,9 @@ func (a appender) between() byte {
 	return ' '
 }
 
-// reflected writes the fields of a struct and the elements of a list of numbers, separated by blanks or, where vertices have names, tabs, and textual
-// values by their own method. What is nested is in brackets.
+// reflected writes the fields of a struct and the elements of a list of numbers, separated by
+// blanks or, where vertices have names, tabs, and textual values by their own method. What is
+// nested is in brackets.
 func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	fields := 0
 	part := func(f reflect.Value) {
@@ -218,7 +224,8 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 			return
 		}
 		start := len(dst)
-		if dst = a.value(dst, f.Interface()); a.name != nil && bytes.IndexByte(dst[start:], '\t') >= 0 && f.Type() == vertexType {
+		if dst = a.value(dst, f.Interface()); a.name != nil &&
+			bytes.IndexByte(dst[start:], '\t') >= 0 && f.Type() == vertexType {
 			dst = strconv.AppendQuote(dst[:start], string(dst[start:]))
 		}
 	}
@@ -244,12 +251,14 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	}
 }
 
-// nested writes a value as JSON without blanks: lists and structs as arrays, and texts, names, infinities and NaN as strings.
+// nested writes a value as JSON without blanks: lists and structs as arrays, and texts, names,
+// infinities and NaN as strings.
 func (a appender) nested(dst []byte, v reflect.Value) []byte {
 	start := len(dst)
 	if !isComposite(v.Type()) {
 		dst = a.value(dst, v.Interface())
-		if plain := dst[start:]; !isPlain(v.Type()) || a.name != nil && v.Type() == vertexType || bytes.ContainsAny(plain, "iN") || string(plain) == "nan" {
+		if plain := dst[start:]; !isPlain(v.Type()) || a.name != nil && v.Type() == vertexType ||
+			bytes.ContainsAny(plain, "iN") || string(plain) == "nan" {
 			return appendString(dst[:start], string(plain))
 		}
 		return dst

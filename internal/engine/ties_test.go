@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// nearest is a program whose vertices keep the nearest of their in-neighbours that sent: every third does, from distance 0.
+// nearest is a program whose vertices keep the nearest of their in-neighbours that sent: every
+// third does, from distance 0.
 type nearest struct{}
 
 // nearestMonotone is nearest that says that worse messages change nothing.
@@ -29,8 +30,8 @@ func (nearest) Compute(v *pregel.Vertex[arrival, arrival], a arrival) {
 	v.VoteToHalt()
 }
 
-// TestOfEquallyNearSendersTheLeastIsKept: many edges have the same weight, and whatever way messages go, of equal distances
-// the sender of the least id is the one.
+// TestOfEquallyNearSendersTheLeastIsKept: many edges have the same weight, and whatever way
+// messages go, of equal distances the sender of the least id is the one.
 func TestOfEquallyNearSendersTheLeastIsKept(t *testing.T) {
 	all := shapes(14)
 	for i, s := range inGrids() {
@@ -50,7 +51,8 @@ func TestOfEquallyNearSendersTheLeastIsKept(t *testing.T) {
 		for u, list := range out {
 			id := pregel.VertexID(g.IDs[u])
 			for j, v := range list {
-				if a := (arrival{Dist: weights[u][j], From: id}); id%3 != 1 && (a.Dist < want[v].Dist || a.Dist == want[v].Dist && a.From < want[v].From) {
+				if a := (arrival{Dist: weights[u][j], From: id}); id%3 != 1 &&
+					(a.Dist < want[v].Dist || a.Dist == want[v].Dist && a.From < want[v].From) {
 					want[v] = a
 				}
 			}

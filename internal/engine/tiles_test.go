@@ -22,14 +22,18 @@ type narrowRank struct{ algorithms.PageRank }
 
 func (narrowRank) Combiner() pregel.Combiner[float64] { return combiners.NarrowSum() }
 
-// ranks runs a program of ranks by tiles of a size, or without, and returns the ranks of two runs of one job: a job's second run has the tiles of its first, or, with two
-// threads, lies elsewhere.
-func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P, way setting, size graph.TileSize) (first, second []float64, by bool) {
+// ranks runs a program of ranks by tiles of a size, or without, and returns the ranks of two runs
+// of one job: a job's second run has the tiles of its first, or, with two threads, lies elsewhere.
+func ranks[P pregel.Program[float64,
+	float64]](t *testing.T, s shape, program P, way setting,
+	size graph.TileSize,
+) (first, second []float64, by bool) {
 	t.Helper()
 	team := parallel.NewTeam(way.threads, false)
 	defer team.Close()
 	way.o.Team = team
-	job, err := engine.NewJob(t.Context(), s.loadAs(t, way, edges.Unweighted), pregel.Erase(program), way.o)
+	job, err := engine.NewJob(t.Context(), s.loadAs(t, way, edges.Unweighted),
+		pregel.Erase(program), way.o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +57,8 @@ func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P,
 	return first, second, by
 }
 
-// TestTilesSumTheSame compares pulls by tiles with those by whole lists: to the bit where sums are ordered.
+// TestTilesSumTheSame compares pulls by tiles with those by whole lists: to the bit where sums are
+// ordered.
 func TestTilesSumTheSame(t *testing.T) {
 	tiled := 0
 	for _, s := range shapes(7) {
@@ -65,8 +70,10 @@ func TestTilesSumTheSame(t *testing.T) {
 					compare := func(want, got, again []float64) {
 						t.Helper()
 						for v := range want {
-							if math.Abs(want[v]-got[v]) > 1e-12 || deterministic && want[v] != got[v] {
-								t.Errorf("vertex %d: %v by tiles, %v by whole lists", v, got[v], want[v])
+							if math.Abs(want[v]-got[v]) > 1e-12 || deterministic &&
+								want[v] != got[v] {
+								t.Errorf("vertex %d: %v by tiles, %v by whole lists", v, got[v],
+									want[v])
 							}
 						}
 						if !slices.Equal(got, again) {
@@ -96,8 +103,9 @@ func TestTilesSumTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkTiles runs PageRank by turns by whole lists and by tiles of several sizes, and reports the medians of the time of an iteration once tiles are made,
-// and the time of the first run of each job, of an iteration.
+// BenchmarkTiles runs PageRank by turns by whole lists and by tiles of several sizes, and reports
+// the medians of the time of an iteration once tiles are made, and the time of the first run of
+// each job, of an iteration.
 func BenchmarkTiles(b *testing.B) {
 	const iterations = 20
 	p := algorithms.PageRank{Damping: 0.85, Iterations: iterations}
@@ -110,7 +118,11 @@ func BenchmarkTiles(b *testing.B) {
 	ways := []way{{name: "whole", program: p}, {name: "float32-whole", program: narrow}, {"float32-64Kx8K", narrow, graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18}}}
 	for _, senders := range []uint32{1 << 15, 1 << 16} {
 		for _, receivers := range []uint32{1 << 12, 1 << 13, 1 << 14} {
-			ways = append(ways, way{fmt.Sprintf("%dKx%dK", senders>>10, receivers>>10), p, graph.TileSize{Senders: senders, Receivers: receivers, Arcs: 1 << 18}})
+			ways = append(ways, way{
+				fmt.Sprintf("%dKx%dK", senders>>10,
+					receivers>>10), p,
+				graph.TileSize{Senders: senders, Receivers: receivers, Arcs: 1 << 18},
+			})
 		}
 	}
 	for _, scale := range layerScales() {
@@ -122,7 +134,8 @@ func BenchmarkTiles(b *testing.B) {
 			took := make([][]time.Duration, len(ways))
 			first := make([]time.Duration, len(ways))
 			for i, way := range ways {
-				job, err := engine.NewJob(b.Context(), g, pregel.Erase(way.program), engine.Options{Team: team})
+				job, err := engine.NewJob(b.Context(), g, pregel.Erase(way.program),
+					engine.Options{Team: team})
 				check(b, err)
 				defer job.Close()
 				jobs[i] = job

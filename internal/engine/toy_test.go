@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// toy is Pregel as the rules have it and nothing else: one vertex at a time, every message kept by itself until its
-// receiver runs. It is what the engine is compared with.
+// toy is Pregel as the rules have it and nothing else: one vertex at a time, every message kept by
+// itself until its receiver runs. It is what the engine is compared with.
 type toy[V, M any] struct {
 	n         int
 	edges     []arc // of the graph, by handle: an undirected edge once
@@ -37,22 +37,23 @@ type toy[V, M any] struct {
 	state       *kernel.State // the lane's
 	messages    []M           // of the vertex that runs
 	one         M             // these, combined
-	all         [2]M          // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
-	traits      pregel.Traits
-	out, in     []uint32               // whole words
-	lists       *kernel.EdgeLists      // of arcs
-	ways        [2][]*kernel.EdgeLists // out-edges and in-edges
-	values      []V
-	inbox       [][]M
-	active      []bool
-	done        []bool
-	outcome     bsp.Outcome
-	changes     toyChanges[V]
-	seed        uint64
-	unweighted  bool              // added edges have the weight 1
-	spread      bool              // no vertex has all its edges
-	shared      []kernel.Column   // property columns that it begins with
-	carried     []kernel.Property // which these are
+	// what it sent to all neighbours: along the program's direction, and to in-neighbours apart
+	all        [2]M
+	traits     pregel.Traits
+	out, in    []uint32               // whole words
+	lists      *kernel.EdgeLists      // of arcs
+	ways       [2][]*kernel.EdgeLists // out-edges and in-edges
+	values     []V
+	inbox      [][]M
+	active     []bool
+	done       []bool
+	outcome    bsp.Outcome
+	changes    toyChanges[V]
+	seed       uint64
+	unweighted bool              // added edges have the weight 1
+	spread     bool              // no vertex has all its edges
+	shared     []kernel.Column   // property columns that it begins with
+	carried    []kernel.Property // which these are
 }
 
 // arc is an edge that messages cross.
@@ -91,9 +92,11 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		if i := slices.Index(ids, uint32(id)); i >= 0 {
 			return uint64(i)
 		}
-		return uint64(id) // of a vertex that was added: the largest id is the number of vertices less one
+		// of a vertex that was added: the largest id is the number of vertices less one
+		return uint64(id)
 	}
-	t.coordinator = kernel.Pregel.Coordinator(uint64(s.n), t.stored, t.totals, nil).(*pregel.Coordinator)
+	t.coordinator = kernel.Pregel.Coordinator(uint64(s.n), t.stored, t.totals,
+		nil).(*pregel.Coordinator)
 	return t
 }
 
@@ -138,7 +141,8 @@ func (t *toy[V, M]) edgeLists() []*kernel.EdgeLists {
 func (t *toy[V, M]) index(arcs []arc) *kernel.EdgeLists {
 	slices.SortStableFunc(arcs, func(a, b arc) int { return cmp.Compare(a.from, b.from) })
 	words := (t.n + 63) / 64
-	l := kernel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
+	l := kernel.Lists{Bits: make([]uint64, words), Rank: make([]uint32,
+		words+1), Starts: []uint32{0}}
 	rest := arcs
 	for v := range t.n {
 		l.Bits[v/64] |= 1 << (v % 64)
@@ -154,8 +158,8 @@ func (t *toy[V, M]) index(arcs []arc) *kernel.EdgeLists {
 	return &kernel.EdgeLists{Lists: l, Slots: kernel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
 }
 
-// The instance and the lane of a toy run a program that is this: Compute and Init of the toy's, for one vertex, and a combiner that
-// keeps what the vertex sent to all neighbours.
+// The instance and the lane of a toy run a program that is this: Compute and Init of the toy's, for
+// one vertex, and a combiner that keeps what the vertex sent to all neighbours.
 type (
 	toyProgram[V, M any] struct{ *toy[V, M] }
 	toyCombiner[M any]   struct {
@@ -234,7 +238,8 @@ func (t *toy[V, M]) run() {
 	t.place()
 	s := kernel.State{
 		Partitions: 1, NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored,
-		Properties: slices.Clone(t.shared), Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
+		Properties: slices.Clone(t.shared), Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1],
+		Direction: uint8(t.direction), Undirected: t.undirected,
 		Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,
 	}
 	if t.spread {

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// toyChanges is how a toy's program changes the graph: by the rules of docs/design/mutation.md, with maps.
+// toyChanges is how a toy's program changes the graph: by the rules of docs/design/mutation.md,
+// with maps.
 type toyChanges[V any] struct {
 	on, create bool
 	requests   kernel.Requests
@@ -51,7 +52,8 @@ func (t *toy[V, M]) after(before *toy[V, M]) {
 	t.link()
 	t.values, t.inbox = make([]V, t.n), make([][]M, t.n)
 	t.active, t.done = make([]bool, t.n), make([]bool, t.n)
-	t.coordinator = kernel.Pregel.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals, nil).(*pregel.Coordinator)
+	t.coordinator = kernel.Pregel.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals,
+		nil).(*pregel.Coordinator)
 	t.shared, t.carried = before.state.Properties, before.columns()
 }
 
@@ -85,7 +87,8 @@ func (n *net) remove(to uint64) {
 	n.added = slices.DeleteFunc(n.added, func(a arc) bool { return a.to == to })
 }
 
-// change makes the changes that the last superstep asked for, and returns the messages that are left.
+// change makes the changes that the last superstep asked for, and returns the messages that are
+// left.
 func (t *toy[V, M]) change(inbox [][]M) [][]M {
 	c := &t.changes
 	if len(c.list) == 0 {
@@ -104,7 +107,8 @@ func (t *toy[V, M]) change(inbox [][]M) [][]M {
 	before := t.n
 	for ; uint64(t.n) < next; t.n++ {
 		c.absent[uint64(t.n)] = true
-		t.values, t.active, t.done = append(t.values, *new(V)), append(t.active, false), append(t.done, false)
+		t.values, t.active, t.done = append(t.values, *new(V)), append(t.active, false),
+			append(t.done, false)
 		inbox = append(inbox, nil)
 	}
 	t.growColumns(before)
@@ -240,7 +244,8 @@ func (t *toy[V, M]) weigh(w float64) float64 {
 	return w
 }
 
-// growColumns makes the vertex columns as long as there are ids, of which so many were there before.
+// growColumns makes the vertex columns as long as there are ids, of which so many were there
+// before.
 func (t *toy[V, M]) growColumns(before int) {
 	for _, c := range t.columns() {
 		all := t.state.Properties

@@ -15,8 +15,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestMessageCountsOfUeno13 reproduces Table 1 of Ueno13: on a uniform random graph of mean degree 32, how many values
-// cross partitions when each gets a sender's message once, over how many messages do so one by one.
+// TestMessageCountsOfUeno13 reproduces Table 1 of Ueno13: on a uniform random graph of mean degree
+// 32, how many values cross partitions when each gets a sender's message once, over how many
+// messages do so one by one.
 func TestMessageCountsOfUeno13(t *testing.T) {
 	if raced {
 		t.Skip("it counts, and one goroutine does so")
@@ -29,13 +30,16 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 		ratio      float64 // the table's
 	}{{2, 0.0625}, {4, 0.125}, {8, 0.245}, {16, 0.432}, {32, 0.632}, {64, 0.787}} {
 		t.Run(fmt.Sprintf("partitions=%d", c.partitions), func(t *testing.T) {
-			in, err := generate.Input(t.Context(), generate.Uniform{N: n, Degree: 32, Seed: 5}, generate.Options{Team: team})
+			in, err := generate.Input(t.Context(), generate.Uniform{N: n, Degree: 32, Seed: 5},
+				generate.Options{Team: team})
 			check(t, err)
 			defer in.Close()
-			g, err := build.Local(t.Context(), in, graph.Options{Partitions: c.partitions, Team: team})
+			g, err := build.Local(t.Context(), in,
+				graph.Options{Partitions: c.partitions, Team: team})
 			check(t, err)
 			defer g.Close()
-			once := algorithms.PageRank{Damping: 0.85, Iterations: 1} // every vertex sends to all its neighbours, once
+			// every vertex sends to all its neighbours, once
+			once := algorithms.PageRank{Damping: 0.85, Iterations: 1}
 			sent := func(o engine.Options) int {
 				o.Team = team
 				job, err := engine.NewJob(t.Context(), g, pregel.Erase(once), o)
@@ -51,7 +55,8 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 			naive := sent(engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}})
 			bitmaps := sent(engine.Options{Delivery: delivery.ChoosePull})
 			ratio := float64(bitmaps) / float64(naive)
-			t.Logf("%d values against %d messages: %.4f, Table 1 has %.4f", bitmaps, naive, ratio, c.ratio)
+			t.Logf("%d values against %d messages: %.4f, Table 1 has %.4f", bitmaps, naive, ratio,
+				c.ratio)
 			if math.Abs(ratio/c.ratio-1) > 0.02 {
 				t.Errorf("ratio %.4f, want %.4f within 2 %%", ratio, c.ratio)
 			}

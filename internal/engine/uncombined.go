@@ -23,13 +23,15 @@ func (r *pusher) emit(a *graph.Adjacency, edges int) error {
 	return err
 }
 
-// binned reports whether there is memory for the pairs of a list in the bins of a push: else one goroutine pushes right into the inbox.
+// binned reports whether there is memory for the pairs of a list in the bins of a push: else one
+// goroutine pushes right into the inbox.
 func (r *pusher) binned(edges int) bool {
 	return !r.job.budget().Tight(int64(edges) * (4 + int64(r.job.methods.program.Message.Size())))
 }
 
-// reserve makes room in the bins for a message to each of the receivers, before a superstep in which most edges are crossed: bins that grow
-// as they are filled are copied several times, and leave behind as much as they hold.
+// reserve makes room in the bins for a message to each of the receivers, before a superstep in
+// which most edges are crossed: bins that grow as they are filled are copied several times, and
+// leave behind as much as they hold.
 func (r *pusher) reserve(receivers []uint32) {
 	r.reserved = true
 	shift, bins := r.binsOf(r.threads[0]).Layout()

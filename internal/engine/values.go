@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// ValueType describes the type of the program's values, by what must be the same in two processes; it is an error if they cannot
-// travel.
+// ValueType describes the type of the program's values, by what must be the same in two processes;
+// it is an error if they cannot travel.
 func (m *methods) ValueType() (string, error) {
 	c, err := pack.NewValues(m.program.Value, mem.PointerFreeType(m.program.Value))
 	if err != nil {

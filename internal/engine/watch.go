@@ -9,9 +9,11 @@ import (
 
 // Watcher sees what the program of a job of one partition and one thread does. It is for tests.
 type Watcher interface {
-	// Sent gets every message that holds pointers, when it is sent and, combined with others of its sender, when that has run.
+	// Sent gets every message that holds pointers, when it is sent and, combined with others of its
+	// sender, when that has run.
 	Sent(superstep int, from pregel.VertexID, message any)
-	// Began and Ended are called around a superstep; label returns a vertex's input id. The job fails with Ended's error.
+	// Began and Ended are called around a superstep; label returns a vertex's input id. The job
+	// fails with Ended's error.
 	Began(program any)
 	Ended(superstep int, program any, label func(pregel.VertexID) uint64) error
 }

@@ -1,5 +1,5 @@
-// Package escape writes text that came from others, such as names, paths, reasons and log lines, so that a terminal and a log show it
-// and do not obey it.
+// Package escape writes text that came from others, such as names, paths, reasons and log lines, so
+// that a terminal and a log show it and do not obey it.
 package escape
 
 import (

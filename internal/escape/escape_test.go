@@ -47,7 +47,8 @@ func TestPrintf(t *testing.T) {
 	var b strings.Builder
 	escape.Printf(&b, "%s\t%v\t%d\n", "a\nb", errors.New("c\td"), 7)
 	escape.Printf(&b, "%s", strings.Repeat("x", 1<<20))
-	if want := "a\\nb\tc\\td\t7\n" + strings.Repeat("x", escape.Most-3) + "..."; b.String() != want {
+	if want := "a\\nb\tc\\td\t7\n" + strings.Repeat("x", escape.Most-3) +
+		"..."; b.String() != want {
 		t.Errorf("found %q", b.String())
 	}
 }

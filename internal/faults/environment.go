@@ -10,7 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// A process of a binary that was built with -tags faults ends when it comes to a point for the N-th time: $SUPERSTEP_FAULT is POINT:N.
+// A process of a binary that was built with -tags faults ends when it comes to a point for the N-th
+// time: $SUPERSTEP_FAULT is POINT:N.
 func init() {
 	point, text, ok := strings.Cut(os.Getenv("SUPERSTEP_FAULT"), ":")
 	if !ok {

@@ -1,10 +1,11 @@
-// Package faults has points in the code at which tests make it fail, or have the process end: between two steps that must not be parted.
+// Package faults has points in the code at which tests make it fail, or have the process end:
+// between two steps that must not be parted.
 //
 //	the code:  if err := faults.At(faults.Committing, name); err != nil { return err }
 //	a test:    defer faults.Set(func(point, who string) error { ... })()
 //
-// Nobody sets anything outside of tests: the package is internal, and what reads the environment is built with -tags faults alone. While nothing is
-// set a point costs one load.
+// Nobody sets anything outside of tests: the package is internal, and what reads the environment is
+// built with -tags faults alone. While nothing is set a point costs one load.
 package faults
 
 import "sync/atomic"

@@ -9,7 +9,8 @@ import (
 // Axis says how values are laid out.
 type Axis struct {
 	Label string // under the x axis
-	// Base makes the axis logarithmic, with ends at powers of it; else it is linear, and begins at 0.
+	// Base makes the axis logarithmic, with ends at powers of it; else it is linear, and begins at
+	// 0.
 	Base float64
 	// Names are those of the values 0, 1, 2 and so on, which are all marked then.
 	Names []string
@@ -64,7 +65,8 @@ func (s *scale) at(v float64) float64 {
 	return s.from + (s.place(v)-s.low)/(s.high-s.low)*(s.to-s.from)
 }
 
-// step is how far marks of a linear axis are from each other: 1, 2 or 5 times a power of ten, so that there are few.
+// step is how far marks of a linear axis are from each other: 1, 2 or 5 times a power of ten, so
+// that there are few.
 func (s *scale) step() float64 {
 	unit := math.Pow(10, math.Floor(math.Log10((s.high-s.low)/mostTicks)))
 	for _, times := range []float64{1, 2, 5, 10} {

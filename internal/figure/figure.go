@@ -1,5 +1,5 @@
-// Package figure draws panels of dots and lines as SVG: what was measured, against size, number of partitions, superstep or
-// name, a line of its own for each way.
+// Package figure draws panels of dots and lines as SVG: what was measured, against size, number of
+// partitions, superstep or name, a line of its own for each way.
 package figure
 
 import (
@@ -25,7 +25,8 @@ type Panel struct {
 	Series []Series
 }
 
-// Series is a way to do something, with what was measured of it. A point whose Y a logarithmic axis cannot show is left out.
+// Series is a way to do something, with what was measured of it. A point whose Y a logarithmic axis
+// cannot show is left out.
 type Series struct {
 	Name  string
 	Style Style
@@ -39,20 +40,27 @@ type Point struct{ X, Y float64 }
 // Style is how a series is drawn: different from all others of a panel, by shape too.
 type Style struct{ Colour, Shape string }
 
-// Styles are different from each other; colours can be told apart by the colour-blind (Okabe, Ito 2008).
+// Styles are different from each other; colours can be told apart by the colour-blind (Okabe, Ito
+// 2008).
 var Styles = []Style{
-	{"#0072b2", "circle"}, {"#d55e00", "square"}, {"#009e73", "triangle"}, {"#b8357c", "diamond"}, {"#e69f00", "cross"}, {"#777777", "square"},
+	{"#0072b2", "circle"},
+	{"#d55e00", "square"},
+	{"#009e73", "triangle"},
+	{"#b8357c", "diamond"},
+	{"#e69f00", "cross"},
+	{"#777777", "square"},
 }
 
 // Sizes of the figure, in pixels.
 const (
 	plotWidth, panelHeight = 368, 380
-	left, leastRight       = 86, 118 // beside a plot: for the axis, "100 MTEPS", and for the names of the lines, or more
-	top, bottom            = 40, 50
-	headHeight             = 58
-	labelDistance          = 15
-	nameIndent             = 25 // of a line's name, right of the plot
-	panelLine              = 17 // from line to line of a panel's title
+	// beside a plot: for the axis, "100 MTEPS", and for the names of the lines, or more
+	left, leastRight = 86, 118
+	top, bottom      = 40, 50
+	headHeight       = 58
+	labelDistance    = 15
+	nameIndent       = 25 // of a line's name, right of the plot
+	panelLine        = 17 // from line to line of a panel's title
 	// About the width of a letter, at the most: of the figure's title, a panel's, and other text.
 	titleRune, panelRune, textRune = 11, 9, 7
 )
@@ -72,16 +80,20 @@ func (f *Figure) Write(w io.Writer) error {
 	}
 	above := (lines - 1) * panelLine
 	width, height := max(columns, 1)*panelWidth, headHeight+rows*(above+panelHeight)
-	width = max(width, left+titleRune*utf8.RuneCountInString(f.Title), left+textRune*utf8.RuneCountInString(f.Subtitle))
+	width = max(width, left+titleRune*utf8.RuneCountInString(f.Title),
+		left+textRune*utf8.RuneCountInString(f.Subtitle))
 	var s strings.Builder
-	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", width, height, width, height)
+	fmt.Fprintf(&s,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", width, height, width, height)
 	fmt.Fprintf(&s, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
 	text(&s, left, 26, `font-size="17" font-weight="bold"`, f.Title)
 	text(&s, left, 46, `fill="#555"`, f.Subtitle)
 	for i := range f.Panels {
-		fmt.Fprintf(&s, `<g transform="translate(%d,%d)">`+"\n", i%2*panelWidth, headHeight+above+i/2*(above+panelHeight))
+		fmt.Fprintf(&s, `<g transform="translate(%d,%d)">`+"\n", i%2*panelWidth,
+			headHeight+above+i/2*(above+panelHeight))
 		for j, line := range titles[i] {
-			text(&s, left, float64(top-14-(len(titles[i])-1-j)*panelLine), `font-size="14" font-weight="bold"`, line)
+			text(&s, left, float64(top-14-(len(titles[i])-1-j)*panelLine),
+				`font-size="14" font-weight="bold"`, line)
 		}
 		f.Panels[i].draw(&s)
 		s.WriteString("</g>\n")
@@ -100,7 +112,8 @@ func (p *Panel) right() int {
 	return nameIndent + longest*textRune
 }
 
-// wrap breaks a text between words into lines of so many letters, or of one word where that is longer.
+// wrap breaks a text between words into lines of so many letters, or of one word where that is
+// longer.
 func wrap(s string, most int) []string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
@@ -151,7 +164,8 @@ func (p *Panel) shown(points []Point) []Point {
 
 func (d *drawn) axes(s *strings.Builder) {
 	const grid = `stroke="#e4e4e4"`
-	x0, x1, y0, y1 := float64(left), float64(left+plotWidth), float64(panelHeight-bottom), float64(top)
+	x0, x1, y0, y1 := float64(left), float64(left+plotWidth), float64(panelHeight-bottom),
+		float64(top)
 	for _, v := range d.x.ticks() {
 		line(s, grid, d.x.at(v), y0, d.x.at(v), y1)
 		text(s, d.x.at(v), y0+17, `text-anchor="middle"`, d.x.text(v))
@@ -177,7 +191,9 @@ func (d *drawn) line(s *strings.Builder, l Series) {
 		}
 		fmt.Fprintf(&path, "%s%.1f %.1f", verb, d.x.at(at.X), d.y.at(at.Y))
 	}
-	fmt.Fprintf(s, `<path d="%s" fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round"/>`+"\n", path.String(), l.Style.Colour)
+	fmt.Fprintf(s,
+		`<path d="%s" fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round"/>`+"\n",
+		path.String(), l.Style.Colour)
 }
 
 // names writes each line's name at its right end, moved apart where lines meet.
@@ -211,18 +227,21 @@ func (d *drawn) names(s *strings.Builder) {
 	}
 	for _, n := range names {
 		x := float64(left + plotWidth + nameIndent - 11)
-		line(s, fmt.Sprintf(`stroke="%s" stroke-width="0.7" stroke-dasharray="2 2"`, n.series.Style.Colour), n.x+5, n.end, x-4, n.y)
+		line(s, fmt.Sprintf(`stroke="%s" stroke-width="0.7" stroke-dasharray="2 2"`,
+			n.series.Style.Colour), n.x+5, n.end, x-4, n.y)
 		mark(s, n.series.Style, x+3, n.y)
 		text(s, x+11, n.y+4, "", n.series.Name)
 	}
 }
 
 func text(s *strings.Builder, x, y float64, attributes, what string) {
-	fmt.Fprintf(s, `<text x="%.1f" y="%.1f" %s>%s</text>`+"\n", x, y, attributes, html.EscapeString(what))
+	fmt.Fprintf(s, `<text x="%.1f" y="%.1f" %s>%s</text>`+"\n", x, y, attributes,
+		html.EscapeString(what))
 }
 
 func line(s *strings.Builder, attributes string, x0, y0, x1, y1 float64) {
-	fmt.Fprintf(s, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" %s/>`+"\n", x0, y0, x1, y1, attributes)
+	fmt.Fprintf(s, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" %s/>`+"\n", x0, y0, x1, y1,
+		attributes)
 }
 
 // mark draws a dot of a style's shape, with a white rim so that dots on lines are seen.
@@ -234,8 +253,10 @@ func mark(s *strings.Builder, look Style, x, y float64) {
 		"cross":    "M-4.6-2L-2-4.6L0-2.6L2-4.6L4.6-2L2.6 0L4.6 2L2 4.6L0 2.6L-2 4.6L-4.6 2L-2.6 0z",
 	}
 	if p, ok := paths[look.Shape]; ok {
-		fmt.Fprintf(s, `<path transform="translate(%.1f,%.1f)" d="%s" fill="%s" stroke="#fff" stroke-width="0.8"/>`+"\n", x, y, p, look.Colour)
+		fmt.Fprintf(s,
+			`<path transform="translate(%.1f,%.1f)" d="%s" fill="%s" stroke="#fff" stroke-width="0.8"/>`+"\n", x, y, p, look.Colour)
 		return
 	}
-	fmt.Fprintf(s, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s" stroke="#fff" stroke-width="0.8"/>`+"\n", x, y, look.Colour)
+	fmt.Fprintf(s, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s" stroke="#fff" stroke-width="0.8"/>`+
+		"\n", x, y, look.Colour)
 }

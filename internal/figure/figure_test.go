@@ -80,7 +80,8 @@ func TestTitlesHaveRoom(t *testing.T) {
 	}
 }
 
-// TestTextStaysInside the figure, and a panel's in the panel: titles that are long, the widest mark of an axis, and names.
+// TestTextStaysInside the figure, and a panel's in the panel: titles that are long, the widest mark
+// of an axis, and names.
 func TestTextStaysInside(t *testing.T) {
 	const title = "time of a search over that of the best fixed choice, and of all others, in a grid of 2x2"
 	p := Panel{
@@ -93,7 +94,8 @@ func TestTextStaysInside(t *testing.T) {
 	if _, err := fmt.Sscanf(panels[1], `transform="translate(%f,`, &column); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Sscanf(regexp.MustCompile(` width="[0-9]+"`).FindString(s), ` width="%f"`, &width); err != nil || width != 2*column {
+	if _, err := fmt.Sscanf(regexp.MustCompile(` width="[0-9]+"`).FindString(s), ` width="%f"`,
+		&width); err != nil || width != 2*column {
 		t.Errorf("a figure of %g, panels of %g: %v", width, column, err)
 	}
 	for _, panel := range panels {

@@ -61,17 +61,23 @@ func (c *Column) put(
 	had := sort.Search(n, func(i int) bool { return !bitmap.Get(seen, begin+way.Offset+uint32(i)) })
 	switch {
 	case n == 0:
-		return fmt.Sprintf("an edge from %s to %s", v.Vertex(0), v.Vertex(1)), "one of " + c.graph.Name
+		return fmt.Sprintf("an edge from %s to %s", v.Vertex(0), v.Vertex(1)),
+			"one of " + c.graph.Name
 	case had == n && n == 1 && c.merged():
-		if first := values.Index(int(begin + way.Offset)); c.graph.Options.Duplicates != graph.FirstDuplicate && !first.Equal(c.scratch) {
+		if first := values.Index(int(begin +
+			way.Offset)); c.graph.Options.Duplicates != graph.FirstDuplicate &&
+			!first.Equal(c.scratch) {
 			return fmt.Sprintf("another value of the edge from %s to %s", v.Vertex(0), v.Vertex(1)),
-				fmt.Sprintf("the same of parallel edges that were merged by --duplicates %v", c.graph.Options.Duplicates)
+				fmt.Sprintf("the same of parallel edges that were merged by --duplicates %v",
+					c.graph.Options.Duplicates)
 		}
 		return "", ""
 	case had == n:
-		return fmt.Sprintf("the edge from %s to %s again", v.Vertex(0), v.Vertex(1)), fmt.Sprintf("as many as %s has, which is %d", c.graph.Name, n)
+		return fmt.Sprintf("the edge from %s to %s again", v.Vertex(0), v.Vertex(1)),
+			fmt.Sprintf("as many as %s has, which is %d", c.graph.Name, n)
 	case had == 0 && !alike(way, begin, n):
-		return fmt.Sprintf("one of parallel edges from %s to %s with other weights", v.Vertex(0), v.Vertex(1)),
+		return fmt.Sprintf("one of parallel edges from %s to %s with other weights", v.Vertex(0),
+				v.Vertex(1)),
 			"one edge, as --duplicates first, min and sum make of them: which one a value is of is not known"
 	}
 	place := begin + way.Offset + uint32(had)
@@ -89,7 +95,8 @@ func (c *Column) merged() bool {
 // alike reports whether n edges have the same weight.
 func alike(l engine.EdgeWay, begin uint32, n int) bool {
 	for i := begin + 1; i < begin+uint32(n); i++ {
-		if l.Weights32 != nil && l.Weights32[i] != l.Weights32[begin] || l.Weights64 != nil && l.Weights64[i] != l.Weights64[begin] {
+		if l.Weights32 != nil && l.Weights32[i] != l.Weights32[begin] || l.Weights64 != nil &&
+			l.Weights64[i] != l.Weights64[begin] {
 			return false
 		}
 	}
@@ -112,7 +119,8 @@ func (c *Column) Missing() (found, expected string) {
 				lo, hi := way.Row(local)
 				for j := lo; j < hi; j++ {
 					at, other := p.Global(local), pregel.VertexID(way.ID(way.Adj[j]))
-					twice := other < at && !c.graph.Directed && c.here(other) || way.In && c.here(other) && len(c.Ways[i]) > 1
+					twice := other < at && !c.graph.Directed && c.here(other) || way.In &&
+						c.here(other) && len(c.Ways[i]) > 1
 					if bitmap.Get(c.seen[i], j+way.Offset) || twice {
 						continue
 					}

@@ -51,7 +51,8 @@ func CopyLines(
 			for end := range v.Names {
 				if v.Names[end] != nil && [2]uint64{v.ID, v.To}[end] == graphio.NoNumber {
 					v.OfID = true
-					return "vertex " + v.Vertex(end), "a number: names are not sent to a cluster yet"
+					return "vertex " + v.Vertex(end),
+						"a number: names are not sent to a cluster yet"
 				}
 			}
 		}
@@ -112,13 +113,15 @@ func ParseLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 	}
 	form := "PLACE ID VALUE"
 	if ofEdges {
-		value = bytes.TrimLeft(value, " \t") // a line as the file has it, of a property that the sender does not know
+		// a line as the file has it, of a property that the sender does not know
+		value = bytes.TrimLeft(value, " \t")
 		end := max(bytes.IndexAny(value, " \t"), 0)
 		v.To, ok = wholeOf(value[:end], ok)
 		v.Text, form = value[min(end+1, len(value)):], "PLACE FROM TO VALUE"
 	}
 	if !ok {
-		return graphio.Value{}, fmt.Errorf("found %.80q for a line of a column, expected %s", text, form)
+		return graphio.Value{}, fmt.Errorf("found %.80q for a line of a column, expected %s", text,
+			form)
 	}
 	return v, nil
 }
@@ -129,7 +132,8 @@ func wholeOf(text []byte, ok bool) (uint64, bool) {
 	return id, ok && err == nil
 }
 
-// RefersTo returns the vertex that the text of a value of a property names by its input id, if it does.
+// RefersTo returns the vertex that the text of a value of a property names by its input id, if it
+// does.
 func RefersTo(c kernel.Property, text []byte) (label uint64, ok bool) {
 	if c.Type() != vertexType {
 		return 0, false

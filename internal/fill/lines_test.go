@@ -24,7 +24,9 @@ func FuzzParseLine(f *testing.F) {
 			t.Errorf("%q has no name", text)
 		}
 		again, err := fill.ParseLine(fill.AppendLine(nil, &v, ofEdges), ofEdges)
-		if err != nil || again.ID != v.ID || again.To != v.To || string(again.Names[0]) != string(v.Names[0]) || string(again.Text) != string(v.Text) || again.Line != v.Line || again.At != v.At {
+		if err != nil || again.ID != v.ID || again.To != v.To ||
+			string(again.Names[0]) != string(v.Names[0]) || string(again.Text) != string(v.Text) ||
+			again.Line != v.Line || again.At != v.At {
 			t.Errorf("%q: found %+v again, %v, expected %+v", text, again, err, v)
 		}
 	})

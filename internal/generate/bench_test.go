@@ -9,7 +9,12 @@ import (
 // BenchmarkFill measures one core, a block at a time.
 func BenchmarkFill(b *testing.B) {
 	for _, g := range []Generator{
-		official(22), RMAT{22, 16, 0.57, 0.19, 0.19, 1}, Uniform{1 << 22, 16, 1}, Grid{1 << 11, 1 << 11}, Star{1 << 22}, Path{1 << 22},
+		official(22),
+		RMAT{22, 16, 0.57, 0.19, 0.19, 1},
+		Uniform{1 << 22, 16, 1},
+		Grid{1 << 11, 1 << 11},
+		Star{1 << 22},
+		Path{1 << 22},
 	} {
 		for _, weights := range []bool{false, true} {
 			name := g.Name()
@@ -23,7 +28,8 @@ func BenchmarkFill(b *testing.B) {
 					g.Fill(i*edges.BlockSize, &block, weights)
 					i = (i + 1) % (g.Edges() / edges.BlockSize)
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/edges.BlockSize, "ns/tuple")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/edges.BlockSize,
+					"ns/tuple")
 			})
 		}
 	}

@@ -1,6 +1,7 @@
-// Package generate makes graphs from parameters: the Graph500 generator, other random graphs, and shapes whose results
-// are known. A generator computes any range of its tuples by itself, so threads, processes and repeated reads agree
-// without talking; [Input] packs the tuples into memory for kernel 1, [Lazy] computes them anew at each read.
+// Package generate makes graphs from parameters: the Graph500 generator, other random graphs, and
+// shapes whose results are known. A generator computes any range of its tuples by itself, so
+// threads, processes and repeated reads agree without talking; [Input] packs the tuples into memory
+// for kernel 1, [Lazy] computes them anew at each read.
 package generate
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Generator is a graph that can be computed from a few numbers. Its methods may be called by several goroutines at once.
+// Generator is a graph that can be computed from a few numbers. Its methods may be called by
+// several goroutines at once.
 type Generator interface {
 	// Name returns the canonical text, with every parameter, which Parse reads back.
 	Name() string
@@ -25,15 +27,16 @@ type Generator interface {
 	Edges() int
 	// Directed reports whether tuples are arcs.
 	Directed() bool
-	// Fill makes the b.N tuples from the given one on, which must exist. W is written only if weights are wanted, and
-	// the tuples do not depend on that.
+	// Fill makes the b.N tuples from the given one on, which must exist. W is written only if
+	// weights are wanted, and the tuples do not depend on that.
 	Fill(first int, b *edges.Block, weights bool)
 }
 
 const (
 	// maxTuples bounds what Parse accepts, so that no product of parameters overflows.
 	maxTuples = 1 << 56
-	// grain is the number of blocks that a worker takes at a time: about a millisecond of Kronecker tuples.
+	// grain is the number of blocks that a worker takes at a time: about a millisecond of Kronecker
+	// tuples.
 	grain = 16
 )
 
@@ -45,13 +48,14 @@ type Options struct {
 	Team *parallel.Team
 	// Beside is how many bytes must be available beside the list, for what is made of it.
 	Beside int64
-	// Progress, when it is not nil, is called now and then on the caller's goroutine with the number of tuples made and
-	// to be made, and at the end.
+	// Progress, when it is not nil, is called now and then on the caller's goroutine with the
+	// number of tuples made and to be made, and at the end.
 	Progress func(done, total int64)
 }
 
-// Input makes the graph of g in memory. It refuses parameters out of range and graphs that do not fit. A cancelled
-// context ends it within milliseconds with the context's error, wrapped, and frees what was made.
+// Input makes the graph of g in memory. It refuses parameters out of range and graphs that do not
+// fit. A cancelled context ends it within milliseconds with the context's error, wrapped, and frees
+// what was made.
 func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 	if err := check(g); err != nil {
 		return nil, err
@@ -74,7 +78,8 @@ func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 		Vertices: int(g.Vertices()),
 		Directed: g.Directed(),
 		Account: []string{fmt.Sprintf("generated %s: %d vertices, %d %s tuples, %v, %s packed",
-			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights, mem.Text(edges.PackedBytes(g.Vertices(), g.Edges(), o.Weights)))},
+			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights,
+			mem.Text(edges.PackedBytes(g.Vertices(), g.Edges(), o.Weights)))},
 		Free: p.Close,
 	}, nil
 }
@@ -114,8 +119,8 @@ func fill(ctx context.Context, g Generator, p *edges.Packed, o Options) error {
 	return nil
 }
 
-// fits returns an error if g, and the bytes beside it, are too large for the given number of bytes, 0 where nobody knows
-// how many there are.
+// fits returns an error if g, and the bytes beside it, are too large for the given number of bytes,
+// 0 where nobody knows how many there are.
 func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	need := edges.PackedBytes(g.Vertices(), g.Edges(), weights) + beside
 	if available <= 0 {
@@ -123,10 +128,12 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	}
 	var wrong []string
 	if n := g.Vertices(); n > graph.MaxVertices {
-		wrong = append(wrong, fmt.Sprintf("%d vertices are too many, at most %d can be loaded", n, uint64(graph.MaxVertices)))
+		wrong = append(wrong, fmt.Sprintf("%d vertices are too many, at most %d can be loaded", n,
+			uint64(graph.MaxVertices)))
 	}
 	if need > available {
-		wrong = append(wrong, fmt.Sprintf("%d tuples need %s of memory, %s are available", g.Edges(), mem.Text(need), mem.RoomText(available)))
+		wrong = append(wrong, fmt.Sprintf("%d tuples need %s of memory, %s are available",
+			g.Edges(), mem.Text(need), mem.RoomText(available)))
 	}
 	if wrong == nil {
 		return nil

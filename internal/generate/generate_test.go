@@ -42,7 +42,8 @@ func TestInputIsTheSameForAnyTeam(t *testing.T) {
 				}
 				gotTuples, gotWeights := all(in.Edges)
 				if !slices.Equal(gotTuples, tuples) || !slices.Equal(gotWeights, weights) {
-					t.Errorf("%s, %v: a team of %d made other tuples than Lazy", g.Name(), kind, size)
+					t.Errorf("%s, %v: a team of %d made other tuples than Lazy", g.Name(), kind,
+						size)
 				}
 				in.Close()
 				team.Close()
@@ -57,11 +58,14 @@ func TestInputSaysWhatItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if in.Name != g.Name() || uint64(in.Vertices) != g.Vertices() || in.Directed != g.Directed() || in.Edges.Len() != g.Edges() {
-			t.Errorf("%s: name %s, %d vertices, %d tuples, directed %t", g.Name(), in.Name, in.Vertices, in.Edges.Len(), in.Directed)
+		if in.Name != g.Name() || uint64(in.Vertices) != g.Vertices() ||
+			in.Directed != g.Directed() || in.Edges.Len() != g.Edges() {
+			t.Errorf("%s: name %s, %d vertices, %d tuples, directed %t", g.Name(), in.Name,
+				in.Vertices, in.Edges.Len(), in.Directed)
 		}
 		size := mem.Text(in.Edges.(*edges.Packed).Bytes())
-		if len(in.Account) != 1 || !strings.Contains(in.Account[0], g.Name()) || !strings.Contains(in.Account[0], size+" packed") {
+		if len(in.Account) != 1 || !strings.Contains(in.Account[0], g.Name()) ||
+			!strings.Contains(in.Account[0], size+" packed") {
 			t.Errorf("%s: account %q", g.Name(), in.Account)
 		}
 		in.Close()
@@ -92,7 +96,8 @@ func TestWeights(t *testing.T) {
 			t.Errorf("%s: mean weight %v", g.Name(), sum/n)
 		}
 		slices.Sort(weights)
-		if _, kronecker := g.(Kronecker); !kronecker && len(slices.Compact(weights)) != len(tuples) {
+		if _, kronecker := g.(Kronecker); !kronecker &&
+			len(slices.Compact(weights)) != len(tuples) {
 			t.Errorf("%s: a weight comes twice", g.Name())
 		}
 	}
@@ -124,7 +129,8 @@ func TestCancel(t *testing.T) {
 				cancel()
 			}
 			in, err := Input(ctx, s, Options{Team: team, Weights: edges.Float64})
-			if in != nil || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), g.Name()) {
+			if in != nil || !errors.Is(err, context.Canceled) ||
+				!strings.Contains(err.Error(), g.Name()) {
 				t.Errorf("team of %d, cancelled at block %d: %v", size, after, err)
 			}
 			if calls := s.calls.Load(); calls > after+int64(size)*grain {
@@ -200,11 +206,13 @@ func TestFits(t *testing.T) {
 		{edges.Float64, 0, ""},
 	} {
 		err := fits(g, c.weights, 0, c.available)
-		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
+		if (err == nil) != (c.want == "") ||
+			(err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v in %d bytes: %v, want %q", c.weights, c.available, err, c.want)
 		}
 	}
-	if err := fits(g, edges.Unweighted, 21<<20, 100<<20); err == nil || !strings.Contains(err.Error(), "101.0 MiB") {
+	if err := fits(g, edges.Unweighted, 21<<20, 100<<20); err == nil ||
+		!strings.Contains(err.Error(), "101.0 MiB") {
 		t.Errorf("error %v of what is beside the list", err)
 	}
 	if err := fits(Uniform{1 << 32, 1 << 24, 1}, edges.Float64, 0, 0); err == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// Kronecker is the generator of Graph500: the same tuples, bit for bit, as the official one makes from the same seeds.
-// It makes undirected edges with loops and duplicates among them; labels are scrambled. The official seeds are 2 and 3,
-// the official edge factor is 16.
+// Kronecker is the generator of Graph500: the same tuples, bit for bit, as the official one makes
+// from the same seeds. It makes undirected edges with loops and duplicates among them; labels are
+// scrambled. The official seeds are 2 and 3, the official edge factor is 16.
 type Kronecker struct {
 	// Scale is the binary logarithm of the number of vertices, 1 to 48.
 	Scale int
@@ -19,12 +19,14 @@ type Kronecker struct {
 	Seed1, Seed2 uint64
 }
 
-// rejected is how many of the smallest outputs are drawn again, so that the others spread evenly over 0..9999.
+// rejected is how many of the smallest outputs are drawn again, so that the others spread evenly
+// over 0..9999.
 const rejected = modulus % 10000
 
 // Name returns the canonical text of the generator.
 func (g Kronecker) Name() string {
-	return fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.Scale, g.EdgeFactor, g.Seed1, g.Seed2)
+	return fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.Scale, g.EdgeFactor,
+		g.Seed1, g.Seed2)
 }
 
 // Vertices returns 2^Scale.
@@ -43,7 +45,8 @@ func (g Kronecker) validate() error {
 	return within("edgefactor", g.EdgeFactor, 1, maxTuples>>g.Scale)
 }
 
-// Fill makes the b.N tuples from the given one on. Weights are single-precision numbers, and may be exactly 1.
+// Fill makes the b.N tuples from the given one on. Weights are single-precision numbers, and may be
+// exactly 1.
 func (g Kronecker) Fill(first int, b *edges.Block, weights bool) {
 	var l lanes
 	seed := seeded(g.Seed1, g.Seed2)
@@ -95,7 +98,8 @@ func (g Kronecker) plain(seed state, i int) (u, v uint64, w float64) {
 	return u, v, weight(s.next())
 }
 
-// level returns the bits of a level: quadrants A, B, C, D have probabilities 0.57, 0.19, 0.19, 0.05.
+// level returns the bits of a level: quadrants A, B, C, D have probabilities 0.57, 0.19, 0.19,
+// 0.05.
 func level(x uint64) (source, target uint64) {
 	switch {
 	case x < 1900:
@@ -109,15 +113,15 @@ func level(x uint64) (source, target uint64) {
 	}
 }
 
-// clip clips and flips: as long as the endpoints are equal, a level in quadrant C counts as B. That concerns the highest
-// bit in which they differ and no other: the target gets it.
+// clip clips and flips: as long as the endpoints are equal, a level in quadrant C counts as B. That
+// concerns the highest bit in which they differ and no other: the target gets it.
 func clip(u, v uint64) (uint64, uint64) {
 	top := uint64(1) << bits.Len64(u^v) >> 1
 	return u &^ top, v | top
 }
 
-// weight returns the weight that an output stands for. The official generator goes through single precision twice, so
-// the weight may be exactly 1.
+// weight returns the weight that an output stands for. The official generator goes through single
+// precision twice, so the weight may be exactly 1.
 func weight(x uint64) float64 {
 	return float64(float32(float64(float32(x)) * 0.000000000465661287524579692))
 }

@@ -67,7 +67,8 @@ func TestScrambleIsPermutation(t *testing.T) {
 		seen := make([]bool, 1<<scale)
 		for v, label := range us {
 			if label != s.label(uint64(v)) || label != vs[len(vs)-1-v] {
-				t.Fatalf("scale %d: vertex %d has labels %d, %d and %d", scale, v, label, s.label(uint64(v)), vs[len(vs)-1-v])
+				t.Fatalf("scale %d: vertex %d has labels %d, %d and %d", scale, v, label,
+					s.label(uint64(v)), vs[len(vs)-1-v])
 			}
 			if seen[label] {
 				t.Fatalf("scale %d: label %d twice", scale, label)
@@ -106,8 +107,10 @@ func TestGolden(t *testing.T) {
 		loops, isolated := 0, 0
 		for i, e := range tuples {
 			edgesHash.Write(binary.LittleEndian.AppendUint64(nil, e[0]&(1<<32-1)|e[1]<<32))
-			edgesHash.Write(binary.LittleEndian.AppendUint32(nil, uint32(e[0]>>32&0xffff|e[1]>>32<<16)))
-			weightsHash.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(weights[i]))))
+			edgesHash.Write(binary.LittleEndian.AppendUint32(nil,
+				uint32(e[0]>>32&0xffff|e[1]>>32<<16)))
+			weightsHash.Write(binary.LittleEndian.AppendUint32(nil,
+				math.Float32bits(float32(weights[i]))))
 			if e[0] == e[1] {
 				loops++
 				continue
@@ -121,15 +124,18 @@ func TestGolden(t *testing.T) {
 			}
 		}
 		if edgesHash.Sum64() != c.edges || weightsHash.Sum64() != c.weights {
-			t.Errorf("scale %d: hashes %x and %x, want %x and %x", c.scale, edgesHash.Sum64(), weightsHash.Sum64(), c.edges, c.weights)
+			t.Errorf("scale %d: hashes %x and %x, want %x and %x", c.scale, edgesHash.Sum64(),
+				weightsHash.Sum64(), c.edges, c.weights)
 		}
 		if loops != c.loops || isolated != c.isolated {
-			t.Errorf("scale %d: %d loops and %d isolated vertices, want %d and %d", c.scale, loops, isolated, c.loops, c.isolated)
+			t.Errorf("scale %d: %d loops and %d isolated vertices, want %d and %d", c.scale, loops,
+				isolated, c.loops, c.isolated)
 		}
 		if !slices.Equal(tuples[:3], c.first) {
 			t.Errorf("scale %d: first tuples %v, want %v", c.scale, tuples[:3], c.first)
 		}
-		if text := fmt.Sprintf("%.9f %.9f %.9f", weights[0], weights[1], weights[2]); c.firstWeights != "" && text != c.firstWeights {
+		if text := fmt.Sprintf("%.9f %.9f %.9f", weights[0], weights[1],
+			weights[2]); c.firstWeights != "" && text != c.firstWeights {
 			t.Errorf("scale %d: first weights %s, want %s", c.scale, text, c.firstWeights)
 		}
 		roots := g.Roots(64, func(v uint64) bool { return degree[v] > 0 })
@@ -175,7 +181,8 @@ func slowNext(s *[5]uint64) uint64 {
 func slow(g Kronecker, i int) (u, v uint64, w float64) {
 	low := func(x uint64) uint64 { return x&0x3FFFFFFF + 1 }
 	seed := [5]uint64{
-		low(g.Seed1), low(g.Seed1 >> 30), low(g.Seed2), low(g.Seed2 >> 30), g.Seed2>>60<<4 + g.Seed1>>60 + 1,
+		low(g.Seed1), low(g.Seed1 >> 30), low(g.Seed2), low(g.Seed2 >> 30),
+		g.Seed2>>60<<4 + g.Seed1>>60 + 1,
 	}
 	shifted := func(n uint64, by uint) *big.Int { return new(big.Int).Lsh(new(big.Int).SetUint64(n), by) }
 	s := slowSkip(seed, shifted(uint64(i), 64))
@@ -222,7 +229,8 @@ func same(t *testing.T, g Kronecker, first int, b *edges.Block) {
 	t.Helper()
 	for j := range b.N {
 		if u, v, w := slow(g, first+j); u != b.U[j] || v != b.V[j] || w != b.W[j] {
-			t.Fatalf("%s, tuple %d of a block at %d: %d-%d %v, want %d-%d %v", g.Name(), j, first, b.U[j], b.V[j], b.W[j], u, v, w)
+			t.Fatalf("%s, tuple %d of a block at %d: %d-%d %v, want %d-%d %v", g.Name(), j, first,
+				b.U[j], b.V[j], b.W[j], u, v, w)
 		}
 	}
 }
@@ -241,7 +249,8 @@ func TestFillAgainstSpecification(t *testing.T) {
 	}
 }
 
-// TestRejection finds tuples with an output that must be drawn again; the fast path leaves them to plain.
+// TestRejection finds tuples with an output that must be drawn again; the fast path leaves them to
+// plain.
 func TestRejection(t *testing.T) {
 	g := official(22)
 	seed := seeded(g.Seed1, g.Seed2)
@@ -302,7 +311,8 @@ func TestRangesAgree(t *testing.T) {
 			g.Fill(first, &b, false)
 			for j := range b.N {
 				if got := [2]uint64{b.U[j], b.V[j]}; got != whole[first+j] {
-					t.Fatalf("ranges of %d: tuple %d is %v, want %v", n, first+j, got, whole[first+j])
+					t.Fatalf("ranges of %d: tuple %d is %v, want %v", n, first+j, got,
+						whole[first+j])
 				}
 			}
 		}

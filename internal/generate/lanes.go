@@ -3,19 +3,21 @@ package generate
 import "math/bits"
 
 const (
-	// width is how many tuples are drawn side by side. A step of the recurrence waits some seven cycles for the one
-	// before; four chains keep the processor busy meanwhile, and what they need still fits in its registers.
+	// width is how many tuples are drawn side by side. A step of the recurrence waits some seven
+	// cycles for the one before; four chains keep the processor busy meanwhile, and what they need
+	// still fits in its registers.
 	width = 4
 	// maxScale is the largest SCALE; the packed edges of a Graph500 file hold 48 bits an endpoint.
 	maxScale = 48
 )
 
-// lanes draws the endpoints of tuples i to i+3 from their own streams, which are 2^64 steps apart. Row r of z holds
-// output r-4 of the four streams: rows 0 to 4 are the states (z5 to z1), the rest is drawn from them, so that the
-// recurrence takes one value from a register and one from the row five above.
+// lanes draws the endpoints of tuples i to i+3 from their own streams, which are 2^64 steps apart.
+// Row r of z holds output r-4 of the four streams: rows 0 to 4 are the states (z5 to z1), the rest
+// is drawn from them, so that the recurrence takes one value from a register and one from the row
+// five above.
 //
-// Invariant: rows 0 to 4 are below 2^31+8 and the others below 2^31+2^27; they are congruent to the true outputs, and
-// none is modulus or more above them.
+// Invariant: rows 0 to 4 are below 2^31+8 and the others below 2^31+2^27; they are congruent to the
+// true outputs, and none is modulus or more above them.
 type lanes struct {
 	z      [5 + maxScale][width]uint64
 	stride *matrix // skips width streams
@@ -37,13 +39,15 @@ func (l *lanes) begin(seed state, i int) {
 func (l *lanes) advance() {
 	z := &l.z
 	for k := range width {
-		z[4][k], z[3][k], z[2][k], z[1][k], z[0][k] = l.stride.apply(z[4][k], z[3][k], z[2][k], z[1][k], z[0][k])
+		z[4][k], z[3][k], z[2][k], z[1][k], z[0][k] = l.stride.apply(z[4][k], z[3][k], z[2][k],
+			z[1][k], z[0][k])
 	}
 }
 
-// draw draws levels from to to-1, at most 32 of them, and returns the lanes' bits: the source's in the upper half of a
-// word, the target's in the lower. It gives up, and returns false, at an output that the specification rejects: one
-// tuple in tens of thousands, which is left to [Kronecker.plain].
+// draw draws levels from to to-1, at most 32 of them, and returns the lanes' bits: the source's in
+// the upper half of a word, the target's in the lower. It gives up, and returns false, at an output
+// that the specification rejects: one tuple in tens of thousands, which is left to
+// [Kronecker.plain].
 func (l *lanes) draw(from, to int) (e [width]uint64, ok bool) {
 	above, rows := l.z[from:to], l.z[from+5:to+5]
 	above = above[:len(rows)]
@@ -74,8 +78,9 @@ func (l *lanes) weight(k, scale int) float64 {
 	return weight((factor1*l.z[scale+4][k] + factor5*l.z[scale][k]) % modulus)
 }
 
-// double returns 2c+1 or 2c+2 for z = c or z = c + modulus, z at most 2^31+2^27 and c below modulus. The bit that
-// tells the two cases apart is the highest of z+1, and the rotation carries it round to where it is worth half a c.
+// double returns 2c+1 or 2c+2 for z = c or z = c + modulus, z at most 2^31+2^27 and c below
+// modulus. The bit that tells the two cases apart is the highest of z+1, and the rotation carries
+// it round to where it is worth half a c.
 func double(z uint64) uint32 { return bits.RotateLeft32(uint32(z)+1, 1) }
 
 // tooSmall is the doubled form of the smallest output that is not rejected: 2^31-1 mod 10000.
@@ -83,9 +88,10 @@ const tooSmall = 2*rejected + 1
 
 // quadrant returns source<<32 | target of one level, given an output c in doubled form x.
 //
-// The product, modulo 2^64, is the fraction c%10000 of 10000: step is the greatest integer below 2^64 / 20000, so the
-// product is c%10000 and a half or a whole, less a little, in units of 2^64 / 10000; the half and the little are harmless.
-// Its hundredths say in which quadrant c%10000 is, since the limits 1900, 3800 and 9500 are multiples of 100.
+// The product, modulo 2^64, is the fraction c%10000 of 10000: step is the greatest integer below
+// 2^64 / 20000, so the product is c%10000 and a half or a whole, less a little, in units of 2^64 /
+// 10000; the half and the little are harmless. Its hundredths say in which quadrant c%10000 is,
+// since the limits 1900, 3800 and 9500 are multiples of 100.
 func quadrant(x uint32) uint64 {
 	const step = 922337203685477
 	return quadrants[uint64(x)*step>>5*25>>57]

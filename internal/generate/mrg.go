@@ -2,8 +2,8 @@ package generate
 
 import "sync"
 
-// The random numbers of Graph500: the multiple recursive generator of order five modulo 2^31-1 of L'Ecuyer, Blouin and
-// Couture (1993), as the official generator seeds it and skips in it.
+// The random numbers of Graph500: the multiple recursive generator of order five modulo 2^31-1 of
+// L'Ecuyer, Blouin and Couture (1993), as the official generator seeds it and skips in it.
 const (
 	modulus = 1<<31 - 1
 	factor1 = 107374182 // of z1
@@ -51,7 +51,8 @@ func (s state) skip(high, mid, low uint64) state {
 // matrix maps a state to one some number of steps later. Its entries are below modulus.
 type matrix [5][5]uint64
 
-// powers returns the matrices that skip 2^k steps, k < 136: the highest skip of the specification is 50 x 2^128.
+// powers returns the matrices that skip 2^k steps, k < 136: the highest skip of the specification
+// is 50 x 2^128.
 var powers = sync.OnceValue(func() *[136]matrix {
 	p := new([136]matrix)
 	p[0] = matrix{{factor1, 0, 0, 0, factor5}, {1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}}
@@ -72,8 +73,8 @@ func (a *matrix) squared() (b matrix) {
 	return b
 }
 
-// apply returns the state that a leads to. Both states are loose: what is below 2^31+8 stays below 2^31+8. Elements
-// travel one by one because the compiler keeps arrays in memory.
+// apply returns the state that a leads to. Both states are loose: what is below 2^31+8 stays below
+// 2^31+8. Elements travel one by one because the compiler keeps arrays in memory.
 func (a *matrix) apply(z1, z2, z3, z4, z5 uint64) (_, _, _, _, _ uint64) {
 	return fold(dot(&a[0], z1, z2, z3, z4, z5)),
 		fold(dot(&a[1], z1, z2, z3, z4, z5)),
@@ -82,8 +83,8 @@ func (a *matrix) apply(z1, z2, z3, z4, z5 uint64) (_, _, _, _, _ uint64) {
 		fold(dot(&a[4], z1, z2, z3, z4, z5))
 }
 
-// dot returns a number below 2^34 that is congruent to an element of a product. Three products of 31 bits and a little
-// more fit in a word.
+// dot returns a number below 2^34 that is congruent to an element of a product. Three products of
+// 31 bits and a little more fit in a word.
 func dot(row *[5]uint64, z1, z2, z3, z4, z5 uint64) uint64 {
 	return fold(row[0]*z1+row[1]*z2+row[2]*z3) + fold(row[3]*z4+row[4]*z5)
 }

@@ -108,15 +108,15 @@ func Known() []Description {
 	return all
 }
 
-// IsGenerator reports whether text is NAME or NAME:... with the name of a known generator, so that it does not stand
-// for a file.
+// IsGenerator reports whether text is NAME or NAME:... with the name of a known generator, so that
+// it does not stand for a file.
 func IsGenerator(text string) bool {
 	name, _, _ := strings.Cut(text, ":")
 	return find(name) != nil
 }
 
-// Parse returns the generator that text asks for: NAME:PARAMETER=VALUE,PARAMETER=VALUE... Errors are one line, and say
-// what was found and what was expected.
+// Parse returns the generator that text asks for: NAME:PARAMETER=VALUE,PARAMETER=VALUE... Errors
+// are one line, and say what was found and what was expected.
 func Parse(text string) (Generator, error) {
 	name, list, _ := strings.Cut(text, ":")
 	f := find(name)
@@ -125,7 +125,8 @@ func Parse(text string) (Generator, error) {
 		for i, f := range families {
 			known[i] = f.Name
 		}
-		return nil, fmt.Errorf("generator %q is unknown, want one of %s", name, strings.Join(known, ", "))
+		return nil, fmt.Errorf("generator %q is unknown, want one of %s", name,
+			strings.Join(known, ", "))
 	}
 	a, err := f.arguments(list)
 	if err != nil {
@@ -169,7 +170,8 @@ func within[T int | uint64](name string, value, low, high T) error {
 	return nil
 }
 
-// arguments are the values given to parameters, or their defaults. The first error of a conversion is kept.
+// arguments are the values given to parameters, or their defaults. The first error of a conversion
+// is kept.
 type arguments struct {
 	values map[string]string
 	err    error

@@ -61,7 +61,8 @@ func TestParseErrors(t *testing.T) {
 		g, err := Parse(c.text)
 		if err == nil {
 			t.Errorf("%q: no error, generator %s", c.text, g.Name())
-		} else if !strings.HasPrefix(err.Error(), c.want) && !strings.HasSuffix(err.Error(), c.want) {
+		} else if !strings.HasPrefix(err.Error(), c.want) && !strings.HasSuffix(err.Error(),
+			c.want) {
 			t.Errorf("%q: error %q, want %q", c.text, err, c.want)
 		}
 	}
@@ -69,8 +70,9 @@ func TestParseErrors(t *testing.T) {
 
 func TestIsGenerator(t *testing.T) {
 	for text, want := range map[string]bool{
-		"kronecker": true, "kronecker:": true, "star:rubbish": true, "": false, "kronecker.txt": false,
-		"./star": false, "C:star": false, "kron:scale=3": false,
+		"kronecker": true, "kronecker:": true, "star:rubbish": true, "": false,
+		"kronecker.txt": false,
+		"./star":        false, "C:star": false, "kron:scale=3": false,
 	} {
 		if IsGenerator(text) != want {
 			t.Errorf("IsGenerator(%q) is %t", text, !want)

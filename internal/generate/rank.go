@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// RankInput makes the part of g's tuples that the given one of several ranks has: equal parts, in order. With lazily they are
-// computed when they are read, each time, and take no memory.
+// RankInput makes the part of g's tuples that the given one of several ranks has: equal parts, in
+// order. With lazily they are computed when they are read, each time, and take no memory.
 func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o Options) (*edges.RankInput, error) {
 	if err := check(g); err != nil {
 		return nil, err
@@ -26,8 +26,9 @@ func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o
 		return nil, err
 	}
 	return &edges.RankInput{Input: edges.Input{
-		Name: g.Name(), Edges: Lazy(p, o.Weights != edges.Unweighted), Vertices: int(g.Vertices()), Directed: g.Directed(),
-		Account: []string{fmt.Sprintf("%s: %d vertices, tuples %d to %d of %d, made as they are read", g.Name(), g.Vertices(), from, to-1, g.Edges())},
+		Name: g.Name(), Edges: Lazy(p, o.Weights != edges.Unweighted), Vertices: int(g.Vertices()),
+		Directed: g.Directed(),
+		Account:  []string{fmt.Sprintf("%s: %d vertices, tuples %d to %d of %d, made as they are read", g.Name(), g.Vertices(), from, to-1, g.Edges())},
 	}}, nil
 }
 

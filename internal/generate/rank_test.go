@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestSharesAreTheWhole: part by part, and at any number of parts, the tuples are bit for bit those of the whole list.
+// TestSharesAreTheWhole: part by part, and at any number of parts, the tuples are bit for bit those
+// of the whole list.
 func TestSharesAreTheWhole(t *testing.T) {
 	for _, g := range samples {
 		tuples, weights := all(Lazy(g, true))
@@ -17,15 +18,18 @@ func TestSharesAreTheWhole(t *testing.T) {
 				var gotTuples [][2]uint64
 				var gotWeights []float64
 				for rank := range ranks {
-					s, err := RankInput(t.Context(), g, rank, ranks, lazily, Options{Weights: edges.Float64})
+					s, err := RankInput(t.Context(), g, rank, ranks, lazily,
+						Options{Weights: edges.Float64})
 					if err != nil {
 						t.Fatal(err)
 					}
-					if s.Name != g.Name() || uint64(s.Vertices) != g.Vertices() || s.Directed != g.Directed() || s.Naming != edges.Numbers {
+					if s.Name != g.Name() || uint64(s.Vertices) != g.Vertices() ||
+						s.Directed != g.Directed() || s.Naming != edges.Numbers {
 						t.Errorf("%s: %+v", g.Name(), s)
 					}
 					some, theirs := all(s.Edges)
-					gotTuples, gotWeights = append(gotTuples, some...), append(gotWeights, theirs...)
+					gotTuples, gotWeights = append(gotTuples, some...),
+						append(gotWeights, theirs...)
 					s.Close()
 				}
 				if !slices.Equal(gotTuples, tuples) || !slices.Equal(gotWeights, weights) {
@@ -35,7 +39,8 @@ func TestSharesAreTheWhole(t *testing.T) {
 		}
 	}
 	for _, lazily := range []bool{false, true} {
-		if _, err := RankInput(t.Context(), Path{1 << 40}, 0, 1<<30, lazily, Options{}); err == nil || !strings.Contains(err.Error(), "too many") {
+		if _, err := RankInput(t.Context(), Path{1 << 40}, 0, 1<<30, lazily,
+			Options{}); err == nil || !strings.Contains(err.Error(), "too many") {
 			t.Errorf("lazily %t: error %v", lazily, err)
 		}
 		if _, err := RankInput(t.Context(), Path{0}, 0, 2, lazily, Options{}); err == nil {

@@ -7,16 +7,17 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// RMAT makes directed graphs whose adjacency matrix is a fractal (Chakrabarti, Zhan and Faloutsos 2004): at each of Scale
-// levels an arc falls into one of four quadrants. Loops and duplicates are kept. Vertices are not permuted: the smaller
-// a label, and the fewer ones in it, the higher the degree where A is the largest.
+// RMAT makes directed graphs whose adjacency matrix is a fractal (Chakrabarti, Zhan and Faloutsos
+// 2004): at each of Scale levels an arc falls into one of four quadrants. Loops and duplicates are
+// kept. Vertices are not permuted: the smaller a label, and the fewer ones in it, the higher the
+// degree where A is the largest.
 type RMAT struct {
 	// Scale is the binary logarithm of the number of vertices, 1 to 48.
 	Scale int
 	// EdgeFactor is the number of arcs per vertex.
 	EdgeFactor int
-	// A, B and C are the probabilities of the quadrants (0,0), (0,1) and (1,0) of (source bit, target bit); what they
-	// lack to 1 is that of (1,1).
+	// A, B and C are the probabilities of the quadrants (0,0), (0,1) and (1,0) of (source bit,
+	// target bit); what they lack to 1 is that of (1,1).
 	A, B, C float64
 	Seed    uint64
 }
@@ -61,8 +62,8 @@ func (g RMAT) validate() error {
 
 // Fill makes the b.N arcs from the given one on. Each has a random stream of its own.
 func (g RMAT) Fill(first int, b *edges.Block, weights bool) {
-	// Limits of the quadrants among 63-bit numbers; the borrow of a difference then tells below from above, with no
-	// branch to mispredict.
+	// Limits of the quadrants among 63-bit numbers; the borrow of a difference then tells below
+	// from above, with no branch to mispredict.
 	limit := func(p float64) uint64 { return uint64(min(p, 1) * (1 << 63)) }
 	a, ab, abc := limit(g.A), limit(g.A+g.B), limit(g.A+g.B+g.C)
 	k := newKey(g.Seed, forEdges)

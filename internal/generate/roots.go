@@ -1,8 +1,9 @@
 package generate
 
-// Roots returns up to count distinct search keys for which eligible is true: vertices with an edge that is no loop.
-// They are the official generator's, in its order, as long as it finds any; after as many draws as there are vertices
-// both give up. The official one then repeats what it drew last; here the roots are fewer, as the specification wants.
+// Roots returns up to count distinct search keys for which eligible is true: vertices with an edge
+// that is no loop. They are the official generator's, in its order, as long as it finds any; after
+// as many draws as there are vertices both give up. The official one then repeats what it drew
+// last; here the roots are fewer, as the specification wants.
 func (g Kronecker) Roots(count int, eligible func(v uint64) bool) []uint64 {
 	roots, _ := g.RootsOf(count, func(batch []uint64) ([]bool, error) {
 		good := make([]bool, len(batch))
@@ -14,8 +15,11 @@ func (g Kronecker) Roots(count int, eligible func(v uint64) bool) []uint64 {
 	return roots
 }
 
-// RootsOf is Roots for who answers of many vertices at once, or fails. It asks of more than it will take.
-func (g Kronecker) RootsOf(count int, eligible func(batch []uint64) ([]bool, error)) ([]uint64, error) {
+// RootsOf is Roots for who answers of many vertices at once, or fails. It asks of more than it will
+// take.
+func (g Kronecker) RootsOf(count int, eligible func(batch []uint64) ([]bool,
+	error),
+) ([]uint64, error) {
 	n := g.Vertices()
 	s := seeded(g.Seed1, g.Seed2).skip(2, 0, 0)
 	var roots []uint64
@@ -43,8 +47,8 @@ func (g Kronecker) RootsOf(count int, eligible func(batch []uint64) ([]bool, err
 	return roots, nil
 }
 
-// unit returns a number in [0, 1] made of two outputs. The conversions keep the products from being fused with the sum,
-// which would round differently.
+// unit returns a number in [0, 1] made of two outputs. The conversions keep the products from being
+// fused with the sum, which would round differently.
 func (s *state) unit() float64 {
 	x := float64(s.next())
 	y := float64(s.next())

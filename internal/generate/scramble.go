@@ -2,7 +2,8 @@ package generate
 
 import "math/bits"
 
-// scramble is the permutation of labels of the official generator, so that a label says nothing about the degree.
+// scramble is the permutation of labels of the official generator, so that a label says nothing
+// about the degree.
 type scramble struct {
 	sum, times0, times1 uint64
 	shift               uint // 64 - SCALE
@@ -35,8 +36,8 @@ func (s *scramble) label(v uint64) uint64 {
 	return bits.Reverse64(v*s.times1) >> s.shift
 }
 
-// all replaces vertices by their labels. Only the lowest SCALE bits matter at any step, so two labels of up to 32 bits
-// are reversed as the halves of one word, which also swaps them.
+// all replaces vertices by their labels. Only the lowest SCALE bits matter at any step, so two
+// labels of up to 32 bits are reversed as the halves of one word, which also swaps them.
 func (s *scramble) all(us, vs []uint64) {
 	vs = vs[:len(us)]
 	if s.shift < 32 {

@@ -9,8 +9,9 @@ import (
 // shapeSeed is the seed of the weights of shapes, which have no other use for one.
 const shapeSeed = 1
 
-// Grid is the undirected lattice in which a vertex is joined to those above, below, left and right of it. Vertices are
-// numbered row by row; so are the edges, each at its upper or left end, the one to the right first.
+// Grid is the undirected lattice in which a vertex is joined to those above, below, left and right
+// of it. Vertices are numbered row by row; so are the edges, each at its upper or left end, the one
+// to the right first.
 type Grid struct {
 	// Rows and Columns are at least 1, and their product at most 2^48.
 	Rows, Columns uint64

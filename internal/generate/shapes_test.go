@@ -32,7 +32,8 @@ func TestGrid(t *testing.T) {
 				g.Fill(first, &b, false)
 				for j := range b.N {
 					if got := [2]uint64{b.U[j], b.V[j]}; got != want[first+j] {
-						t.Errorf("%s: edge %d is %v, want %v", g.Name(), first+j, got, want[first+j])
+						t.Errorf("%s: edge %d is %v, want %v", g.Name(), first+j, got,
+							want[first+j])
 					}
 				}
 			}
@@ -121,7 +122,8 @@ func TestRMAT(t *testing.T) {
 		for i, p := range []float64{g.A, g.B, g.C, 1 - g.A - g.B - g.C} {
 			n := float64(b.N)
 			if math.Abs(float64(quadrants[i])-n*p) > 5*math.Sqrt(n*p*(1-p)+1e-9) {
-				t.Errorf("%s: %d arcs of %d in quadrant %d, want about %v", g.Name(), quadrants[i], b.N, i, n*p)
+				t.Errorf("%s: %d arcs of %d in quadrant %d, want about %v", g.Name(), quadrants[i],
+					b.N, i, n*p)
 			}
 		}
 	}

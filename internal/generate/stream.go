@@ -2,8 +2,8 @@ package generate
 
 import "github.com/superstep-go/superstep/internal/edges"
 
-// Random numbers of everything but Kronecker: SplitMix64 (Steele, Lea and Flood 2014), whose n-th output is a hash of n,
-// so any of them can be computed by itself.
+// Random numbers of everything but Kronecker: SplitMix64 (Steele, Lea and Flood 2014), whose n-th
+// output is a hash of n, so any of them can be computed by itself.
 
 // golden is the increment of SplitMix64: 2^64 divided by the golden ratio, odd.
 const golden = 0x9e3779b97f4a7c15
@@ -29,8 +29,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// uniformWeights gives the tuples of b, the given one first, weights that are spread evenly over the multiples of 2^-53
-// in [0, 1).
+// uniformWeights gives the tuples of b, the given one first, weights that are spread evenly over
+// the multiples of 2^-53 in [0, 1).
 func uniformWeights(seed uint64, first int, b *edges.Block) {
 	k := newKey(seed, forWeights)
 	for j := range b.N {

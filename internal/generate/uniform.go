@@ -7,8 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// Uniform makes directed graphs in which each vertex has the same number of arcs, to targets drawn independently from
-// all vertices; loops and duplicates are kept. Arcs are in the order of their sources.
+// Uniform makes directed graphs in which each vertex has the same number of arcs, to targets drawn
+// independently from all vertices; loops and duplicates are kept. Arcs are in the order of their
+// sources.
 type Uniform struct {
 	// N is the number of vertices, 1 to 2^48.
 	N uint64
@@ -46,7 +47,8 @@ func (g Uniform) Fill(first int, b *edges.Block, weights bool) {
 	k := newKey(g.Seed, forEdges)
 	u, arc := uint64(first/g.Degree), first%g.Degree
 	for j := range b.N {
-		// The high word of the product prefers some targets by one part in 2^64/N: nothing that a run could tell.
+		// The high word of the product prefers some targets by one part in 2^64/N: nothing that a
+		// run could tell.
 		v, _ := bits.Mul64(k.at(first+j), g.N)
 		b.U[j], b.V[j] = u, v
 		if arc++; arc == g.Degree {

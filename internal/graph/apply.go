@@ -13,14 +13,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Apply returns the graph with a delta, whose partitions must all be in this process. g stays as it is. The two share memory if
-// shares is true: g must then not be closed before the other one.
+// Apply returns the graph with a delta, whose partitions must all be in this process. g stays as it
+// is. The two share memory if shares is true: g must then not be closed before the other one.
 func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) (next *Graph, shares bool, err error) {
 	defer mem.Recover(&err)
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return nil, false, errors.New("a delta is applied where the whole graph is")
 	}
-	a := &applier{g: g, changes: make([]Change, len(g.Parts)), removed: make([]uint64, bitmap.Words(g.N))}
+	a := &applier{g: g, changes: make([]Change, len(g.Parts)), removed: make([]uint64,
+		bitmap.Words(g.N))}
 	if err := a.remove(d); err != nil {
 		return nil, false, err
 	}
@@ -64,8 +65,8 @@ type applier struct {
 
 func (a *applier) arc(to *[]Arc, u, v pregel.VertexID, w float64) { *to = append(*to, Arc{u, v, w}) }
 
-// of returns the change of the partition that owns an arc's source. An undirected edge goes from its smaller end, so that the
-// order of edges stays.
+// of returns the change of the partition that owns an arc's source. An undirected edge goes from
+// its smaller end, so that the order of edges stays.
 func (a *applier) of(u, v *pregel.VertexID) *Change {
 	if !a.g.Directed && *v < *u {
 		*u, *v = *v, *u
@@ -90,7 +91,8 @@ func (a *applier) remove(d pregel.Delta) error {
 			if okU {
 				missing = e.To
 			}
-			return fmt.Errorf("RemoveEdges: an edge from %d to %d: there is no vertex %d", e.From, e.To, missing)
+			return fmt.Errorf("RemoveEdges: an edge from %d to %d: there is no vertex %d", e.From,
+				e.To, missing)
 		}
 		c := a.of(&u, &v)
 		a.arc(&c.Remove, u, v, 0)
@@ -105,7 +107,8 @@ func (a *applier) remove(d pregel.Delta) error {
 			gone := bitmap.Get(a.removed, uint32(to))
 			lo, hi := l.Row(slot)
 			for _, s := range l.Adj[lo:hi] {
-				if from := p.slots.ID(s); (gone || bitmap.Get(a.removed, uint32(from))) && (a.g.Directed || from <= to) {
+				if from := p.slots.ID(s); (gone || bitmap.Get(a.removed, uint32(from))) &&
+					(a.g.Directed || from <= to) {
 					u, v := pregel.VertexID(from), pregel.VertexID(to)
 					c := a.of(&u, &v)
 					a.arc(&c.Remove, u, v, 0)
@@ -180,7 +183,8 @@ func (p *Partition) sharesWith(old *Partition) bool {
 	if !p.Grid.Flat() {
 		return p.along.Pull.ByReceiver == old.along.Pull.ByReceiver
 	}
-	return p.In == old.In || p.Out == old.Out || p.along.Pull.Senders == old.along.Pull.Senders || p.along.Push.Receivers == old.along.Push.Receivers
+	return p.In == old.In || p.Out == old.Out || p.along.Pull.Senders == old.along.Pull.Senders ||
+		p.along.Push.Receivers == old.along.Push.Receivers
 }
 
 // label gives the last vertices input ids, which rise and are new.
@@ -189,7 +193,8 @@ func (g *Graph) label(labels []uint64) {
 		return
 	}
 	loaded := len(g.Order)
-	order, ids, all := mem.Make[uint32](g.arena, g.N), mem.Make[uint32](g.arena, g.N), make([]uint64, 0, g.N)
+	order, ids, all := mem.Make[uint32](g.arena, g.N), mem.Make[uint32](g.arena, g.N),
+		make([]uint64, 0, g.N)
 	for i, k := 0, 0; i+k < g.N; {
 		id := uint32(loaded + k)
 		if k == len(labels) || i < loaded && g.Labels.Of(uint64(i)) < labels[k] {

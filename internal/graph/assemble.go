@@ -9,8 +9,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Assemble returns the graph of partitions after changes, all of those that base has here; base is the graph that they come from. It
-// takes the partitions over, which must not be in use: closing the graph frees them. What they share with base is base's.
+// Assemble returns the graph of partitions after changes, all of those that base has here; base is
+// the graph that they come from. It takes the partitions over, which must not be in use: closing
+// the graph frees them. What they share with base is base's.
 func Assemble(base *Graph, parts ...*Changed) *Graph {
 	g := assemble(base, parts)
 	g.extendMaps()
@@ -20,10 +21,14 @@ func Assemble(base *Graph, parts ...*Changed) *Graph {
 func assemble(base *Graph, parts []*Changed) *Graph {
 	first := parts[0].Partition.graph
 	g := &Graph{
-		Name: base.Name, N: first.N, Directed: base.Directed, Weights: base.Weights, Options: first.Options, Connected: first.N,
-		Tuples: base.Tuples, Loops: base.Loops, Dropped: base.Dropped, LeastWeight: first.LeastWeight,
-		Order: base.Order, IDs: base.IDs, Labels: base.Labels, Names: base.Names, added: first.added,
-		Parts: make([]*Partition, len(base.Parts)), arena: &mem.Arena{Meter: base.arena.Meter, Kind: mem.Graph},
+		Name: base.Name, N: first.N, Directed: base.Directed, Weights: base.Weights,
+		Options: first.Options, Connected: first.N,
+		Tuples: base.Tuples, Loops: base.Loops, Dropped: base.Dropped,
+		LeastWeight: first.LeastWeight,
+		Order:       base.Order, IDs: base.IDs, Labels: base.Labels, Names: base.Names,
+		added: first.added,
+		Parts: make([]*Partition, len(base.Parts)),
+		arena: &mem.Arena{Meter: base.arena.Meter, Kind: mem.Graph},
 	}
 	g.held = &held{arena: g.arena}
 	for _, c := range parts {

@@ -64,12 +64,14 @@ func TestMissingArcs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Arcs(0, []uint64{0<<32 | 1}, nil, nil)
-	if err := s.Finish(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "1 arcs came for rows 0 to 1 of partition 0, which have 2") {
+	if err := s.Finish(t.Context()); err == nil || !strings.HasPrefix(err.Error(),
+		"1 arcs came for rows 0 to 1 of partition 0, which have 2") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestArcsHoldRowAndNeighbour: whatever the number of vertices, an arc has bits for a neighbour and one of 64 rows.
+// TestArcsHoldRowAndNeighbour: whatever the number of vertices, an arc has bits for a neighbour and
+// one of 64 rows.
 func TestArcsHoldRowAndNeighbour(t *testing.T) {
 	for idBits := uint(1); idBits <= 32; idBits++ {
 		arcBits := uint(narrowBits)
@@ -104,7 +106,8 @@ func TestLeastBytes(t *testing.T) {
 	if mem.Available() == 0 {
 		t.Skip("nobody knows how much memory there is")
 	}
-	if err := Enough("it", 1e18); err == nil || !strings.HasPrefix(err.Error(), "it needs 888.2 PiB of memory, ") {
+	if err := Enough("it", 1e18); err == nil ||
+		!strings.HasPrefix(err.Error(), "it needs 888.2 PiB of memory, ") {
 		t.Errorf("error %v", err)
 	}
 	if err := Enough("it", 1); err != nil {

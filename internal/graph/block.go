@@ -11,17 +11,20 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Block is the arcs that a grid assigns to a partition, between two sides. Messages come from the owners of the senders'
-// side (expand), cross the block along its lists, and go on to the owners of the receivers' side (fold).
+// Block is the arcs that a grid assigns to a partition, between two sides. Messages come from the
+// owners of the senders' side (expand), cross the block along its lists, and go on to the owners of
+// the receivers' side (fold).
 //
 //	             processor column                 processor row
 //	owners --------- expand --------> Senders -> lists -> Receivers --------- fold --------> owners
 //
-// In the P x 1 grid every receiver is owned, in the 1 x P grid every sender: that exchange is nothing.
+// In the P x 1 grid every receiver is owned, in the 1 x P grid every sender: that exchange is
+// nothing.
 type Block struct {
 	Senders, Receivers *Side
-	// ByReceiver are the lists that are pulled along, BySender those that are pushed along. The 1 x P block has no
-	// ByReceiver, and the P x 1 block no BySender until Partition.SendersView makes it.
+	// ByReceiver are the lists that are pulled along, BySender those that are pushed along. The 1 x
+	// P block has no ByReceiver, and the P x 1 block no BySender until Partition.SendersView makes
+	// it.
 	ByReceiver, BySender *Adjacency
 }
 
@@ -30,18 +33,19 @@ func (b *Block) reversed() *Block {
 	return &Block{Senders: b.Receivers, Receivers: b.Senders, ByReceiver: b.BySender, BySender: b.ByReceiver}
 }
 
-// Side is one end of a block: the owned vertices, and ghosts of vertices of the other owners of a line of the grid, the
-// processor column of the senders, the row of the receivers.
+// Side is one end of a block: the owned vertices, and ghosts of vertices of the other owners of a
+// line of the grid, the processor column of the senders, the row of the receivers.
 type Side struct {
-	// Line is the other partitions of the line, in the order in which this one sends to them. It is empty where all
-	// vertices are owned.
+	// Line is the other partitions of the line, in the order in which this one sends to them. It is
+	// empty where all vertices are owned.
 	Line []int
 	// Groups has, for each partition, the slots of its vertices here.
 	Groups []Group
 	// Peers has, for each partition, the owned vertices that are ghosts of its.
 	Peers Peers
-	// Ghosts has, for each partition q, those of its vertices that the slots of its group stand for: what q has as Peers.
-	// When the graph is built it is left to the receivers' side of a grid that is not flat.
+	// Ghosts has, for each partition q, those of its vertices that the slots of its group stand
+	// for: what q has as Peers. When the graph is built it is left to the receivers' side of a grid
+	// that is not flat.
 	Ghosts []bitmap.Ranked
 }
 
@@ -54,8 +58,8 @@ func (s *Side) Count() int {
 	return n
 }
 
-// Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for one owner's vertices
-// in the order of their local indices.
+// Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for
+// one owner's vertices in the order of their local indices.
 type Group struct{ Start, Count uint32 }
 
 // Words returns the group's run of words in a bitmap over slots.
@@ -66,8 +70,8 @@ func (g Group) Words() (lo, hi int) {
 // Adjacency is a block's lists: from the slots of one side to those of the other.
 type Adjacency struct {
 	kernel.Lists
-	// Chunks are the borders, in words, of runs of rows with about as many edges each. The first Owned runs are of owned
-	// vertices, the others of ghosts.
+	// Chunks are the borders, in words, of runs of rows with about as many edges each. The first
+	// Owned runs are of owned vertices, the others of ghosts.
 	Chunks []uint32
 	Owned  int
 	// Rising says that each list rises by slot. All rise by the neighbours' ids otherwise.
@@ -78,8 +82,8 @@ type Adjacency struct {
 func (a *Adjacency) OwnChunks() []uint32   { return a.Chunks[:a.Owned+1] }
 func (a *Adjacency) GhostChunks() []uint32 { return a.Chunks[a.Owned:] }
 
-// Blocks are the blocks that messages cross: where they are pushed, and where they are pulled. In a flat grid push is
-// that of 1 x P and pull that of P x 1; in others they are the same.
+// Blocks are the blocks that messages cross: where they are pushed, and where they are pulled. In a
+// flat grid push is that of 1 x P and pull that of P x 1; in others they are the same.
 type Blocks struct{ Push, Pull *Block }
 
 // Layout is what a partition's part of a job is made over.
@@ -175,8 +179,8 @@ func arcWeight(l *kernel.Lists, at uint32) float64 {
 	return 1
 }
 
-// SendersView returns a block's lists by sender. Those of the P x 1 block are made at the first call that ctx does not
-// end.
+// SendersView returns a block's lists by sender. Those of the P x 1 block are made at the first
+// call that ctx does not end.
 func (p *Partition) SendersView(ctx context.Context, b *Block) (*Adjacency, error) {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()

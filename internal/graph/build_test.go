@@ -23,7 +23,8 @@ type neighbor struct {
 	weight float64
 }
 
-// twin builds lists by id, the obvious way: out-lists and in-lists, which are the same in an undirected graph.
+// twin builds lists by id, the obvious way: out-lists and in-lists, which are the same in an
+// undirected graph.
 type twin struct {
 	order   []int
 	out, in [][]neighbor
@@ -123,7 +124,9 @@ func randomTuples(rng *rand.Rand, n, m int) (tuples [][2]uint64, weights []float
 }
 
 func TestBuildAgainstSlowTwin(t *testing.T) {
-	buildAgainstSlowTwin(t, [][2]int{{1, 0}, {1, 3}, {2, 1}, {5, 8}, {63, 200}, {64, 50}, {300, 3000}, {2000, 6000}}, 1, 2, 3, 7)
+	buildAgainstSlowTwin(t,
+		[][2]int{{1, 0}, {1, 3}, {2, 1}, {5, 8}, {63, 200}, {64, 50}, {300, 3000}, {2000, 6000}}, 1,
+		2, 3, 7)
 }
 
 // buildAgainstSlowTwin builds random graphs of so many vertices and edges.
@@ -137,8 +140,9 @@ func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				tuples, weights := randomTuples(rng, size[0], size[1])
 				o := graph.Options{
-					Partitions: parts, Duplicates: graph.Duplicates(variant % 4), DropLoops: variant%3 == 0,
-					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
+					Partitions: parts, Duplicates: graph.Duplicates(variant % 4),
+					DropLoops: variant%3 == 0,
+					Weights:   edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
 					InputOrder: rng.IntN(4) == 0,
 				}
 				if threads := 1 + rng.IntN(3); threads > 1 {
@@ -146,7 +150,8 @@ func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 				}
 				directed := variant >= 6
 				in := &edges.Input{
-					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: directed,
+					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights),
+					Vertices: size[0], Directed: directed,
 				}
 				g, err := build.Local(context.Background(), in, o)
 				if err != nil {
@@ -154,7 +159,8 @@ func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 				}
 				want := slowly(size[0], tuples, weights, directed, o)
 				if err := compare(g, want, o); err != nil {
-					t.Fatalf("seed %d, %d vertices, %d parts, directed %t, %+v: %v", seed, size[0], parts, directed, o, err)
+					t.Fatalf("seed %d, %d vertices, %d parts, directed %t, %+v: %v", seed, size[0],
+						parts, directed, o, err)
 				}
 				g.Close()
 				o.Team.Close()
@@ -175,8 +181,10 @@ func compare(g *graph.Graph, want twin, o graph.Options) error {
 		if p.Global(local) != pregel.VertexID(id) {
 			return fmt.Errorf("partition %d: local %d is %d", p.Index, local, p.Global(local))
 		}
-		if int(p.OutDegrees[local]) != len(want.out[id]) || int(p.InDegrees[local]) != len(want.in[id]) {
-			return fmt.Errorf("vertex %d: degrees %d %d, want %d %d", id, p.OutDegrees[local], p.InDegrees[local], len(want.out[id]), len(want.in[id]))
+		if int(p.OutDegrees[local]) != len(want.out[id]) ||
+			int(p.InDegrees[local]) != len(want.in[id]) {
+			return fmt.Errorf("vertex %d: degrees %d %d, want %d %d", id, p.OutDegrees[local],
+				p.InDegrees[local], len(want.out[id]), len(want.in[id]))
 		}
 		for _, dir := range []struct {
 			a    *graph.Adjacency
@@ -189,17 +197,20 @@ func compare(g *graph.Graph, want twin, o graph.Options) error {
 			for j, x := range dir.want {
 				slot := dir.a.Adj[int(lo)+j]
 				if got := p.Layout(pregel.Out).Slots.ID(slot); uint64(got) != x.id {
-					return fmt.Errorf("vertex %d, neighbour %d: %d (slot %d), want %d", id, j, got, slot, x.id)
+					return fmt.Errorf("vertex %d, neighbour %d: %d (slot %d), want %d", id, j, got,
+						slot, x.id)
 				}
 				w := x.weight
 				switch o.Weights {
 				case edges.Float32:
 					if got := dir.a.Weights32[int(lo)+j]; got != float32(w) {
-						return fmt.Errorf("vertex %d, neighbour %d: weight %g, want %g", id, x.id, got, w)
+						return fmt.Errorf("vertex %d, neighbour %d: weight %g, want %g", id, x.id,
+							got, w)
 					}
 				case edges.Float64:
 					if got := dir.a.Weights64[int(lo)+j]; got != w {
-						return fmt.Errorf("vertex %d, neighbour %d: weight %g, want %g", id, x.id, got, w)
+						return fmt.Errorf("vertex %d, neighbour %d: weight %g, want %g", id, x.id,
+							got, w)
 					}
 				}
 			}
@@ -208,8 +219,8 @@ func compare(g *graph.Graph, want twin, o graph.Options) error {
 	return compareLists(g)
 }
 
-// compareLists checks that both ends of every column agree on what it runs over, and that a block's lists by sender have
-// the arcs of those by receiver.
+// compareLists checks that both ends of every column agree on what it runs over, and that a block's
+// lists by sender have the arcs of those by receiver.
 func compareLists(g *graph.Graph) error {
 	sides := []func(p *graph.Partition) *graph.Side{
 		func(p *graph.Partition) *graph.Side { return p.Layout(pregel.Out).Blocks[0].Pull.Senders },
@@ -221,7 +232,8 @@ func compareLists(g *graph.Graph) error {
 		for _, side := range sides {
 			s := side(p)
 			for _, q := range s.Line {
-				if err := compareColumn(p.Layout(pregel.Both), g.Parts[q], p.Index, s, side(g.Parts[q])); err != nil {
+				if err := compareColumn(p.Layout(pregel.Both), g.Parts[q], p.Index, s,
+					side(g.Parts[q])); err != nil {
 					return err
 				}
 			}
@@ -241,12 +253,14 @@ func compareColumn(l graph.Layout, q *graph.Partition, p int, s, other *graph.Si
 	var list []pregel.VertexID
 	known := other.Peers.Of(p)
 	known.Each(func(local uint32) { list = append(list, q.Global(local)) })
-	if len(list) != int(group.Count) || group.Start%64 != 0 || int(group.Start+group.Count) > l.Count {
+	if len(list) != int(group.Count) || group.Start%64 != 0 ||
+		int(group.Start+group.Count) > l.Count {
 		return fmt.Errorf("column %d->%d: %d sent, group %+v", q.Index, p, len(list), group)
 	}
 	for i, id := range list {
 		if got := l.Slots.ID(group.Start + uint32(i)); got != uint64(id) {
-			return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q.Index, p, i, got, id)
+			return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q.Index, p, i, got,
+				id)
 		}
 	}
 	return nil
@@ -285,8 +299,11 @@ func compareViews(p *graph.Partition, b *graph.Block, slots int) error {
 		}
 	}
 	for _, l := range []*graph.Adjacency{a, s} {
-		if chunks := l.Chunks; !slices.IsSorted(chunks) || int(chunks[len(chunks)-1]) != len(l.Bits) || int(l.Chunks[l.Owned]) != min(p.Words(), len(l.Bits)) {
-			return fmt.Errorf("chunks %v of %d words, %d owned: the first %d runs", chunks, len(l.Bits), p.Words(), l.Owned)
+		if chunks := l.Chunks; !slices.IsSorted(chunks) ||
+			int(chunks[len(chunks)-1]) != len(l.Bits) ||
+			int(l.Chunks[l.Owned]) != min(p.Words(), len(l.Bits)) {
+			return fmt.Errorf("chunks %v of %d words, %d owned: the first %d runs", chunks,
+				len(l.Bits), p.Words(), l.Owned)
 		}
 	}
 	return nil
@@ -304,13 +321,16 @@ func weightAt(l *kernel.Lists, j uint32) float64 {
 }
 
 func TestRefusesDuplicates(t *testing.T) {
-	in := &edges.Input{Name: "g", Edges: edges.Pack(3, [][2]uint64{{0, 1}, {1, 2}, {1, 0}}, nil), Vertices: 3}
-	_, err := build.Local(context.Background(), in, graph.Options{Duplicates: graph.RefuseDuplicates})
+	in := &edges.Input{Name: "g", Edges: edges.Pack(3, [][2]uint64{{0, 1}, {1, 2}, {1, 0}},
+		nil), Vertices: 3}
+	_, err := build.Local(context.Background(), in,
+		graph.Options{Duplicates: graph.RefuseDuplicates})
 	if err == nil || err.Error() != "g: edge 0-1 occurs more than once" {
 		t.Errorf("got %v", err)
 	}
 	in.Directed = true
-	if _, err = build.Local(context.Background(), in, graph.Options{Duplicates: graph.RefuseDuplicates}); err != nil {
+	if _, err = build.Local(context.Background(), in,
+		graph.Options{Duplicates: graph.RefuseDuplicates}); err != nil {
 		t.Error(err)
 	}
 }
@@ -319,7 +339,8 @@ func TestTupleDegrees(t *testing.T) {
 	tuples := [][2]uint64{{0, 1}, {1, 0}, {1, 1}, {2, 1}, {2, 2}}
 	for _, drop := range []bool{false, true} {
 		in := &edges.Input{Name: "g", Edges: edges.Pack(4, tuples, nil), Vertices: 4}
-		g, err := build.Local(context.Background(), in, graph.Options{TupleDegrees: true, DropLoops: drop, Duplicates: graph.LeastDuplicate})
+		g, err := build.Local(context.Background(), in,
+			graph.Options{TupleDegrees: true, DropLoops: drop, Duplicates: graph.LeastDuplicate})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +351,8 @@ func TestTupleDegrees(t *testing.T) {
 			t.Errorf("%d loops, %d dropped, %d connected", g.Loops, g.Dropped, g.Connected)
 		}
 		in.Directed = true
-		if g, err = build.Local(context.Background(), in, graph.Options{TupleDegrees: true, DropLoops: drop}); err != nil {
+		if g, err = build.Local(context.Background(), in,
+			graph.Options{TupleDegrees: true, DropLoops: drop}); err != nil {
 			t.Fatal(err)
 		}
 		if want := []uint32{2, 3, 1, 0}; !slices.Equal(g.TupleDegrees, want) {

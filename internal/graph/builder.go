@@ -11,9 +11,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Builder makes those partitions of a graph that are in this process. Package build finds the vertices' ids and brings
-// their facts and arcs, in any order. The lists of both directions are made at once or one after the other, which takes
-// less memory.
+// Builder makes those partitions of a graph that are in this process. Package build finds the
+// vertices' ids and brings their facts and arcs, in any order. The lists of both directions are
+// made at once or one after the other, which takes less memory.
 //
 //	NewBuilder -> Own -> Vertex ... -> { Scatter -> Arcs or Tuples ... -> Finish } -> Link
 type Builder struct {
@@ -34,7 +34,8 @@ type Facts struct {
 	Out, In, Tuples uint32
 }
 
-// NewBuilder begins a graph that has no partitions yet. The caller fills in what else is known of it.
+// NewBuilder begins a graph that has no partitions yet. The caller fills in what else is known of
+// it.
 func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	if err := o.Place(); err != nil {
 		return nil, err
@@ -61,21 +62,25 @@ func (o *Options) Place() error {
 	if o.Grid.Rows < 1 || o.Grid.Columns < 1 {
 		return fmt.Errorf("a grid of %v: each side must be 1 or more", o.Grid)
 	}
-	if o.Grid.Rows > MaxPartitions || o.Grid.Columns > MaxPartitions || o.Grid.Partitions() > MaxPartitions {
+	if o.Grid.Rows > MaxPartitions || o.Grid.Columns > MaxPartitions ||
+		o.Grid.Partitions() > MaxPartitions {
 		return fmt.Errorf("a grid of %v: at most %d partitions", o.Grid, MaxPartitions)
 	}
 	if o.Partitions != 0 && o.Partitions != o.Grid.Partitions() {
-		return fmt.Errorf("%d partitions in a grid of %v, which has %d", o.Partitions, o.Grid, o.Grid.Partitions())
+		return fmt.Errorf("%d partitions in a grid of %v, which has %d", o.Partitions, o.Grid,
+			o.Grid.Partitions())
 	}
 	o.Partitions = o.Grid.Partitions()
 	return nil
 }
 
-// Arena is the memory of the graph: what lies there goes with the graph, or with End if that is not built.
+// Arena is the memory of the graph: what lies there goes with the graph, or with End if that is not
+// built.
 func (a *Builder) Arena() *mem.Arena { return a.g.arena }
 
-// Own makes the partitions of this process, with room for the facts of their vertices. The graph's number of vertices must be set
-// and, if it has them, its maps. wide says that input ids may need more than 32 bits.
+// Own makes the partitions of this process, with room for the facts of their vertices. The graph's
+// number of vertices must be set and, if it has them, its maps. wide says that input ids may need
+// more than 32 bits.
 func (a *Builder) Own(own []int, wide bool) {
 	g := a.g
 	for _, i := range own {
@@ -132,8 +137,8 @@ func (a *Builder) Owned() int {
 	return n
 }
 
-// Vertex sets the facts of a vertex of this process, except those in the graph's maps. It may be called for different vertices
-// concurrently.
+// Vertex sets the facts of a vertex of this process, except those in the graph's maps. It may be
+// called for different vertices concurrently.
 func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	n := pregel.VertexID(len(a.g.Parts))
 	p, i := a.g.Parts[id%n], id/n
@@ -153,8 +158,9 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	}
 }
 
-// Scatter makes room for the lists of in-edges or, of a directed graph, for those of out-edges. length returns the number of
-// arcs of a row. The lists of out-edges, in a grid that is not flat, become the blocks of reversed arcs.
+// Scatter makes room for the lists of in-edges or, of a directed graph, for those of out-edges.
+// length returns the number of arcs of a row. The lists of out-edges, in a grid that is not flat,
+// become the blocks of reversed arcs.
 func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	of := a
 	if !in && !a.o.Grid.Flat() {
@@ -171,8 +177,8 @@ func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*
 	return l, err
 }
 
-// Link makes the partitions' blocks of their lists; exchange reaches the partitions of other processes. The graph's Arcs and
-// LeastWeight are of the partitions here.
+// Link makes the partitions' blocks of their lists; exchange reaches the partitions of other
+// processes. The graph's Arcs and LeastWeight are of the partitions here.
 func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	g := a.g
 	for p := range g.here() {
@@ -202,7 +208,8 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	return nil
 }
 
-// End frees the memory of building and, if Link did not finish, the graph. It must always be called.
+// End frees the memory of building and, if Link did not finish, the graph. It must always be
+// called.
 func (a *Builder) End() {
 	for _, l := range a.open {
 		l.tmp.Close()

@@ -151,7 +151,8 @@ func (t *idTwin) same(g *graph.Graph) error {
 		local := uint32(id / len(g.Parts))
 		arcs += len(in[id])
 		if int(p.OutDegrees[local]) != len(out[id]) || int(p.InDegrees[local]) != len(in[id]) {
-			return fmt.Errorf("vertex %d: degrees %d %d, want %d %d", id, p.OutDegrees[local], p.InDegrees[local], len(out[id]), len(in[id]))
+			return fmt.Errorf("vertex %d: degrees %d %d, want %d %d", id, p.OutDegrees[local],
+				p.InDegrees[local], len(out[id]), len(in[id]))
 		}
 		if p.In == nil {
 			continue
@@ -172,11 +173,13 @@ func (t *idTwin) same(g *graph.Graph) error {
 		}
 	}
 	if g.N != t.n || int(g.Arcs) != arcs || g.LeastWeight != least {
-		return fmt.Errorf("%d vertices, %d arcs, least weight %g, want %d, %d, %g", g.N, g.Arcs, g.LeastWeight, t.n, arcs, least)
+		return fmt.Errorf("%d vertices, %d arcs, least weight %g, want %d, %d, %g", g.N, g.Arcs,
+			g.LeastWeight, t.n, arcs, least)
 	}
 	for _, p := range g.Parts {
 		if p.Owned != (t.n-p.Index+p.Of-1)/p.Of || len(p.OutDegrees) != (p.Owned+63)&^63 {
-			return fmt.Errorf("partition %d owns %d, degrees of %d", p.Index, p.Owned, len(p.OutDegrees))
+			return fmt.Errorf("partition %d owns %d, degrees of %d", p.Index, p.Owned,
+				len(p.OutDegrees))
 		}
 		if err := compareRuns(p); err != nil {
 			return fmt.Errorf("partition %d: %w", p.Index, err)
@@ -233,7 +236,8 @@ func compareRuns(p *graph.Partition) error {
 			for r, head := range a.Heads {
 				list := a.Adj[a.Starts[r]:a.Starts[r+1]]
 				if head != list[0] || a.Seconds[r] != list[min(1, len(list)-1)] {
-					return fmt.Errorf("row %d has head %d and then %d, expected those of %d", r, head, a.Seconds[r], list)
+					return fmt.Errorf("row %d has head %d and then %d, expected those of %d", r,
+						head, a.Seconds[r], list)
 				}
 			}
 			for w, same := range a.Same {
@@ -278,7 +282,8 @@ func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 	lose := rng.IntN(4) == 0
 	add := func(k ends) {
 		u, v := flip(k)
-		of(u).Add = append(of(u).Add, graph.Arc{From: u, To: v, Weight: float64(rng.IntN(64)-4) / 8})
+		of(u).Add = append(of(u).Add,
+			graph.Arc{From: u, To: v, Weight: float64(rng.IntN(64)-4) / 8})
 	}
 	for _, k := range all {
 		if rng.IntN(share) == 0 && rng.IntN(2) == 0 || lose && (k.u == hub || k.v == hub) {
@@ -337,9 +342,11 @@ func checkPlaces(from []uint32, old, now *graph.Adjacency, p, q *graph.Partition
 			if place == graph.NewPlace {
 				continue
 			}
-			was, is := p.Layout(pregel.Out).Slots.ID(old.Adj[place]), q.Layout(pregel.Out).Slots.ID(now.Adj[j])
+			was, is := p.Layout(pregel.Out).Slots.ID(old.Adj[place]),
+				q.Layout(pregel.Out).Slots.ID(now.Adj[j])
 			if int64(place) <= last || rowOf[place] != row || was != is {
-				err = fmt.Errorf("arc %d of row %d to %d was at %d, where row %d has %d", j, row, is, place, rowOf[place], was)
+				err = fmt.Errorf("arc %d of row %d to %d was at %d, where row %d has %d", j, row,
+					is, place, rowOf[place], was)
 			}
 			last = int64(place)
 		}
@@ -362,7 +369,8 @@ func TestChangedAgainstSlowTwin(t *testing.T) {
 	}
 }
 
-// TestChangedGridAgainstSlowTwin: in grids with both sides above 1 blocks of reversed arcs change, too, where they were made.
+// TestChangedGridAgainstSlowTwin: in grids with both sides above 1 blocks of reversed arcs change,
+// too, where they were made.
 func TestChangedGridAgainstSlowTwin(t *testing.T) {
 	seed := uint64(5000)
 	for _, size := range [][2]int{{1, 3}, {5, 8}, {64, 200}, {300, 2000}, {1000, 6000}} {
@@ -390,7 +398,8 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 	if o.Duplicates == graph.RefuseDuplicates {
 		tuples, weights = distinct(tuples, weights)
 	}
-	in := &edges.Input{Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: variant%10 >= 5}
+	in := &edges.Input{Name: "random", Edges: edges.Pack(uint64(size[0]), tuples,
+		weights), Vertices: size[0], Directed: variant%10 >= 5}
 	g, err := build.Local(context.Background(), in, o)
 	if err != nil {
 		t.Fatal(err)
@@ -413,13 +422,15 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 		twin.change(changes)
 		for i, c := range changed {
 			if parts[i].In != nil {
-				if err := checkPlaces(c.OutFrom, parts[i].Out, c.Partition.Out, parts[i], c.Partition); err != nil {
+				if err := checkPlaces(c.OutFrom, parts[i].Out, c.Partition.Out, parts[i],
+					c.Partition); err != nil {
 					t.Fatalf("seed %d, step %d, partition %d: out: %v", seed, step, i, err)
 				}
 				if !g.Directed {
 					continue
 				}
-				if err := checkPlaces(c.InFrom, parts[i].In, c.Partition.In, parts[i], c.Partition); err != nil {
+				if err := checkPlaces(c.InFrom, parts[i].In, c.Partition.In, parts[i],
+					c.Partition); err != nil {
 					t.Fatalf("seed %d, step %d, partition %d: in: %v", seed, step, i, err)
 				}
 			}
@@ -427,10 +438,12 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 		next := graph.Assemble(base, changed...)
 		defer next.Close()
 		if err := twin.same(next); err != nil {
-			t.Fatalf("seed %d, step %d, %v, directed %t, %+v: %v", seed, step, grid, in.Directed, o, err)
+			t.Fatalf("seed %d, step %d, %v, directed %t, %+v: %v", seed, step, grid, in.Directed, o,
+				err)
 		}
 		if err := twin.same(byDifference(t, g, next)); err != nil {
-			t.Fatalf("seed %d, step %d, %v, directed %t, %+v, by the difference: %v", seed, step, grid, in.Directed, o, err)
+			t.Fatalf("seed %d, step %d, %v, directed %t, %+v, by the difference: %v", seed, step,
+				grid, in.Directed, o, err)
 		}
 		for id := range next.N {
 			want := uint64(id)
@@ -439,7 +452,8 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 			}
 			label := next.Label(pregel.VertexID(id))
 			if found, ok := next.Find(label); label != want || !ok || found != pregel.VertexID(id) {
-				t.Fatalf("seed %d: vertex %d has label %d, want %d, and is found as %d", seed, id, label, want, found)
+				t.Fatalf("seed %d: vertex %d has label %d, want %d, and is found as %d", seed, id,
+					label, want, found)
 			}
 		}
 		base, parts = next, next.Parts

@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// BenchmarkChanged removes 1 % of the edges of an undirected Kronecker graph of SCALE 18 and adds as many, with 2 threads; build is
-// what it takes to make the graph.
+// BenchmarkChanged removes 1 % of the edges of an undirected Kronecker graph of SCALE 18 and adds
+// as many, with 2 threads; build is what it takes to make the graph.
 func BenchmarkChanged(b *testing.B) {
 	gen := generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}
 	s, err := generate.RankInput(b.Context(), gen, 0, 1, false, generate.Options{})

@@ -24,7 +24,8 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Meter, size int) *graph.Grap
 	if kind%4 == 3 {
 		o.Grid = graph.Grid{Rows: 2, Columns: 2}
 	}
-	in := &edges.Input{Name: "g", Edges: edges.Pack(uint64(size), tuples, weights), Vertices: size, Directed: kind%2 == 0}
+	in := &edges.Input{Name: "g", Edges: edges.Pack(uint64(size), tuples,
+		weights), Vertices: size, Directed: kind%2 == 0}
 	g, err := build.Local(t.Context(), in, o)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +34,8 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Meter, size int) *graph.Grap
 	return g
 }
 
-// recorded returns what partition 0 gets from the others in a change, exchange by exchange, and the change.
+// recorded returns what partition 0 gets from the others in a change, exchange by exchange, and the
+// change.
 func recorded(t testing.TB, g *graph.Graph) (came [][][]byte, c graph.Change) {
 	t.Helper()
 	changes := randomChanges(rand.New(rand.NewPCG(1, 4)), twinOf(g), len(g.Parts))
@@ -67,14 +69,16 @@ func recorded(t testing.TB, g *graph.Graph) (came [][][]byte, c graph.Change) {
 	return came, changes[0]
 }
 
-// replay has partition 0 change with what it is said to get. A change that goes through has slots for all neighbours.
+// replay has partition 0 change with what it is said to get. A change that goes through has slots
+// for all neighbours.
 func replay(t testing.TB, g *graph.Graph, c graph.Change, came [][][]byte) error {
 	t.Helper()
 	at := 0
-	changed, err := g.Parts[0].Changed(t.Context(), c, func(context.Context, [][]byte) ([][]byte, error) {
-		at++
-		return came[at-1], nil
-	})
+	changed, err := g.Parts[0].Changed(t.Context(), c,
+		func(context.Context, [][]byte) ([][]byte, error) {
+			at++
+			return came[at-1], nil
+		})
 	if err != nil {
 		return err
 	}
@@ -82,7 +86,8 @@ func replay(t testing.TB, g *graph.Graph, c graph.Change, came [][][]byte) error
 	l := changed.Partition.Layout(pregel.Out)
 	for _, b := range l.Blocks {
 		for _, a := range []*graph.Adjacency{b.Pull.ByReceiver, b.Push.BySender} {
-			if len(a.Adj) > 0 && int(slices.Max(a.Adj)) >= l.Count || bitmap.Count(a.Bits) != len(a.Starts)-1 {
+			if len(a.Adj) > 0 && int(slices.Max(a.Adj)) >= l.Count ||
+				bitmap.Count(a.Bits) != len(a.Starts)-1 {
 				t.Errorf("a neighbour beyond %d slots", l.Count)
 			}
 		}
@@ -90,7 +95,8 @@ func replay(t testing.TB, g *graph.Graph, c graph.Change, came [][][]byte) error
 	return nil
 }
 
-// TestChangedRefusesMessages: a message that is cut off, too long or missing is an error, and nothing is left of the change.
+// TestChangedRefusesMessages: a message that is cut off, too long or missing is an error, and
+// nothing is left of the change.
 func TestChangedRefusesMessages(t *testing.T) {
 	for kind := range 8 {
 		var meter mem.Meter
@@ -103,10 +109,12 @@ func TestChangedRefusesMessages(t *testing.T) {
 		for k := range came {
 			for q := 1; q < len(g.Parts); q++ {
 				whole := came[k][q]
-				for _, data := range [][]byte{nil, whole[:len(whole)-1], append(slices.Clone(whole), 1), whole[:min(len(whole), 7)]} {
+				for _, data := range [][]byte{nil, whole[:len(whole)-1], append(slices.Clone(whole),
+					1), whole[:min(len(whole), 7)]} {
 					came[k][q] = data
 					if err := replay(t, g, c, came); err == nil {
-						t.Errorf("kind %d, message %d of partition %d: %d bytes are taken for %d", kind, k, q, len(data), len(whole))
+						t.Errorf("kind %d, message %d of partition %d: %d bytes are taken for %d",
+							kind, k, q, len(data), len(whole))
 					}
 				}
 				came[k][q] = whole
@@ -152,7 +160,8 @@ func TestChangedRefuses(t *testing.T) {
 	}
 }
 
-// TestChangedEnds: a change ends with the context, wherever it is, and gives its memory back; so does a graph of changed partitions.
+// TestChangedEnds: a change ends with the context, wherever it is, and gives its memory back; so
+// does a graph of changed partitions.
 func TestChangedEnds(t *testing.T) {
 	for kind := range 4 {
 		var meter mem.Meter
@@ -166,7 +175,8 @@ func TestChangedEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := change(t.Context(), partitions(changed), changes) // shares lists, some of them
+		// shares lists, some of them
+		again, err := change(t.Context(), partitions(changed), changes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +194,8 @@ func TestChangedEnds(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			err := changeUntil(ctx, g.Parts, changes, after, cancel)
 			if !errors.Is(err, context.Canceled) || meter.Now() != before {
-				t.Errorf("kind %d, after %d exchanges: error %v, %d bytes are left", kind, after, err, meter.Now()-before)
+				t.Errorf("kind %d, after %d exchanges: error %v, %d bytes are left", kind, after,
+					err, meter.Now()-before)
 			}
 		}
 	}

@@ -30,20 +30,23 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 			sides = append(sides, to)
 		}
 	}
-	// Whom a partition has as ghosts in its lists of in-edges follows from the lists of out-edges of those, and the other way.
+	// Whom a partition has as ghosts in its lists of in-edges follows from the lists of out-edges
+	// of those, and the other way.
 	var agreedFrom, agreedTo func(int, uint32) bool
 	if p.Of > 1 {
 		agreedFrom, agreedTo = from.agreed, to.agreed
 	}
 	ids, id := a.slotIDs(p), func(row uint32) uint32 { return uint32(next.Global(row)) }
-	out, err := a.splice(ctx, &splicer{l: &p.Out.Lists, of: ids, e: outEdits, rowID: id, ghost: agreedFrom})
+	out, err := a.splice(ctx,
+		&splicer{l: &p.Out.Lists, of: ids, e: outEdits, rowID: id, ghost: agreedFrom})
 	if err != nil {
 		return nil, err
 	}
 	from.take(out.toggles)
 	in := out
 	if p.graph.Directed {
-		if in, err = a.splice(ctx, &splicer{l: &p.In.Lists, of: ids, e: inEdits, rowID: id, ghost: agreedTo}); err != nil {
+		if in, err = a.splice(ctx,
+			&splicer{l: &p.In.Lists, of: ids, e: inEdits, rowID: id, ghost: agreedTo}); err != nil {
 			return nil, err
 		}
 		to.take(in.toggles)
@@ -59,11 +62,13 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 		to.new, to.ghosts = from.new, from.ghosts
 	}
 	c := &Changed{Partition: next, Arcs: int64(len(p.In.Adj)) + in.shift}
-	if next.In, next.InDegrees, c.InFrom, err = a.lists(ctx, p.In, p.InDegrees, in, from, moved, &next.pieces.in, p.pieces.in); err != nil {
+	if next.In, next.InDegrees, c.InFrom, err = a.lists(ctx, p.In, p.InDegrees, in, from, moved,
+		&next.pieces.in, p.pieces.in); err != nil {
 		return nil, err
 	}
 	if p.graph.Directed {
-		next.Out, next.OutDegrees, c.OutFrom, err = a.lists(ctx, p.Out, p.OutDegrees, out, to, moved, &next.pieces.out, p.pieces.out)
+		next.Out, next.OutDegrees, c.OutFrom, err = a.lists(ctx, p.Out, p.OutDegrees, out, to,
+			moved, &next.pieces.out, p.pieces.out)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +81,8 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 	return c, nil
 }
 
-// flatEdits returns the edits of the lists of out-edges and of in-edges, which are the same in an undirected graph.
+// flatEdits returns the edits of the lists of out-edges and of in-edges, which are the same in an
+// undirected graph.
 func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits, err error) {
 	outward, inward := a.editor(), a.editor()
 	directed := a.p.graph.Directed
@@ -104,9 +110,11 @@ func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits, err error) 
 	return out, in, err
 }
 
-// lists returns the new lists of one direction, with the degrees and where arcs were: the old ones, if nothing changes.
+// lists returns the new lists of one direction, with the degrees and where arcs were: the old ones,
+// if nothing changes.
 func (a *changer) lists(
-	ctx context.Context, old *Adjacency, degrees []uint32, s *splices, side *sideChange, moved []uint32, piece **storage, shared *storage,
+	ctx context.Context, old *Adjacency, degrees []uint32, s *splices, side *sideChange,
+	moved []uint32, piece **storage, shared *storage,
 ) (*Adjacency, []uint32, []uint32, error) {
 	padded := int(a.next.slots.Ghost)
 	if len(s.list) == 0 && moved == nil && padded == len(degrees) {
@@ -131,7 +139,8 @@ func (a *changer) lists(
 	return l, changed, places, nil
 }
 
-// blocks makes the blocks of a flat grid. Views by sender are kept where neither the lists nor the slots changed.
+// blocks makes the blocks of a flat grid. Views by sender are kept where neither the lists nor the
+// slots changed.
 func (a *changer) blocks(from, to *Side, still bool) {
 	p, next := a.p, a.next
 	if next.flatBlocks(from, to); !still || p.Of == 1 {

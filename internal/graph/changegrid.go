@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// grid changes the block of a grid with both sides above 1, and that of the reversed arcs if there is one.
+// grid changes the block of a grid with both sides above 1, and that of the reversed arcs if there
+// is one.
 func (a *changer) grid(ctx context.Context) (*Changed, error) {
 	p, next := a.p, a.next
 	own := a.own()
@@ -30,7 +31,8 @@ func (a *changer) grid(ctx context.Context) (*Changed, error) {
 	along := &blockChange{a: a, part: p, old: p.along.Pull, next: next, forward: true, backward: !p.graph.Directed}
 	blocks := []*blockChange{along}
 	if p.reversedPart != nil {
-		blocks = append(blocks, &blockChange{a: a, part: p.reversedPart, old: p.reversedPart.reversed.Pull, backward: true})
+		blocks = append(blocks,
+			&blockChange{a: a, part: p.reversedPart, old: p.reversedPart.reversed.Pull, backward: true})
 	}
 	same := next.slots.Ghost == p.slots.Ghost
 	for _, b := range blocks {
@@ -59,7 +61,8 @@ func (a *changer) grid(ctx context.Context) (*Changed, error) {
 		next.reversedPart.reversed = Blocks{blocks[1].new, blocks[1].new}
 	}
 	a.degrees()
-	if err := a.shareSides(ctx, a.least(&along.old.ByReceiver.Lists, along.s), same, blocks); err != nil {
+	if err := a.shareSides(ctx, a.least(&along.old.ByReceiver.Lists, along.s), same,
+		blocks); err != nil {
 		return nil, err
 	}
 	c := &Changed{Partition: next, Arcs: int64(len(along.new.ByReceiver.Adj)), uses: a.uses}
@@ -129,7 +132,8 @@ func (b *blockChange) gather(all []*arcs) {
 	}
 }
 
-// splice finds out what the edits do to the block's lists. Rows have slots of their own meanwhile, with room for new ones.
+// splice finds out what the edits do to the block's lists. Rows have slots of their own meanwhile,
+// with room for new ones.
 func (b *blockChange) splice(ctx context.Context) error {
 	a, parts := b.a, uint32(b.a.p.Of)
 	b.sets, b.base = make([]bitmap.Ranked, parts), make([]uint32, parts)
@@ -209,7 +213,8 @@ func (b *blockChange) widen(slots uint32) {
 // keep makes the new block of the old one, of which nothing changed. Sides get their peers later.
 func (b *blockChange) keep() {
 	b.new = &Block{
-		Senders: b.old.Senders.without(), Receivers: b.old.Receivers.without(), ByReceiver: b.old.ByReceiver, BySender: b.old.BySender,
+		Senders: b.old.Senders.without(), Receivers: b.old.Receivers.without(),
+		ByReceiver: b.old.ByReceiver, BySender: b.old.BySender,
 	}
 	if b.next == nil {
 		b.next = b.reversedPart()
@@ -226,7 +231,8 @@ func (s *Side) without() *Side {
 func (b *blockChange) reversedPart() *Partition {
 	p := b.a.next
 	return &Partition{
-		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: p.graph,
+		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
+		Slots: p.Slots, slots: p.slots, graph: p.graph,
 	}
 }
 
@@ -273,7 +279,8 @@ func (b *blockChange) link(ctx context.Context) error {
 		})
 	}
 	lists, _, err := b.a.relist(ctx, arena, final, &relister{
-		old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs, limit: math.MaxUint32, slot: func(id uint32) uint32 { return id },
+		old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs, limit: math.MaxUint32,
+		slot: func(id uint32) uint32 { return id },
 	})
 	if err != nil {
 		return err
@@ -295,7 +302,8 @@ type degreeChange struct {
 	more  int64
 }
 
-// degreeChanges returns by owner how a block changes degrees: of its rows' receivers, and of senders.
+// degreeChanges returns by owner how a block changes degrees: of its rows' receivers, and of
+// senders.
 func (b *blockChange) degreeChanges() (in, out [][]degreeChange) {
 	parts := uint32(b.a.p.Of)
 	in, out = make([][]degreeChange, parts), make([][]degreeChange, parts)
@@ -350,7 +358,8 @@ func (a *changer) changeDegrees(degrees []uint32, changes []degreeChange) error 
 func appendDegrees(data []byte, changes []degreeChange) []byte {
 	data = binary.LittleEndian.AppendUint32(data, uint32(len(changes)))
 	for _, c := range changes {
-		data = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(data, c.local), uint64(c.more))
+		data = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(data, c.local),
+			uint64(c.more))
 	}
 	return data
 }

@@ -32,7 +32,8 @@ func (s *Scatter) compact() {
 	}
 }
 
-// lists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths by partition.
+// lists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths
+// by partition.
 func (s *Scatter) lists(counts [][]uint32) {
 	at, k := 0, 0
 	for p := range s.a.g.here() {

@@ -23,7 +23,8 @@ func AppendCounts(dst []byte, counts []uint32) []byte {
 	return dst
 }
 
-// ReadCounts calls f with the n counts that data begins with, but for zeros, and returns the bytes after them.
+// ReadCounts calls f with the n counts that data begins with, but for zeros, and returns the bytes
+// after them.
 func ReadCounts(data []byte, n int, f func(i int, count uint32)) ([]byte, error) {
 	for i := 0; i < n; {
 		x, size := binary.Uvarint(data)

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// cutter makes the blocks of a grid with both sides above 1. It cuts each list of neighbours' ids, by receiver, which its owner holds,
-// by the processor columns of the neighbours; the pieces go to the blocks of the owner's processor row.
+// cutter makes the blocks of a grid with both sides above 1. It cuts each list of neighbours' ids,
+// by receiver, which its owner holds, by the processor columns of the neighbours; the pieces go to
+// the blocks of the owner's processor row.
 //
 //	owner (i,j), row v:   | 3 8 | 12 20 | 31 |   by the columns of the neighbours
 //	                         |      |      |
@@ -22,13 +23,14 @@ type cutter struct {
 	lists []*kernel.Lists
 	// exchange reaches the partitions of other processes, if there are any.
 	exchange Exchange
-	// counts[q][c] are the lengths of the pieces for column c, by q's vertices, and next[q][c] where in their block's Adj
-	// the next piece goes.
+	// counts[q][c] are the lengths of the pieces for column c, by q's vertices, and next[q][c]
+	// where in their block's Adj the next piece goes.
 	counts [][][]uint32
 	next   [][]uint32
 }
 
-// cut returns the blocks of the partitions here. The lists are not needed afterwards: free is called when they are not.
+// cut returns the blocks of the partitions here. The lists are not needed afterwards: free is
+// called when they are not.
 func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	a, n := c.a, len(c.parts)
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
@@ -64,7 +66,8 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	})
 }
 
-// each calls f with the partitions here, each from one goroutine of the team, until ctx ends, and returns the first error.
+// each calls f with the partitions here, each from one goroutine of the team, until ctx ends, and
+// returns the first error.
 func (a *Builder) each(ctx context.Context, stage string, f func(p *Partition) error) error {
 	failed := make([]error, len(a.g.Parts))
 	a.team.For(len(a.g.Parts), 1, func(_, i, _ int) {
@@ -78,7 +81,8 @@ func (a *Builder) each(ctx context.Context, stage string, f func(p *Partition) e
 	return firstError(failed)
 }
 
-// firstError returns the first of some errors, or nil: of what is wrong with many partitions one says enough.
+// firstError returns the first of some errors, or nil: of what is wrong with many partitions one
+// says enough.
 func firstError(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -111,8 +115,9 @@ func (c *cutter) count(p *Partition) error {
 	return nil
 }
 
-// rows makes the receivers' side of a block, and its lists, still without neighbours: the owned vertices' rows, then,
-// for each other owner of the processor row, those of its vertices that have a piece here.
+// rows makes the receivers' side of a block, and its lists, still without neighbours: the owned
+// vertices' rows, then, for each other owner of the processor row, those of its vertices that have
+// a piece here.
 func (c *cutter) rows(p *Partition) (*Block, error) {
 	column := p.Grid.Column(p.Index)
 	seen := make([][]uint64, p.Of)
@@ -160,12 +165,14 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 			position++
 		})
 	}
-	b.ByReceiver = &Adjacency{Lists: bcsr(p.graph.arena, lengths, mem.Make[uint32](p.graph.arena, arcs))}
+	b.ByReceiver = &Adjacency{Lists: bcsr(p.graph.arena, lengths,
+		mem.Make[uint32](p.graph.arena, arcs))}
 	weightsOf(p.graph.arena, &b.ByReceiver.Lists, c.lists[p.Index])
 	return b, nil
 }
 
-// deal copies the pieces of an owner's lists to the blocks of its row, where the rows of an owner are consecutive.
+// deal copies the pieces of an owner's lists to the blocks of its row, where the rows of an owner
+// are consecutive.
 func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error {
 	l := c.lists[p.Index]
 	to := make([]*kernel.Lists, p.Grid.Columns)
@@ -202,10 +209,12 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error 
 	return nil
 }
 
-// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by owner, which share tells these, are in tmp.
+// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by
+// owner, which share tells these, are in tmp.
 func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) error {
 	var err error
-	if b.Senders, err = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp); err != nil {
+	if b.Senders, err = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp),
+		tmp); err != nil {
 		return err
 	}
 	p.name(p.graph.arena, b.Receivers, b.Senders)
@@ -234,7 +243,8 @@ func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
 
 // cutLists returns the blocks of lists by receiver, which are freed.
 func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *kernel.Lists) ([]*Block, error) {
-	c := &cutter{a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts))}
+	c := &cutter{a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists,
+		len(a.g.Parts))}
 	for p := range a.g.here() {
 		c.lists[p.Index] = lists(p)
 	}
@@ -245,17 +255,19 @@ func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p 
 func (a *Builder) reversed(lists *mem.Arena) *Builder {
 	g := a.g
 	return &Builder{g: &Graph{
-		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: g.Options, Connected: g.Connected, arena: g.arena,
+		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: g.Options,
+		Connected: g.Connected, arena: g.arena,
 		Parts: make([]*Partition, len(g.Parts)),
 	}, o: a.o, team: a.team, tmp: a.tmp, lists: lists}
 }
 
-// cutReversed cuts the lists of out-edges, which lie with the senders' owners, into blocks of reversed arcs, of which these
-// are the receivers, for the partitions of g.
+// cutReversed cuts the lists of out-edges, which lie with the senders' owners, into blocks of
+// reversed arcs, of which these are the receivers, for the partitions of g.
 func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
 	for p := range g.here() {
 		reversed := &Partition{
-			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: a.g,
+			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
+			Slots: p.Slots, slots: p.slots, graph: a.g,
 			Out: a.g.Parts[p.Index].Out,
 		}
 		a.g.Parts[p.Index] = reversed

@@ -15,11 +15,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestGridsAgainstSlowTwin: in every grid each arc is in the block where graph.Grid.Arc says, its lists rise by id, and the ends
-// of all columns agree; the same goes for the reversed arcs, after Turn.
+// TestGridsAgainstSlowTwin: in every grid each arc is in the block where graph.Grid.Arc says, its
+// lists rise by id, and the ends of all columns agree; the same goes for the reversed arcs, after
+// Turn.
 func TestGridsAgainstSlowTwin(t *testing.T) {
 	sizes := [][2]int{{1, 3}, {2, 1}, {5, 8}, {64, 50}, {300, 3000}, {2000, 6000}}
-	gridsAgainstSlowTwin(t, sizes, graph.Grid{Rows: 2, Columns: 2}, graph.Grid{Rows: 3, Columns: 2}, graph.Grid{Rows: 2, Columns: 3}, graph.Grid{Rows: 4, Columns: 4}, graph.Grid{Rows: 2, Columns: 5}, graph.Grid{Rows: 1, Columns: 3}, graph.Grid{Rows: 4, Columns: 1})
+	gridsAgainstSlowTwin(t, sizes, graph.Grid{Rows: 2, Columns: 2}, graph.Grid{Rows: 3, Columns: 2},
+		graph.Grid{Rows: 2, Columns: 3}, graph.Grid{Rows: 4, Columns: 4},
+		graph.Grid{Rows: 2, Columns: 5}, graph.Grid{Rows: 1, Columns: 3},
+		graph.Grid{Rows: 4, Columns: 1})
 }
 
 // gridsAgainstSlowTwin builds random graphs of so many vertices and edges.
@@ -33,12 +37,15 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				tuples, weights := randomTuples(rng, size[0], size[1])
 				o := graph.Options{
-					Grid: grid, Duplicates: graph.Duplicates(variant % 4), DropLoops: variant%3 == 0,
-					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0, Team: parallel.NewTeam(1+rng.IntN(3), false),
+					Grid: grid, Duplicates: graph.Duplicates(variant % 4),
+					DropLoops: variant%3 == 0,
+					Weights:   edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
+					Team:       parallel.NewTeam(1+rng.IntN(3), false),
 					InputOrder: rng.IntN(4) == 0,
 				}
 				in := &edges.Input{
-					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: variant%2 == 1,
+					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights),
+					Vertices: size[0], Directed: variant%2 == 1,
 				}
 				g, err := build.Local(context.Background(), in, o)
 				if err != nil {
@@ -46,9 +53,11 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 				}
 				want := slowly(size[0], tuples, weights, in.Directed, o)
 				if err := compareGrid(g, want); err != nil {
-					t.Fatalf("seed %d, %d vertices, directed %t, %+v: %v", seed, size[0], in.Directed, o, err)
+					t.Fatalf("seed %d, %d vertices, directed %t, %+v: %v", seed, size[0],
+						in.Directed, o, err)
 				}
-				same, err := build.Local(context.Background(), g.Input(), graph.Options{Grid: graph.Of(1), Weights: g.Weights, InputOrder: o.InputOrder})
+				same, err := build.Local(context.Background(), g.Input(),
+					graph.Options{Grid: graph.Of(1), Weights: g.Weights, InputOrder: o.InputOrder})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -101,7 +110,8 @@ func compareGrid(g *graph.Graph, want twin) error {
 			}
 			for _, s := range []func(p *graph.Partition) *graph.Side{side(func(b *graph.Block) *graph.Side { return b.Senders }), side(func(b *graph.Block) *graph.Side { return b.Receivers })} {
 				for _, q := range s(p).Line {
-					if err := compareColumn(l, g.Parts[q], p.Index, s(p), s(g.Parts[q])); err != nil {
+					if err := compareColumn(l, g.Parts[q], p.Index, s(p),
+						s(g.Parts[q])); err != nil {
 						return err
 					}
 				}
@@ -111,7 +121,8 @@ func compareGrid(g *graph.Graph, want twin) error {
 				members := make([]uint64, len(list.Bits))
 				known.Set(members)
 				if !slices.Equal(list.Bits, members) {
-					return fmt.Errorf("partition %d: its ghosts of %d are not those of %d's list", i, q, q)
+					return fmt.Errorf("partition %d: its ghosts of %d are not those of %d's list",
+						i, q, q)
 				}
 			}
 		}
@@ -122,7 +133,8 @@ func compareGrid(g *graph.Graph, want twin) error {
 	return nil
 }
 
-// compareBlock checks the lists of a block against the arcs that it should have, by receiver and rising sender.
+// compareBlock checks the lists of a block against the arcs that it should have, by receiver and
+// rising sender.
 func compareBlock(p *graph.Partition, l graph.Layout, b *graph.Block, want []arcOf) error {
 	var got []arcOf
 	bitmap.Each(b.ByReceiver.Bits, func(v uint32) {

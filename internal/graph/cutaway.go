@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// What owners and blocks of a processor row send each other that are in different processes: first how long the pieces of
-// lists are, then the pieces.
+// What owners and blocks of a processor row send each other that are in different processes: first
+// how long the pieces of lists are, then the pieces.
 
 // sendCounts sends the blocks of a row how long the pieces for them are.
 func (c *cutter) sendCounts(ctx context.Context) error {
@@ -43,7 +43,8 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 		counts := mem.Make[uint32](c.a.tmp, owned(c.a.g.N, m.From, p.Of))
 		rest, err := ReadCounts(m.Data, len(counts), func(i int, n uint32) { counts[i] = n })
 		if err != nil || len(rest) > 0 {
-			return fmt.Errorf("lengths from partition %d to %d, %d bytes too many: %w", m.From, m.To, len(rest), err)
+			return fmt.Errorf("lengths from partition %d to %d, %d bytes too many: %w", m.From,
+				m.To, len(rest), err)
 		}
 		c.counts[m.From][p.Grid.Column(p.Index)] = counts
 		return nil
@@ -61,9 +62,11 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	return nil
 }
 
-// addressee returns the partition here that a message is for, whose sender must be in its row and elsewhere.
+// addressee returns the partition here that a message is for, whose sender must be in its row and
+// elsewhere.
 func (c *cutter) addressee(m Message) (*Partition, error) {
-	if m.To < 0 || m.To >= len(c.parts) || c.parts[m.To] == nil || !slices.Contains(c.parts[m.To].Row, m.From) || c.parts[m.From] != nil {
+	if m.To < 0 || m.To >= len(c.parts) || c.parts[m.To] == nil ||
+		!slices.Contains(c.parts[m.To].Row, m.From) || c.parts[m.From] != nil {
 		return nil, fmt.Errorf("a message from partition %d to %d: %w", m.From, m.To, errMessage)
 	}
 	return c.parts[m.To], nil
@@ -92,7 +95,8 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 		for q := range c.a.g.here() {
 			if !c.eachPiece(ctx, q, func(p int, k *piece) bool {
 				data = binary.LittleEndian.AppendUint32(data[:0], k.first)
-				data = append(append(append(data, wire.Bytes(k.ids)...), wire.Bytes(k.single)...), wire.Bytes(k.double)...)
+				data = append(append(append(data, wire.Bytes(k.ids)...), wire.Bytes(k.single)...),
+					wire.Bytes(k.double)...)
 				return yield(Message{q.Index, p, data})
 			}) {
 				return
@@ -105,7 +109,8 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 		if err != nil {
 			return err
 		}
-		n, err := c.place(m, &blocks[m.To].ByReceiver.Lists, c.next[m.To][m.From], c.length(p, m.From))
+		n, err := c.place(m, &blocks[m.To].ByReceiver.Lists, c.next[m.To][m.From],
+			c.length(p, m.From))
 		came[[2]int{m.From, m.To}] += int(n)
 		return err
 	})
@@ -118,14 +123,16 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	for p := range c.a.g.here() {
 		for _, q := range p.Row {
 			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != int(c.length(p, q)) {
-				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w", got, q, p.Index, c.length(p, q), errMessage)
+				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w",
+					got, q, p.Index, c.length(p, q), errMessage)
 			}
 		}
 	}
 	return nil
 }
 
-// length is how many arcs go from q's lists to a block: rows has refused more than have numbers of 32 bits.
+// length is how many arcs go from q's lists to a block: rows has refused more than have numbers of
+// 32 bits.
 func (c *cutter) length(p *Partition, q int) uint32 {
 	sum := uint32(0)
 	for _, n := range c.counts[q][p.Grid.Column(p.Index)] {
@@ -134,7 +141,8 @@ func (c *cutter) length(p *Partition, q int) uint32 {
 	return sum
 }
 
-// eachPiece calls f with the arcs of an owner's lists that go elsewhere, some at a time, until it says no.
+// eachPiece calls f with the arcs of an owner's lists that go elsewhere, some at a time, until it
+// says no.
 func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *piece) bool) bool {
 	l := c.lists[q.Index]
 	pieces := make([]piece, q.Grid.Columns)
@@ -174,7 +182,8 @@ func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *p
 	return true
 }
 
-// place writes a message's arcs into a block's lists, from start on, where there is room for so many.
+// place writes a message's arcs into a block's lists, from start on, where there is room for so
+// many.
 func (c *cutter) place(m Message, to *kernel.Lists, start, room uint32) (uint32, error) {
 	size := 4
 	switch {

@@ -10,7 +10,8 @@ import (
 // BlockArcs is the most arcs of a block that goes to a bucket.
 const BlockArcs = staged
 
-// Deal tells where the arcs of all partitions belong, wherever these are made: in which bucket, and with what code.
+// Deal tells where the arcs of all partitions belong, wherever these are made: in which bucket, and
+// with what code.
 type Deal struct {
 	idBits uint
 	parts  divider
@@ -41,9 +42,11 @@ func (s *Scatter) AppendPlan(dst []byte) []byte {
 	return dst
 }
 
-// NewDeal decodes the plans of all ranks, which together have so many partitions, of a graph of n vertices.
+// NewDeal decodes the plans of all ranks, which together have so many partitions, of a graph of n
+// vertices.
 func NewDeal(n, parts int, plans [][]byte) (*Deal, error) {
-	d := &Deal{idBits: idBits(n), find: make([][]uint32, parts), begin: make([]int, 1, len(plans)+1)}
+	d := &Deal{idBits: idBits(n), find: make([][]uint32, parts), begin: make([]int, 1,
+		len(plans)+1)}
 	if parts > 1 {
 		d.parts = newDivider(parts)
 	}
@@ -72,7 +75,8 @@ func (d *Deal) add(n int, plan []byte) error {
 		}
 		p, buckets := binary.LittleEndian.Uint32(plan), int(binary.LittleEndian.Uint32(plan[4:]))
 		plan = plan[8:]
-		if int(p) >= len(d.find) || d.find[p] != nil || buckets > len(plan)/4 || len(d.first)+buckets > math.MaxInt32 {
+		if int(p) >= len(d.find) || d.find[p] != nil || buckets > len(plan)/4 ||
+			len(d.first)+buckets > math.MaxInt32 {
 			return fmt.Errorf("%w: %d buckets of partition %d", errMessage, buckets, p)
 		}
 		first := make([]uint32, buckets)
@@ -81,7 +85,8 @@ func (d *Deal) add(n int, plan []byte) error {
 		}
 		plan = plan[4*buckets:]
 		rows := owned(n, int(p), len(d.find))
-		if buckets > 0 && (first[0] != 0 || int(first[buckets-1]) >= rows || !slices.IsSorted(first)) {
+		if buckets > 0 && (first[0] != 0 || int(first[buckets-1]) >= rows ||
+			!slices.IsSorted(first)) {
 			return fmt.Errorf("%w: the buckets of partition %d", errMessage, p)
 		}
 		d.find[p] = make([]uint32, place(uint32(rows))+1)
@@ -138,8 +143,9 @@ func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 	}
 }
 
-// Block adds arcs to the bucket given, of this Scatter's own: their codes' first 32 bits and, if Deal.High says so, another byte of
-// each, and their weights, if the graph has any. Each worker of the team may call it at the same time.
+// Block adds arcs to the bucket given, of this Scatter's own: their codes' first 32 bits and, if
+// Deal.High says so, another byte of each, and their weights, if the graph has any. Each worker of
+// the team may call it at the same time.
 func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, single []float32, double []float64) error {
 	if bucket >= uint64(len(s.buckets)) {
 		return fmt.Errorf("%w: arcs of bucket %d of %d", errMessage, bucket, len(s.buckets))

@@ -96,7 +96,8 @@ func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight fu
 				}
 			}
 			single, double := weights(s.a.o.Weights, these, weight)
-			if err := s.Block(len(all)%len(s.stages), uint64(k), low, high, single, double); err != nil {
+			if err := s.Block(len(all)%len(s.stages), uint64(k), low, high, single,
+				double); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,7 +105,8 @@ func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight fu
 	return d.High()
 }
 
-// TestDeal: the lists of arcs that come in blocks are those of the same arcs one by one, with codes of 32 bits and of 40.
+// TestDeal: the lists of arcs that come in blocks are those of the same arcs one by one, with codes
+// of 32 bits and of 40.
 func TestDeal(t *testing.T) {
 	wide := map[int]bool{}
 	for seed := range uint64(12) {
@@ -140,7 +142,8 @@ func FuzzNewDeal(f *testing.F) {
 			return
 		}
 		for row := range uint32(n) {
-			if k := d.find[0][place(row)]; d.Buckets() > 0 && (int(k) >= d.Buckets() || d.first[k] > row && row >= singleRows && row&63 == 0) {
+			if k := d.find[0][place(row)]; d.Buckets() > 0 &&
+				(int(k) >= d.Buckets() || d.first[k] > row && row >= singleRows && row&63 == 0) {
 				t.Errorf("row %d is in bucket %d", row, k)
 			}
 		}
@@ -164,7 +167,8 @@ func TestBlockRefused(t *testing.T) {
 		bucket uint64
 		code   uint32
 	}{{1, 0}, {1 << 40, 0}, {0, 3}, {0, 3 << 2}} {
-		if err := s.Block(0, test.bucket, []uint32{test.code}, nil, nil, nil); !errors.Is(err, errMessage) {
+		if err := s.Block(0, test.bucket, []uint32{test.code}, nil, nil, nil); !errors.Is(err,
+			errMessage) {
 			t.Errorf("%+v: error %v", test, err)
 		}
 	}

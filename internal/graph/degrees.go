@@ -15,8 +15,8 @@ type Degrees struct {
 	Most    uint64   // the greatest degree
 	Classes [33]int  // how many vertices have a degree of so many bits
 
-	// words has, for each word of vertices, the sum of their degrees, shifted left by one. The lowest
-	// bit says that all 64 are equal. In degree order they nearly always are.
+	// words has, for each word of vertices, the sum of their degrees, shifted left by one. The
+	// lowest bit says that all 64 are equal. In degree order they nearly always are.
 	words []uint64
 }
 
@@ -67,9 +67,9 @@ func newDegrees(column []uint32) *Degrees {
 	return d
 }
 
-// Degrees returns the degrees along edges of a direction: Out, In, or Both, which adds them up. They
-// are made at their first use and kept with the partition. In an undirected graph, Out and In are the
-// same. A sum that 32 bits do not hold is in Most alone.
+// Degrees returns the degrees along edges of a direction: Out, In, or Both, which adds them up.
+// They are made at their first use and kept with the partition. In an undirected graph, Out and In
+// are the same. A sum that 32 bits do not hold is in Most alone.
 func (p *Partition) Degrees(direction pregel.Direction) *Degrees {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()

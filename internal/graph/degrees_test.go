@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestDegreesAgainstSlowTwin: sums over any vertices, classes and the greatest degree are those of the
-// lists, in every direction, with words whose vertices are alike and words whose vertices are not.
+// TestDegreesAgainstSlowTwin: sums over any vertices, classes and the greatest degree are those of
+// the lists, in every direction, with words whose vertices are alike and words whose vertices are
+// not.
 func TestDegreesAgainstSlowTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -26,9 +27,11 @@ func TestDegreesAgainstSlowTwin(t *testing.T) {
 			}
 		}
 		in := &edges.Input{
-			Name: "random", Edges: edges.Pack(uint64(n), tuples, nil), Vertices: n, Directed: seed%2 == 0,
+			Name: "random", Edges: edges.Pack(uint64(n), tuples, nil), Vertices: n,
+			Directed: seed%2 == 0,
 		}
-		g, err := build.Local(context.Background(), in, graph.Options{Grid: graph.Of(1 + rng.IntN(3))})
+		g, err := build.Local(context.Background(), in,
+			graph.Options{Grid: graph.Of(1 + rng.IntN(3))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,12 +53,14 @@ func TestDegreesAgainstSlowTwin(t *testing.T) {
 				edges, most, classes := 0, 0, [33]int{}
 				for i, x := range of {
 					if degrees.Of[i] != uint32(x) {
-						t.Fatalf("seed %d, direction %v: degree %d, want %d", seed, d, degrees.Of[i], x)
+						t.Fatalf("seed %d, direction %v: degree %d, want %d", seed, d,
+							degrees.Of[i], x)
 					}
 					edges, most = edges+x, max(most, x)
 					classes[bits.Len(uint(x))]++
 				}
-				if degrees.Edges != edges || degrees.Most != uint64(most) || degrees.Classes != classes {
+				if degrees.Edges != edges || degrees.Most != uint64(most) ||
+					degrees.Classes != classes {
 					t.Fatalf("seed %d, direction %v: %d edges, at most %d, classes %v, want %d, %d, %v",
 						seed, d, degrees.Edges, degrees.Most, degrees.Classes, edges, most, classes)
 				}
@@ -66,7 +71,8 @@ func TestDegreesAgainstSlowTwin(t *testing.T) {
 							sum += x * int(set>>i&1)
 						}
 						if got := degrees.Sum(w, set); got != sum {
-							t.Fatalf("seed %d, direction %v, word %d, %x: sum %d, want %d", seed, d, w, set, got, sum)
+							t.Fatalf("seed %d, direction %v, word %d, %x: sum %d, want %d", seed, d,
+								w, set, got, sum)
 						}
 					}
 				}

@@ -9,9 +9,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Difference returns the arcs that make this partition of the one that it came from by changes, of those that the partition stores for a
-// push: what all partitions return, by the owners of the sources, is one Change of the graph. Of an edge of an undirected graph it is the
-// arc from the smaller id. Between the same two vertices all parallel arcs go and come, if any of them differs.
+// Difference returns the arcs that make this partition of the one that it came from by changes, of
+// those that the partition stores for a push: what all partitions return, by the owners of the
+// sources, is one Change of the graph. Of an edge of an undirected graph it is the arc from the
+// smaller id. Between the same two vertices all parallel arcs go and come, if any of them differs.
 func (p *Partition) Difference(from *Partition) (remove, add []Arc) {
 	is, was := p.pushed(), from.pushed()
 	if len(is.Adj) == len(was.Adj) && (len(is.Adj) == 0 || &is.Adj[0] == &was.Adj[0]) {

@@ -10,14 +10,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// edit is a change of one row's list. In the order of keys edits of a row are together, by neighbour; those with the same key stay
-// as they came: removals first.
+// edit is a change of one row's list. In the order of keys edits of a row are together, by
+// neighbour; those with the same key stay as they came: removals first.
 //
 //	key:  | row | neighbour's id |
 type edit struct {
 	key uint64
-	// what is the number of an added arc's weight, times 4, and 1 if the arc is mirrored: an edge's that was given from
-	// the neighbour. It is 2 if the arcs go.
+	// what is the number of an added arc's weight, times 4, and 1 if the arc is mirrored: an edge's
+	// that was given from the neighbour. It is 2 if the arcs go.
 	what uint64
 }
 
@@ -60,8 +60,8 @@ func (a *changer) editor() *editor {
 	return &editor{a: a, parts: uint32(a.p.Of), e: edits{idBits: uint(bits.Len(uint(a.N)))}}
 }
 
-// put adds the edits of arcs to the rows of their sources, or of their receivers, that are owned here. A loop has one row, which
-// without is that of the source.
+// put adds the edits of arcs to the rows of their sources, or of their receivers, that are owned
+// here. A loop has one row, which without is that of the source.
 func (t *editor) put(from *arcs, removals, receivers, loops bool) {
 	lo, hi, kind := 0, from.removals, uint64(removalEdit)
 	if !removals {
@@ -139,8 +139,8 @@ func (a *changer) own() *arcs {
 	return own
 }
 
-// sendArcs sends each partition the arcs that to says are for it: one or two. It returns those of all partitions, its own at its
-// place, and finds the input ids of new vertices.
+// sendArcs sends each partition the arcs that to says are for it: one or two. It returns those of
+// all partitions, its own at its place, and finds the input ids of new vertices.
 //
 //	| N (8) | 1 if there are vertices (1) | their largest input id (8) | removals (4) | from (4) | to (4) | ... | weight (8) ... |
 func (a *changer) sendArcs(ctx context.Context, own *arcs, to destinations) (all []*arcs, err error) {
@@ -177,8 +177,10 @@ func (a *changer) sendArcs(ctx context.Context, own *arcs, to destinations) (all
 	if some {
 		next = largest + 1
 	}
-	if count := uint64(a.N - a.p.graph.N); some && largest == math.MaxUint64 || next > math.MaxUint64-count {
-		return nil, fmt.Errorf("%d new vertices after the input id %d: there are no ids left", count, largest)
+	if count := uint64(a.N - a.p.graph.N); some && largest == math.MaxUint64 ||
+		next > math.MaxUint64-count {
+		return nil, fmt.Errorf("%d new vertices after the input id %d: there are no ids left",
+			count, largest)
 	}
 	a.next.graph.added = &added{pregel.VertexID(a.p.graph.N), next}
 	return all, nil
@@ -224,11 +226,13 @@ func (a *changer) encode(own *arcs, to destinations, some bool, largest uint64) 
 			if q == a.p.Index || k == 1 && q == to(u, v)[0] {
 				continue
 			}
-			data[q] = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data[q], u), v)
+			data[q] = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data[q], u),
+				v)
 			if i/2 < own.removals {
 				removals[q]++
 			} else if own.weights != nil {
-				weights[q] = binary.LittleEndian.AppendUint64(weights[q], math.Float64bits(own.weights[i/2-own.removals]))
+				weights[q] = binary.LittleEndian.AppendUint64(weights[q],
+					math.Float64bits(own.weights[i/2-own.removals]))
 			}
 		}
 	}
@@ -241,13 +245,15 @@ func (a *changer) encode(own *arcs, to destinations, some bool, largest uint64) 
 	return data
 }
 
-// decode reads a message of arcs from partition q, and whether q has vertices and their largest input id.
+// decode reads a message of arcs from partition q, and whether q has vertices and their largest
+// input id.
 func (a *changer) decode(data []byte, q int, to destinations) (got *arcs, some bool, largest uint64, err error) {
 	if len(data) < headerBytes || data[8] > 1 {
 		return nil, false, 0, errMessage
 	}
 	if n := binary.LittleEndian.Uint64(data); n != uint64(a.N) {
-		return nil, false, 0, fmt.Errorf("a change to %d vertices, here to %d: %w", n, a.N, errMessage)
+		return nil, false, 0, fmt.Errorf("a change to %d vertices, here to %d: %w", n, a.N,
+			errMessage)
 	}
 	some, largest = data[8] == 1, binary.LittleEndian.Uint64(data[9:])
 	removals := uint64(binary.LittleEndian.Uint32(data[headerBytes-4:]))
@@ -267,7 +273,8 @@ func (a *changer) decode(data []byte, q int, to destinations) (got *arcs, some b
 	}
 	for i := 0; i < len(got.ends); i += 2 {
 		u, v := got.ends[i], got.ends[i+1]
-		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q || to(u, v)[0] != a.p.Index && to(u, v)[1] != a.p.Index {
+		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q || to(u, v)[0] != a.p.Index &&
+			to(u, v)[1] != a.p.Index {
 			return nil, false, 0, fmt.Errorf("an arc from %d to %d: %w", u, v, errMessage)
 		}
 	}

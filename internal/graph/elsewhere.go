@@ -11,11 +11,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// WithVertices returns a graph that is Elsewhere as a program has left it: with so many ids and arcs, has having a bit for each id that a
-// vertex has.
+// WithVertices returns a graph that is Elsewhere as a program has left it: with so many ids and
+// arcs, has having a bit for each id that a vertex has.
 func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 	v := &Graph{
-		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Names: g.Names, Order: g.Order, IDs: g.IDs, Labels: g.Labels,
+		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Names: g.Names,
+		Order: g.Order, IDs: g.IDs, Labels: g.Labels,
 		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph},
 	}
 	runtime.AddCleanup(v, func(a *mem.Arena) { a.Close() }, v.arena)
@@ -43,18 +44,21 @@ func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 	return v
 }
 
-// Elsewhere is a graph whose partitions are in other processes: this one has its figures and, by number, the input ids of its
-// vertices.
+// Elsewhere is a graph whose partitions are in other processes: this one has its figures and, by
+// number, the input ids of its vertices.
 func Elsewhere(name string, labels []uint64, arcs uint64, directed bool, grid Grid) *Graph {
 	n := len(labels)
 	g := &Graph{
-		Name: name, N: n, Arcs: arcs, Directed: directed, Options: Options{Partitions: grid.Partitions(), Grid: grid},
-		Order: make([]uint32, n), IDs: make([]uint32, n), Parts: make([]*Partition, grid.Partitions()), arena: &mem.Arena{Kind: mem.Graph},
+		Name: name, N: n, Arcs: arcs, Directed: directed,
+		Options: Options{Partitions: grid.Partitions(), Grid: grid},
+		Order:   make([]uint32, n), IDs: make([]uint32, n),
+		Parts: make([]*Partition, grid.Partitions()), arena: &mem.Arena{Kind: mem.Graph},
 	}
 	if n == 0 {
 		return g
 	}
-	if first := slices.Min(labels); slices.Max(labels)-first < uint64(n) { // all there are from the first on
+	// all there are from the first on
+	if first := slices.Min(labels); slices.Max(labels)-first < uint64(n) {
 		g.Labels = edges.Consecutive(first)
 		for id, label := range labels {
 			g.Order[id], g.IDs[label-first] = uint32(label-first), uint32(id)

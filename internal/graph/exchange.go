@@ -18,11 +18,13 @@ type Message struct {
 	Data     []byte
 }
 
-// Exchange sends messages and calls take with those that come, until all processes have had theirs. All processes call it
-// at the same time. A message's data is its sender's again when the next one is asked for.
+// Exchange sends messages and calls take with those that come, until all processes have had theirs.
+// All processes call it at the same time. A message's data is its sender's again when the next one
+// is asked for.
 type Exchange func(ctx context.Context, send iter.Seq[Message], take func(Message) error) error
 
-// sets are what partitions tell each other of their blocks' sides: each tells every other one of a line a set of vertices.
+// sets are what partitions tell each other of their blocks' sides: each tells every other one of a
+// line a set of vertices.
 type sets struct {
 	sides int
 	line  func(side int, p *Partition) []int
@@ -30,8 +32,8 @@ type sets struct {
 	size  func(p *Partition, q int) int                // what q tells p is below it
 }
 
-// share makes lists of what partitions know of each other: p's ghosts of q's vertices become q's list for p. It runs
-// when all partitions have the sides.
+// share makes lists of what partitions know of each other: p's ghosts of q's vertices become q's
+// list for p. It runs when all partitions have the sides.
 func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*Partition) *Side) error {
 	came, err := a.exchangeSets(ctx, exchange, sets{
 		sides: len(sides),
@@ -50,8 +52,11 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*P
 	return nil
 }
 
-// exchangeSets sends sets, and returns what finds those that a partition was told at a side, by who told them.
-func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (func(side int, p *Partition) [][]uint64, error) {
+// exchangeSets sends sets, and returns what finds those that a partition was told at a side, by who
+// told them.
+func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (func(side int,
+	p *Partition) [][]uint64, error,
+) {
 	type place struct{ side, to, from int }
 	parts := a.g.Parts
 	came := map[place][]uint64{}
@@ -59,7 +64,8 @@ func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (
 		for k := range s.sides {
 			for p := range a.g.here() {
 				for _, q := range s.line(k, p) {
-					if parts[q] == nil && !yield(Message{p.Index, q, appendSet([]byte{byte(k)}, s.of(k, p, q))}) {
+					if parts[q] == nil &&
+						!yield(Message{p.Index, q, appendSet([]byte{byte(k)}, s.of(k, p, q))}) {
 						return
 					}
 				}
@@ -67,7 +73,8 @@ func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (
 		}
 	}
 	take := func(m Message) error {
-		if m.To < 0 || m.To >= len(parts) || parts[m.To] == nil || m.From < 0 || m.From >= len(parts) || parts[m.From] != nil ||
+		if m.To < 0 || m.To >= len(parts) || parts[m.To] == nil || m.From < 0 ||
+			m.From >= len(parts) || parts[m.From] != nil ||
 			len(m.Data) == 0 || int(m.Data[0]) >= s.sides {
 			return fmt.Errorf("a list from partition %d to %d: %w", m.From, m.To, errMessage)
 		}
@@ -88,7 +95,8 @@ func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (
 		for p := range a.g.here() {
 			for _, q := range s.line(k, p) {
 				if _, ok := came[place{k, p.Index, q}]; parts[q] == nil && !ok {
-					return nil, fmt.Errorf("partition %d has no list from %d: %w", p.Index, q, errMessage)
+					return nil, fmt.Errorf("partition %d has no list from %d: %w", p.Index, q,
+						errMessage)
 				}
 			}
 		}
@@ -108,7 +116,8 @@ func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (
 
 var errMessage = errors.New("the message makes no sense")
 
-// appendSet encodes a set: as words or, where that is shorter, as the distances between its members, varints.
+// appendSet encodes a set: as words or, where that is shorter, as the distances between its
+// members, varints.
 //
 //	| 0 | word (8) ... |        | 1 | distance ... |
 func appendSet(dst []byte, set []uint64) []byte {

@@ -48,7 +48,8 @@ func FuzzReadSet(f *testing.F) {
 			}
 		})
 		again := make([]uint64, len(set))
-		if err := readSet(appendSet(nil, set), again, int(n)); err != nil || !slices.Equal(set, again) {
+		if err := readSet(appendSet(nil, set), again, int(n)); err != nil ||
+			!slices.Equal(set, again) {
 			t.Fatalf("%x: %v", data, err)
 		}
 	})

@@ -6,7 +6,8 @@ const (
 	SingleRows = singleRows
 )
 
-// SetLimits changes the sizes from which on a graph is built in another way, or in pieces, until reset is called.
+// SetLimits changes the sizes from which on a graph is built in another way, or in pieces, until
+// reset is called.
 func SetLimits(linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idBits int) (reset func()) {
 	before := limits
 	limits.linkGrain, limits.bucketArcs, limits.narrowBuckets = linkGrain, bucketArcs, narrowBuckets

@@ -1,6 +1,7 @@
-// Package graph is the storage of partitions: vertices in degree order dealt cyclically to partitions, adjacency lists as
-// BCSR over 32-bit slots, ghosts, and the lists that columns run over, the same at both ends. Package build, kernel 1 of
-// Graph500, finds the vertices' ids; a Builder makes the partitions of this process from their arcs.
+// Package graph is the storage of partitions: vertices in degree order dealt cyclically to
+// partitions, adjacency lists as BCSR over 32-bit slots, ghosts, and the lists that columns run
+// over, the same at both ends. Package build, kernel 1 of Graph500, finds the vertices' ids; a
+// Builder makes the partitions of this process from their arcs.
 //
 //	facts of vertices, arcs -> scatter into buckets -> sort each -> lists -> slots, blocks, columns
 package graph
@@ -47,11 +48,12 @@ func ParseDuplicates(s string) (Duplicates, error) {
 
 // Options say how a graph is stored.
 type Options struct {
-	// Partitions is the number of partitions, 1 if 0; Grid how they are laid out, in a column if it is not set.
+	// Partitions is the number of partitions, 1 if 0; Grid how they are laid out, in a column if it
+	// is not set.
 	Partitions int
 	Grid       Grid
-	// InputOrder numbers vertices as the input does, not by falling degree, to compare the two: vertices without edges are
-	// among the others then.
+	// InputOrder numbers vertices as the input does, not by falling degree, to compare the two:
+	// vertices without edges are among the others then.
 	InputOrder bool
 	// Duplicates and DropLoops say how parallel edges and edges from a vertex to itself are stored.
 	Duplicates Duplicates
@@ -70,7 +72,8 @@ type Options struct {
 	Meter *mem.Meter
 }
 
-// Ordered reports whether the order of the input matters: which duplicate is the first, and how sums are rounded.
+// Ordered reports whether the order of the input matters: which duplicate is the first, and how
+// sums are rounded.
 func (o Options) Ordered() bool {
 	return o.Duplicates == FirstDuplicate || o.Duplicates == SumDuplicates
 }
@@ -84,18 +87,20 @@ type Graph struct {
 	Weights  edges.Weights
 	Options  Options
 
-	// Tuples, Loops and Dropped count the input's tuples, those that are loops, and the duplicates not stored.
+	// Tuples, Loops and Dropped count the input's tuples, those that are loops, and the duplicates
+	// not stored.
 	Tuples, Loops, Dropped int
 	// LeastWeight is the least weight stored, or 0 if that is less.
 	LeastWeight float64
 	// greatest is the greatest weight stored, or 0 if that is greater, if weighed says so.
 	greatest float64
 	weighed  bool
-	// Connected is the number of vertices with an edge: they have the ids below it. In the input's order it is N.
+	// Connected is the number of vertices with an edge: they have the ids below it. In the input's
+	// order it is N.
 	Connected int
 
-	// Order maps vertex ids to input vertices, and IDs the other way. Of a graph whose partitions are in several processes
-	// they are nil, and so is TupleDegrees: its partitions have their own.
+	// Order maps vertex ids to input vertices, and IDs the other way. Of a graph whose partitions
+	// are in several processes they are nil, and so is TupleDegrees: its partitions have their own.
 	Order, IDs []uint32
 	Labels     edges.Labels
 	// Names are what the input calls its vertices, by input id, or nil.
@@ -111,7 +116,8 @@ type Graph struct {
 	close sync.Once
 }
 
-// Label returns the input id of a vertex. If no process has the whole graph, the vertex must belong to a partition of this process.
+// Label returns the input id of a vertex. If no process has the whole graph, the vertex must belong
+// to a partition of this process.
 func (g *Graph) Label(id pregel.VertexID) uint64 {
 	if a := g.added; a != nil && id >= a.first {
 		return a.label + uint64(id-a.first)
@@ -127,8 +133,8 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	return g.Labels.Of(uint64(p.Inputs[id/n]))
 }
 
-// AppendName appends what the input calls a vertex, by its input id: its name, or the id where there are no names or, of a vertex that came
-// after loading, none for it.
+// AppendName appends what the input calls a vertex, by its input id: its name, or the id where
+// there are no names or, of a vertex that came after loading, none for it.
 func (g *Graph) AppendName(dst []byte, label uint64) []byte {
 	if g.Names != nil && label < uint64(g.Names.Len()) {
 		return g.Names.Append(dst, label)
@@ -136,7 +142,8 @@ func (g *Graph) AppendName(dst []byte, label uint64) []byte {
 	return strconv.AppendUint(dst, label, 10)
 }
 
-// NameOf returns what the input calls a vertex, by its input id, if it has a name for it that is in this process.
+// NameOf returns what the input calls a vertex, by its input id, if it has a name for it that is in
+// this process.
 func (g *Graph) NameOf(label uint64) (string, bool) {
 	if g.Names == nil || label >= uint64(g.Names.Len()) {
 		return "", false
@@ -144,7 +151,8 @@ func (g *Graph) NameOf(label uint64) (string, bool) {
 	return g.Names.Name(label), true
 }
 
-// TupleDegree returns how many tuples, loops apart, touch a vertex of a partition here, if Options asked for it.
+// TupleDegree returns how many tuples, loops apart, touch a vertex of a partition here, if Options
+// asked for it.
 func (g *Graph) TupleDegree(p *Partition, local uint32) uint32 {
 	if g.TupleDegrees != nil {
 		return g.TupleDegrees[g.Order[p.Global(local)]]
@@ -152,7 +160,8 @@ func (g *Graph) TupleDegree(p *Partition, local uint32) uint32 {
 	return p.TupleDegrees[local]
 }
 
-// Find returns the vertex whose input id is given. It needs the maps of the whole graph: without them it finds none.
+// Find returns the vertex whose input id is given. It needs the maps of the whole graph: without
+// them it finds none.
 func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
 	id, ok := g.find(label)
 	if !ok || g.Absent(id) {
@@ -173,10 +182,12 @@ func (g *Graph) find(label uint64) (pregel.VertexID, bool) {
 // Absent reports whether a vertex was removed, of a partition that is here.
 func (g *Graph) Absent(id pregel.VertexID) bool {
 	p := g.Parts[uint64(id)%uint64(len(g.Parts))]
-	return p != nil && p.Absent != nil && bitmap.Get(p.Absent, uint32(uint64(id)/uint64(len(g.Parts))))
+	return p != nil && p.Absent != nil &&
+		bitmap.Get(p.Absent, uint32(uint64(id)/uint64(len(g.Parts))))
 }
 
-// Vertices returns how many vertices there are: N without those that were removed, as far as their partitions are here.
+// Vertices returns how many vertices there are: N without those that were removed, as far as their
+// partitions are here.
 func (g *Graph) Vertices() int {
 	n := g.N
 	for _, p := range g.Parts {
@@ -190,7 +201,8 @@ func (g *Graph) Vertices() int {
 // Bytes returns the memory the graph's arrays take.
 func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
 
-// Close frees the graph, which must not be used afterwards: it has no vertices any more. It is idempotent.
+// Close frees the graph, which must not be used afterwards: it has no vertices any more. It is
+// idempotent.
 func (g *Graph) Close() {
 	g.close.Do(func() {
 		g.N, g.Order, g.IDs, g.TupleDegrees, g.Parts = 0, nil, nil, nil, nil
@@ -200,36 +212,38 @@ func (g *Graph) Close() {
 	})
 }
 
-// Partition holds the vertices of one owner. Vertex id belongs to partition id mod P, as local vertex id / P, so that every
-// partition is in degree order and hubs are spread.
+// Partition holds the vertices of one owner. Vertex id belongs to partition id mod P, as local
+// vertex id / P, so that every partition is in degree order and hubs are spread.
 type Partition struct {
 	Index, Of int
 	Owned     int // vertices
-	// Grid is P x 1 for all flat grids. Column and Row are the other partitions of the processor column and row, in the
-	// order in which this one sends to them.
+	// Grid is P x 1 for all flat grids. Column and Row are the other partitions of the processor
+	// column and row, in the order in which this one sends to them.
 	Grid        Grid
 	Column, Row []int
 
-	// In has the in-edges of the owned vertices, Out the out-edges, in a flat grid. In an undirected graph they are the
-	// same.
+	// In has the in-edges of the owned vertices, Out the out-edges, in a flat grid. In an
+	// undirected graph they are the same.
 	In, Out *Adjacency
 	// Slots is the number of slots, a multiple of 64: of the owned, then of the ghosts.
 	Slots int
 	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
 	OutDegrees, InDegrees []uint32
-	// Absent has the owned vertices that were removed: their ids are taken, but there are no such vertices. It is nil if all exist.
+	// Absent has the owned vertices that were removed: their ids are taken, but there are no such
+	// vertices. It is nil if all exist.
 	Absent []uint64
-	// Inputs are the input vertices of the owned ones, and TupleDegrees theirs if Options asked for them, where Graph has no
-	// maps. Inputs is nil, too, if input ids need more than 32 bits.
+	// Inputs are the input vertices of the owned ones, and TupleDegrees theirs if Options asked for
+	// them, where Graph has no maps. Inputs is nil, too, if input ids need more than 32 bits.
 	Inputs, TupleDegrees []uint32
 	// Measured is what the engine has measured on the partition, by kinds that it knows.
 	Measured sync.Map
 
-	graph  *Graph
-	slots  kernel.Slots
-	labels []uint64 // input ids of the owned vertices, where there are neither Inputs nor the graph's maps
-	// The blocks of the arcs, and of the reversed arcs. In a grid with both sides above 1 the latter are reversedPart's, which
-	// of directed graphs alone, and its slots continue these.
+	graph *Graph
+	slots kernel.Slots
+	// input ids of the owned vertices, where there are neither Inputs nor the graph's maps
+	labels []uint64
+	// The blocks of the arcs, and of the reversed arcs. In a grid with both sides above 1 the
+	// latter are reversedPart's, which of directed graphs alone, and its slots continue these.
 	along, reversed Blocks
 	reversedPart    *Partition
 	transposing     sync.Mutex

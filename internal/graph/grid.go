@@ -8,8 +8,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Grid lays partitions out in processor rows and columns. Vertex id belongs to partition id mod R*C, and partition b is
-// in row b mod R and column b div R (Yoo's distribution: Nakao20, 3.3; Ueno11). A 2 x 3 grid:
+// Grid lays partitions out in processor rows and columns. Vertex id belongs to partition id mod
+// R*C, and partition b is in row b mod R and column b div R (Yoo's distribution: Nakao20, 3.3;
+// Ueno11). A 2 x 3 grid:
 //
 //	        column 0   column 1   column 2
 //	row 0       0          2          4
@@ -19,8 +20,8 @@ type Grid struct{ Rows, Columns int }
 // Of returns the grid of N x 1, the one that a plain number of partitions means.
 func Of(partitions int) Grid { return Grid{partitions, 1} }
 
-// Squarest returns the grid of so many partitions whose sides differ least, no fewer rows than columns: what each sends
-// falls with both sides (Nakao20: R ~ C is best, else R > C).
+// Squarest returns the grid of so many partitions whose sides differ least, no fewer rows than
+// columns: what each sends falls with both sides (Nakao20: R ~ C is best, else R > C).
 func Squarest(partitions int) Grid {
 	columns := 1
 	for c := 2; c*c <= partitions; c++ {
@@ -47,8 +48,8 @@ func (g Grid) String() string { return fmt.Sprintf("%dx%d", g.Rows, g.Columns) }
 // Partitions is the number of partitions.
 func (g Grid) Partitions() int { return g.Rows * g.Columns }
 
-// Flat reports whether one side is 1. All flat grids of as many partitions are stored alike: each partition has both its
-// block of the 1 x P grid and that of the P x 1 grid.
+// Flat reports whether one side is 1. All flat grids of as many partitions are stored alike: each
+// partition has both its block of the 1 x P grid and that of the P x 1 grid.
 func (g Grid) Flat() bool { return g.Rows <= 1 || g.Columns <= 1 }
 
 // Row and Column say where a partition is, and At which one is there.
@@ -59,14 +60,15 @@ func (g Grid) At(row, column int) int   { return column*g.Rows + row }
 // Owner returns the partition that a vertex belongs to.
 func (g Grid) Owner(v pregel.VertexID) int { return int(uint64(v) % uint64(g.Partitions())) }
 
-// Arc returns the partition whose block has the arc from u to v: in the row of v's owner, to which it folds, and in the
-// column of u's, from which it gets u's messages. In an R x 1 grid that is v's owner, in a 1 x C grid u's; a flat
-// graph stores either.
+// Arc returns the partition whose block has the arc from u to v: in the row of v's owner, to which
+// it folds, and in the column of u's, from which it gets u's messages. In an R x 1 grid that is v's
+// owner, in a 1 x C grid u's; a flat graph stores either.
 func (g Grid) Arc(u, v pregel.VertexID) int {
 	return g.At(g.Row(g.Owner(v)), g.Column(g.Owner(u)))
 }
 
-// row and column list the other partitions of a partition's processor row and column, beginning with its next neighbour.
+// row and column list the other partitions of a partition's processor row and column, beginning
+// with its next neighbour.
 func (g Grid) row(partition int) []int {
 	line := make([]int, 0, g.Columns-1)
 	for step := 1; step < g.Columns; step++ {

@@ -53,7 +53,8 @@ func TestSquarestGrid(t *testing.T) {
 	}
 }
 
-// TestLargestGrid: MaxPartitions are placed, and more are refused, also those whose number does not fit into an int.
+// TestLargestGrid: MaxPartitions are placed, and more are refused, also those whose number does not
+// fit into an int.
 func TestLargestGrid(t *testing.T) {
 	for _, o := range []Options{{Grid: Grid{64, 64}}, {Partitions: MaxPartitions}, {Grid: Grid{1, MaxPartitions}}} {
 		if err := o.Place(); err != nil || o.Partitions != MaxPartitions {
@@ -61,7 +62,8 @@ func TestLargestGrid(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{Grid: Grid{64, 65}}, {Partitions: MaxPartitions + 1}, {Grid: Grid{1 << 32, 1 << 32}}, {Grid: Grid{1 << 62, 4}}} {
-		if err := o.Place(); err == nil || !strings.Contains(err.Error(), "at most 4096 partitions") {
+		if err := o.Place(); err == nil ||
+			!strings.Contains(err.Error(), "at most 4096 partitions") {
 			t.Errorf("%v: error %v", o.Grid, err)
 		}
 	}

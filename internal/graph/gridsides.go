@@ -14,20 +14,22 @@ import (
 type gridSide struct {
 	new, old *Side
 	sets     [][]uint64 // of owned vertices that are ghosts of the others'
-	// degrees, if not nil, are those of owned vertices that change with the arcs at this side, changes by owner.
+	// degrees, if not nil, are those of owned vertices that change with the arcs at this side,
+	// changes by owner.
 	degrees []uint32
 	changes [][]degreeChange
 }
 
-// shareSides tells the owners which of their vertices are ghosts here, how their degrees change, and the least weight. With still, no
-// ghosts of this partition have changed.
+// shareSides tells the owners which of their vertices are ghosts here, how their degrees change,
+// and the least weight. With still, no ghosts of this partition have changed.
 //
 //	| least weight (8) | for each side: 1 if its ghosts changed (1) | size of the set (4) | set | degree changes (4) | local (4) | more (8) |
 func (a *changer) shareSides(ctx context.Context, least float64, still bool, blocks []*blockChange) error {
 	in, out := blocks[0].degreeChanges()
 	var sides []gridSide
 	for i, b := range blocks {
-		receivers := gridSide{new: b.new.Receivers, old: b.old.Receivers, sets: make([][]uint64, a.p.Of)}
+		receivers := gridSide{new: b.new.Receivers, old: b.old.Receivers, sets: make([][]uint64,
+			a.p.Of)}
 		senders := gridSide{new: b.new.Senders, old: b.old.Senders, sets: make([][]uint64, a.p.Of)}
 		if i == 0 {
 			receivers.degrees, receivers.changes = a.next.InDegrees, in

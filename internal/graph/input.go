@@ -9,8 +9,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Input lists the stored edges as tuples again: an undirected edge once. Vertices that were removed are not in it. The caller
-// closes it, before the graph. It needs the maps of the whole graph; of partitions that are elsewhere it has no edges.
+// Input lists the stored edges as tuples again: an undirected edge once. Vertices that were removed
+// are not in it. The caller closes it, before the graph. It needs the maps of the whole graph; of
+// partitions that are elsewhere it has no edges.
 func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
 		return g.inputOfPresent()
@@ -59,8 +60,8 @@ func (g *Graph) input(vertices int, labels edges.Labels, number func(v uint32) u
 	return &edges.Input{Name: g.Name, Edges: list, Vertices: vertices, Labels: labels, Names: g.Names, Directed: g.Directed, Free: list.Close}
 }
 
-// LightestEdge returns an edge of the least weight, by input ids. It needs the whole graph in this process, and an edge in
-// it: else ok is false.
+// LightestEdge returns an edge of the least weight, by input ids. It needs the whole graph in this
+// process, and an edge in it: else ok is false.
 func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return 0, 0, 0, false
@@ -74,7 +75,8 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 	return from, to, weight, ok
 }
 
-// eachEdge calls f for every stored edge, between input vertices; for an undirected one once. It needs the whole graph.
+// eachEdge calls f for every stored edge, between input vertices; for an undirected one once. It
+// needs the whole graph.
 func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 	for _, p := range g.Parts {
 		l := &p.along.Push.BySender.Lists

@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestLabelsOfNewVertices: where no process has the maps, partitions find out together which input id is the largest; if it is the
-// largest there can be, there is none for a new vertex.
+// TestLabelsOfNewVertices: where no process has the maps, partitions find out together which input
+// id is the largest; if it is the largest there can be, there is none for a new vertex.
 func TestLabelsOfNewVertices(t *testing.T) {
 	for _, test := range []struct {
 		labels []uint64

@@ -11,19 +11,23 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// The lightest arcs of each receiver, lightest first, let a pull of shortest paths end early: an arc so heavy that even the least distance
-// sent could not improve the receiver's ends the list, for those after it are heavier. Of a skewed graph with random weights all but a few
-// in a hundred arcs are never looked at (the pruning of Chakaravarthy and others, 2014, 3.2, for each receiver by itself).
+// The lightest arcs of each receiver, lightest first, let a pull of shortest paths end early: an
+// arc so heavy that even the least distance sent could not improve the receiver's ends the list,
+// for those after it are heavier. Of a skewed graph with random weights all but a few in a hundred
+// arcs are never looked at (the pruning of Chakaravarthy and others, 2014, 3.2, for each receiver
+// by itself).
 //
 //	a list        0:.9  3:.2  7:.5  9:.1
 //	its lightest  9:.1  3:.2               where two are kept
 
 const (
-	// wholeRow is the length of a list up to which all its arcs are kept, and restOfRow says which part of the arcs beyond is: one in so many.
+	// wholeRow is the length of a list up to which all its arcs are kept, and restOfRow says which
+	// part of the arcs beyond is: one in so many.
 	wholeRow, restOfRow = 8, 16
 	// keptPart: the lightest arcs are kept where they are no more than one in so many.
 	keptPart = 5
-	// drawnWeights is how many weights of a long list are drawn at the most to guess where its lightest end.
+	// drawnWeights is how many weights of a long list are drawn at the most to guess where its
+	// lightest end.
 	drawnWeights = 256
 )
 
@@ -35,8 +39,9 @@ func kept(degree uint32) uint32 {
 	return wholeRow + (degree-wholeRow)/restOfRow
 }
 
-// Lightest returns lists of the same rows as those by receiver, of a flat grid, with the lightest arcs of each, lightest first. They are made at
-// the first call, if accept allows so many bytes more. It returns nil without them: where weights may be negative or there are none, and where
+// Lightest returns lists of the same rows as those by receiver, of a flat grid, with the lightest
+// arcs of each, lightest first. They are made at the first call, if accept allows so many bytes
+// more. It returns nil without them: where weights may be negative or there are none, and where
 // lists are short. The error is that ctx ended before they were made.
 func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept func(bytes int64) bool) (*kernel.Lists, error) {
 	p.transposing.Lock()
@@ -46,7 +51,8 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	}
 	a := p.along.Pull.ByReceiver
 	rows := len(a.Starts) - 1
-	if p.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil || rows <= 0 {
+	if p.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil ||
+		rows <= 0 {
 		return p.lightest, nil
 	}
 	arcs := int64(0)
@@ -65,7 +71,8 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	}
 	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
 	defer func() { p.graph.keepIf(done, arena) }()
-	l := &kernel.Lists{Bits: a.Bits, Rank: a.Rank, Starts: mem.Make[uint32](arena, rows+1), Adj: mem.Make[uint32](arena, int(arcs))}
+	l := &kernel.Lists{Bits: a.Bits, Rank: a.Rank, Starts: mem.Make[uint32](arena,
+		rows+1), Adj: mem.Make[uint32](arena, int(arcs))}
 	weightsOf(arena, l, &a.Lists)
 	for r := range rows {
 		l.Starts[r+1] = l.Starts[r] + kept(a.Starts[r+1]-a.Starts[r])
@@ -78,9 +85,13 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 		}
 		for r := a.Rank[lo]; r < a.Rank[hi]; r++ {
 			if l.Weights32 != nil {
-				keys[worker] = lightest(l.Adj, l.Weights32, l.Starts[r], l.Starts[r+1], a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights32[a.Starts[r]:a.Starts[r+1]], keys[worker])
+				keys[worker] = lightest(l.Adj, l.Weights32, l.Starts[r], l.Starts[r+1],
+					a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights32[a.Starts[r]:a.Starts[r+1]],
+					keys[worker])
 			} else {
-				keys[worker] = lightest(l.Adj, l.Weights64, l.Starts[r], l.Starts[r+1], a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights64[a.Starts[r]:a.Starts[r+1]], keys[worker])
+				keys[worker] = lightest(l.Adj, l.Weights64, l.Starts[r], l.Starts[r+1],
+					a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights64[a.Starts[r]:a.Starts[r+1]],
+					keys[worker])
 			}
 		}
 	})
@@ -91,7 +102,8 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	return l, nil
 }
 
-// lightest writes the lightest arcs of a list to the places from lo to hi, lightest first. Keys are room to sort in.
+// lightest writes the lightest arcs of a list to the places from lo to hi, lightest first. Keys are
+// room to sort in.
 func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, list []uint32, of []W, keys []uint64) []uint64 {
 	n := int(hi - lo)
 	if n <= len(fewLightest[W]{}.weights) {
@@ -139,7 +151,8 @@ type fewLightest[W float32 | float64] struct {
 	places  [32]uint32
 }
 
-// find finds n: each weight is put in its place among those found so far, from which the heaviest falls out. Most weights are heavier than all.
+// find finds n: each weight is put in its place among those found so far, from which the heaviest
+// falls out. Most weights are heavier than all.
 func (f *fewLightest[W]) find(of []W, n int) {
 	found := 0
 	for j, w := range of {
@@ -159,7 +172,8 @@ func (f *fewLightest[W]) find(of []W, n int) {
 	}
 }
 
-// sortTies brings keys into the order of the weights where these are the same as float32: as many of them as have to do with the first n.
+// sortTies brings keys into the order of the weights where these are the same as float32: as many
+// of them as have to do with the first n.
 func sortTies[W float32 | float64](keys []uint64, of []W, n int) {
 	if _, same := any(of).([]float32); same {
 		return
@@ -176,7 +190,8 @@ func sortTies[W float32 | float64](keys []uint64, of []W, n int) {
 	}
 }
 
-// guess returns a weight below which there are probably n of those of a list, and not many more: it draws some of them.
+// guess returns a weight below which there are probably n of those of a list, and not many more: it
+// draws some of them.
 func guess[W float32 | float64](of []W, n int) W {
 	var room [drawnWeights]W
 	drawn := room[:min(len(of)/8, drawnWeights)]

@@ -42,8 +42,8 @@ func byWeight(a, b weighed) int {
 	return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.to, b.to))
 }
 
-// TestLightest compares the lightest arcs with sorted lists: a few or thousands of arcs, weights of few values, weights that float32 cannot tell
-// apart, zeros of either sign.
+// TestLightest compares the lightest arcs with sorted lists: a few or thousands of arcs, weights of
+// few values, weights that float32 cannot tell apart, zeros of either sign.
 func TestLightest(t *testing.T) {
 	yes := func(int64) bool { return true }
 	for seed := range uint64(24) {
@@ -53,65 +53,74 @@ func TestLightest(t *testing.T) {
 		var tuples [][2]uint64
 		var weights []float64
 		for range 60 * n {
-			tuples = append(tuples, [2]uint64{uint64(rng.IntN(n)), uint64(min(rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n)))})
-			weights = append(weights, []float64{rng.Float64(), float64(rng.IntN(3)), 1 + rng.Float64()*1e-9, 0 * (rng.Float64() - .5)}[seed/2%4])
+			tuples = append(tuples, [2]uint64{uint64(rng.IntN(n)), uint64(min(rng.IntN(n),
+				rng.IntN(n), rng.IntN(n), rng.IntN(n)))})
+			weights = append(weights,
+				[]float64{rng.Float64(), float64(rng.IntN(3)), 1 + rng.Float64()*1e-9, 0 * (rng.Float64() - .5)}[seed/2%4])
 		}
-		in := &edges.Input{Edges: edges.Pack(uint64(n), tuples, weights), Vertices: n, Directed: seed%3 == 0}
+		in := &edges.Input{Edges: edges.Pack(uint64(n), tuples,
+			weights), Vertices: n, Directed: seed%3 == 0}
 		parts := 1 + int(seed%2)*2
-		t.Run(fmt.Sprintf("seed %d, %d vertices, %v, %d partitions", seed, n, kind, parts), func(t *testing.T) {
-			g, err := build.Local(context.Background(), in, graph.Options{Weights: kind, Partitions: parts})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
-			team := parallel.NewTeam(1+int(seed%3), false)
-			defer team.Close()
-			for _, p := range g.Parts {
-				if l, err := p.Lightest(t.Context(), team, func(int64) bool { return false }); l != nil || err != nil {
-					t.Fatal("lists were made that were not to be", err)
+		t.Run(fmt.Sprintf("seed %d, %d vertices, %v, %d partitions", seed, n, kind, parts),
+			func(t *testing.T) {
+				g, err := build.Local(context.Background(), in,
+					graph.Options{Weights: kind, Partitions: parts})
+				if err != nil {
+					t.Fatal(err)
 				}
-				before := g.Bytes()
-				ctx, cancel := context.WithCancel(t.Context())
-				if l, err := p.Lightest(ctx, team, func(int64) bool { cancel(); return true }); l != nil || !errors.Is(err, context.Canceled) || g.Bytes() != before {
-					t.Fatalf("lists, the error %v, and %d bytes where there were %d, after the context ended", err, g.Bytes(), before)
-				}
-				light, err := p.Lightest(t.Context(), team, func(bytes int64) bool { before += bytes; return true })
-				asked := before
-				if again, _ := p.Lightest(t.Context(), team, yes); light == nil || light != again || err != nil {
-					t.Fatal("lists were not made, or again")
-				}
-				if grown := g.Bytes(); grown < asked || grown > asked+3*64 {
-					t.Errorf("%d bytes are held, %d were said", grown, asked)
-				}
-				whole := &p.Layout(pregel.Out).Blocks[0].Pull.ByReceiver.Lists
-				for v := range uint32(64 * len(whole.Bits)) {
-					all, some := listOf(whole, v), listOf(light, v)
-					want := len(all)
-					if want > 8 {
-						want = 8 + (want-8)/16
+				defer g.Close()
+				team := parallel.NewTeam(1+int(seed%3), false)
+				defer team.Close()
+				for _, p := range g.Parts {
+					if l, err := p.Lightest(t.Context(), team, func(int64) bool { return false }); l != nil || err != nil {
+						t.Fatal("lists were made that were not to be", err)
 					}
-					if !slices.IsSortedFunc(some, func(a, b weighed) int { return cmp.Compare(a.weight, b.weight) }) || len(some) != want {
-						t.Fatalf("vertex %d: %v is not %d sorted arcs", v, some, want)
+					before := g.Bytes()
+					ctx, cancel := context.WithCancel(t.Context())
+					if l, err := p.Lightest(ctx, team, func(int64) bool { cancel(); return true }); l != nil || !errors.Is(err, context.Canceled) || g.Bytes() != before {
+						t.Fatalf("lists, the error %v, and %d bytes where there were %d, after the context ended", err, g.Bytes(), before)
 					}
-					slices.SortFunc(all, byWeight)
-					left := slices.Clone(all)
-					for i, a := range some {
-						if a.weight != all[i].weight {
-							t.Fatalf("vertex %d: arc %d has weight %v, expected %v", v, i, a.weight, all[i].weight)
+					light, err := p.Lightest(t.Context(), team, func(bytes int64) bool { before += bytes; return true })
+					asked := before
+					if again, _ := p.Lightest(t.Context(), team, yes); light == nil ||
+						light != again || err != nil {
+						t.Fatal("lists were not made, or again")
+					}
+					if grown := g.Bytes(); grown < asked || grown > asked+3*64 {
+						t.Errorf("%d bytes are held, %d were said", grown, asked)
+					}
+					whole := &p.Layout(pregel.Out).Blocks[0].Pull.ByReceiver.Lists
+					for v := range uint32(64 * len(whole.Bits)) {
+						all, some := listOf(whole, v), listOf(light, v)
+						want := len(all)
+						if want > 8 {
+							want = 8 + (want-8)/16
 						}
-						k := slices.Index(left, a)
-						if k < 0 {
-							t.Fatalf("vertex %d: arc %v is not in its list, or twice here", v, a)
+						if !slices.IsSortedFunc(some, func(a, b weighed) int { return cmp.Compare(a.weight, b.weight) }) || len(some) != want {
+							t.Fatalf("vertex %d: %v is not %d sorted arcs", v, some, want)
 						}
-						left = slices.Delete(left, k, k+1)
+						slices.SortFunc(all, byWeight)
+						left := slices.Clone(all)
+						for i, a := range some {
+							if a.weight != all[i].weight {
+								t.Fatalf("vertex %d: arc %d has weight %v, expected %v", v, i,
+									a.weight, all[i].weight)
+							}
+							k := slices.Index(left, a)
+							if k < 0 {
+								t.Fatalf("vertex %d: arc %v is not in its list, or twice here", v,
+									a)
+							}
+							left = slices.Delete(left, k, k+1)
+						}
 					}
 				}
-			}
-		})
+			})
 	}
 }
 
-// TestNoLightest: graphs whose weights may be negative, without weights, and with short lists have none.
+// TestNoLightest: graphs whose weights may be negative, without weights, and with short lists have
+// none.
 func TestNoLightest(t *testing.T) {
 	for _, x := range []struct {
 		what    string
@@ -134,8 +143,10 @@ func TestNoLightest(t *testing.T) {
 			weights = append(weights, 1)
 		}
 		weights[5] = x.weights
-		o := graph.Options{Weights: x.kind, Grid: x.grid, Partitions: max(1, x.grid.Rows*x.grid.Columns)}
-		g, err := build.Local(context.Background(), &edges.Input{Edges: edges.Pack(300, tuples, weights), Vertices: 300, Directed: true}, o)
+		o := graph.Options{Weights: x.kind, Grid: x.grid, Partitions: max(1,
+			x.grid.Rows*x.grid.Columns)}
+		g, err := build.Local(context.Background(),
+			&edges.Input{Edges: edges.Pack(300, tuples, weights), Vertices: 300, Directed: true}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,9 +177,14 @@ func TestThinned(t *testing.T) {
 			want := make([][]weighed, slots)
 			var bins []*kernel.ArcBins
 			for range 1 + rng.IntN(3) {
-				b := &kernel.ArcBins{Store: store, Shift: shift, Arcs: make([][]kernel.Arc, (slots-1)>>shift+1)}
+				b := &kernel.ArcBins{Store: store, Shift: shift, Arcs: make([][]kernel.Arc,
+					(slots-1)>>shift+1)}
 				for range rng.IntN(10 * slots) {
-					a := kernel.Arc{From: uint32(min(rng.IntN(slots), rng.IntN(slots))), To: uint32(rng.IntN(slots)), Weight: float64(rng.IntN(1000)) / 8}
+					a := kernel.Arc{
+						From: uint32(min(rng.IntN(slots),
+							rng.IntN(slots))), To: uint32(rng.IntN(slots)),
+						Weight: float64(rng.IntN(1000)) / 8,
+					}
 					b.Add(a)
 					want[a.From] = append(want[a.From], weighed{a.Weight, a.To})
 				}
@@ -185,8 +201,10 @@ func TestThinned(t *testing.T) {
 				}
 				total += len(got)
 			}
-			if len(lists.Adj) != total || int(lists.Chunks[len(lists.Chunks)-1]) != slots/64 || bits.OnesCount64(lists.Bits[0]) != 64 {
-				t.Fatalf("seed %d: %d arcs in all, expected %d; chunks %v", seed, len(lists.Adj), total, lists.Chunks)
+			if len(lists.Adj) != total || int(lists.Chunks[len(lists.Chunks)-1]) != slots/64 ||
+				bits.OnesCount64(lists.Bits[0]) != 64 {
+				t.Fatalf("seed %d: %d arcs in all, expected %d; chunks %v", seed, len(lists.Adj),
+					total, lists.Chunks)
 			}
 		}
 		team.Close()

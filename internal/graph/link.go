@@ -15,16 +15,18 @@ const (
 	receiversSide
 )
 
-// link turns neighbours' ids into slots, and exchanges between partitions the lists that columns run over. Each partition finds in
-// its rows which of its vertices are ghosts of whom, which is known as soon as a row has one neighbour of every partition, and
-// the others tell it of its own ghosts.
+// link turns neighbours' ids into slots, and exchanges between partitions the lists that columns
+// run over. Each partition finds in its rows which of its vertices are ghosts of whom, which is
+// known as soon as a row has one neighbour of every partition, and the others tell it of its own
+// ghosts.
 func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
 	sides := 1
 	if g.Directed {
 		sides = 2
 	}
-	peers := make([][][][]uint64, sides) // sets of vertices by side, partition, and whose ghosts they are
+	// sets of vertices by side, partition, and whose ghosts they are
+	peers := make([][][][]uint64, sides)
 	for k := range peers {
 		peers[k] = make([][][]uint64, len(g.Parts))
 	}
@@ -69,7 +71,8 @@ func (p *Partition) begin(g Grid) {
 	p.slots = kernel.Slots{First: uint64(p.Index), Stride: uint64(p.Of), Ghost: uint32(padded)}
 }
 
-// neighbors returns, for each other partition, the rows that have a neighbour of it. It stops half-way when ctx ends.
+// neighbors returns, for each other partition, the rows that have a neighbour of it. It stops
+// half-way when ctx ends.
 func (p *Partition) neighbors(ctx context.Context, a *Adjacency, arena *mem.Arena) [][]uint64 {
 	sets := make([][]uint64, p.Of)
 	for _, q := range p.Column {
@@ -105,9 +108,11 @@ func (p *Partition) neighbors(ctx context.Context, a *Adjacency, arena *mem.Aren
 	return sets
 }
 
-// linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
-// with those of out-edges. ghosts returns its ghosts on a side, by owner.
-func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Partition) [][]uint64, tmp *mem.Arena) error {
+// linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges,
+// of the 1 x P grid with those of out-edges. ghosts returns its ghosts on a side, by owner.
+func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int,
+	p *Partition) [][]uint64, tmp *mem.Arena,
+) error {
 	from, err := p.side(p.Column, ghosts(sendersSide, p), tmp)
 	if err != nil {
 		return err
@@ -136,7 +141,8 @@ func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Parti
 	return nil
 }
 
-// flatBlocks makes the blocks of a flat grid of the partition's lists, and the sides that have ghosts.
+// flatBlocks makes the blocks of a flat grid of the partition's lists, and the sides that have
+// ghosts.
 func (p *Partition) flatBlocks(from, to *Side) {
 	owned := &Side{Groups: make([]Group, p.Of)}
 	if p.Of == 1 { // one block is both
@@ -169,7 +175,8 @@ func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) (*Side, 
 	return s, checkSlots(p.Slots)
 }
 
-// name sets the vertices of the slots of new ghosts. It runs after the sides have their slots, and before share.
+// name sets the vertices of the slots of new ghosts. It runs after the sides have their slots, and
+// before share.
 func (p *Partition) name(arena *mem.Arena, sides ...*Side) {
 	ghosts := mem.Make[uint64](arena, p.Slots-int(p.slots.Ghost))
 	for i := copy(ghosts, p.slots.Ghosts); i < len(ghosts); i++ {

@@ -8,8 +8,9 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// LeastBytes returns what building a graph is sure to take beside the list of its tuples: the neighbours and weights of
-// every arc, duplicates included; the maps between ids and input vertices, its degrees and the starts of its lists.
+// LeastBytes returns what building a graph is sure to take beside the list of its tuples: the
+// neighbours and weights of every arc, duplicates included; the maps between ids and input
+// vertices, its degrees and the starts of its lists.
 func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	arc := 4.0
 	switch o.Weights {
@@ -41,7 +42,8 @@ func LeastShare(own, all int, vertices uint64, tuples int, directed bool, o Opti
 // longer than to build a graph of that size.
 const little = 1 << 20
 
-// Enough refuses what takes more memory than is available, with what is held of the budget, if there is one.
+// Enough refuses what takes more memory than is available, with what is held of the budget, if
+// there is one.
 func Enough(what string, need float64) error {
 	if need < little && mem.Process() == nil {
 		return nil
@@ -50,7 +52,8 @@ func Enough(what string, need float64) error {
 	if free <= 0 || need <= float64(free) {
 		return nil
 	}
-	err := fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)), mem.RoomText(free))
+	err := fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)),
+		mem.RoomText(free))
 	if b := mem.Process(); b != nil {
 		err = fmt.Errorf("%w: %v", err, b.Use())
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// crowdedTuples are edges of which nearly all lie in the block of partition 0 of a grid, which has more of them than any vertex's owner: in a
-// directed graph they go from its column to its row, in another half of them twice.
+// crowdedTuples are edges of which nearly all lie in the block of partition 0 of a grid, which has
+// more of them than any vertex's owner: in a directed graph they go from its column to its row, in
+// another half of them twice.
 func crowdedTuples(rng *rand.Rand, n, m int, grid graph.Grid, directed bool) [][2]uint64 {
 	parts := uint64(grid.Partitions())
 	of := func(owner int) uint64 { return rng.Uint64N(uint64(n)/parts)*parts + uint64(owner) }
@@ -32,13 +33,15 @@ func crowdedTuples(rng *rand.Rand, n, m int, grid graph.Grid, directed bool) [][
 	return tuples
 }
 
-// buildOver builds a graph of tuples over so many ranks, each with a part of them, and with its own meter.
+// buildOver builds a graph of tuples over so many ranks, each with a part of them, and with its own
+// meter.
 func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool, o graph.Options, meters []mem.Meter) ([]*graph.Graph, []error) {
 	t.Helper()
 	graphs, errs := make([]*graph.Graph, ranks), make([]error, ranks)
 	if ranks == 1 {
 		o.Meter = &meters[0]
-		in := &edges.Input{Name: "crowded", Edges: edges.Pack(uint64(n), tuples, nil), Vertices: n, Directed: directed}
+		in := &edges.Input{Name: "crowded", Edges: edges.Pack(uint64(n), tuples,
+			nil), Vertices: n, Directed: directed}
 		graphs[0], errs[0] = build.Local(t.Context(), in, o)
 		return graphs, errs
 	}
@@ -57,7 +60,8 @@ func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool
 			o := o
 			o.Meter = &meters[rank]
 			lo, hi := edges.Part(len(tuples), rank, ranks)
-			share := edges.Whole(&edges.Input{Name: "crowded", Edges: edges.Pack(uint64(n), tuples[lo:hi], nil), Vertices: n, Directed: directed}, 0)
+			share := edges.Whole(&edges.Input{Name: "crowded", Edges: edges.Pack(uint64(n),
+				tuples[lo:hi], nil), Vertices: n, Directed: directed}, 0)
 			g, d, err := build.Graph(t.Context(), group, 10, share, owner, o)
 			if err == nil {
 				d.Close()
@@ -69,8 +73,9 @@ func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool
 	return graphs, errs
 }
 
-// TestTooMuchForOnePartition: a graph of which a partition would have one arc or 64 slots too many is refused on all ranks, with what to do, and
-// leaves no memory behind; with as many as there may be it is built.
+// TestTooMuchForOnePartition: a graph of which a partition would have one arc or 64 slots too many
+// is refused on all ranks, with what to do, and leaves no memory behind; with as many as there may
+// be it is built.
 func TestTooMuchForOnePartition(t *testing.T) {
 	const n, m = 600, 2000
 	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}} {
@@ -79,7 +84,8 @@ func TestTooMuchForOnePartition(t *testing.T) {
 				if ranks > grid.Partitions() {
 					continue
 				}
-				tuples := crowdedTuples(rand.New(rand.NewPCG(uint64(ranks), 8)), n, m, grid, directed)
+				tuples := crowdedTuples(rand.New(rand.NewPCG(uint64(ranks), 8)), n, m, grid,
+					directed)
 				o := graph.Options{Grid: grid, InputOrder: true}
 				arcs, slots := 0, 0
 				try := func(mostArcs, mostSlots int, want string) {
@@ -94,13 +100,18 @@ func TestTooMuchForOnePartition(t *testing.T) {
 							arcs, slots = max(arcs, a), max(slots, s)
 							graphs[rank].Close()
 						case err == nil:
-							t.Errorf("%v, directed %t, %d ranks: no error, want %q", grid, directed, ranks, want)
+							t.Errorf("%v, directed %t, %d ranks: no error, want %q", grid, directed,
+								ranks, want)
 							graphs[rank].Close()
-						case want == "" || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "--grid"):
-							t.Errorf("%v, directed %t, %d ranks: rank %d: error %v, want %q", grid, directed, ranks, rank, err, want)
+						case want == "" || !strings.Contains(err.Error(), want) ||
+							strings.Contains(err.Error(), "\n") ||
+							!strings.Contains(err.Error(), "--grid"):
+							t.Errorf("%v, directed %t, %d ranks: rank %d: error %v, want %q", grid,
+								directed, ranks, rank, err, want)
 						}
 						if now := meters[rank].Now(); now != 0 {
-							t.Errorf("%v, directed %t, %d ranks, %q: %d bytes are still there", grid, directed, ranks, want, now)
+							t.Errorf("%v, directed %t, %d ranks, %q: %d bytes are still there",
+								grid, directed, ranks, want, now)
 						}
 					}
 				}
@@ -115,12 +126,14 @@ func TestTooMuchForOnePartition(t *testing.T) {
 	}
 }
 
-// TestBlockHasMoreThanOwners: the graphs of the test above that are for it have more arcs in a block than any owner has in its lists.
+// TestBlockHasMoreThanOwners: the graphs of the test above that are for it have more arcs in a
+// block than any owner has in its lists.
 func TestBlockHasMoreThanOwners(t *testing.T) {
 	grid := graph.Grid{Rows: 2, Columns: 2}
 	for _, directed := range []bool{false, true} {
 		tuples := crowdedTuples(rand.New(rand.NewPCG(1, 8)), 600, 2000, grid, directed)
-		in := &edges.Input{Name: "crowded", Edges: edges.Pack(600, tuples, nil), Vertices: 600, Directed: directed}
+		in := &edges.Input{Name: "crowded", Edges: edges.Pack(600, tuples,
+			nil), Vertices: 600, Directed: directed}
 		g, err := build.Local(t.Context(), in, graph.Options{Grid: grid, InputOrder: true})
 		if err != nil {
 			t.Fatal(err)
@@ -132,14 +145,16 @@ func TestBlockHasMoreThanOwners(t *testing.T) {
 				sum += int(d)
 			}
 			if sum >= most {
-				t.Errorf("directed %t: partition %d owns %d arcs, the largest block has %d", directed, p.Index, sum, most)
+				t.Errorf("directed %t: partition %d owns %d arcs, the largest block has %d",
+					directed, p.Index, sum, most)
 			}
 		}
 		g.Close()
 	}
 }
 
-// TestChangeTooMuchForOnePartition: a change after which a partition would have too many arcs, slots or edits is refused, and the graph stays.
+// TestChangeTooMuchForOnePartition: a change after which a partition would have too many arcs,
+// slots or edits is refused, and the graph stays.
 func TestChangeTooMuchForOnePartition(t *testing.T) {
 	for _, grid := range []graph.Grid{{Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
 		for _, directed := range []bool{false, true} {
@@ -147,8 +162,10 @@ func TestChangeTooMuchForOnePartition(t *testing.T) {
 			const n = 600
 			var meter mem.Meter
 			tuples := crowdedTuples(rng, n, 300, grid, directed)
-			in := &edges.Input{Name: "crowded", Edges: edges.Pack(n, tuples, nil), Vertices: n, Directed: directed}
-			g, err := build.Local(t.Context(), in, graph.Options{Grid: grid, InputOrder: true, Meter: &meter})
+			in := &edges.Input{Name: "crowded", Edges: edges.Pack(n, tuples,
+				nil), Vertices: n, Directed: directed}
+			g, err := build.Local(t.Context(), in,
+				graph.Options{Grid: grid, InputOrder: true, Meter: &meter})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,11 +195,13 @@ func TestChangeTooMuchForOnePartition(t *testing.T) {
 				{d, arcs, slots - 64, "vertices and ghosts in one partition: at most"},
 				{many, arcs, slots, "000 changes of edges in one partition: at most"},
 			} {
-				if _, err := apply(c.d, c.arcs, c.slots); err == nil || !strings.Contains(err.Error(), c.want) {
+				if _, err := apply(c.d, c.arcs, c.slots); err == nil ||
+					!strings.Contains(err.Error(), c.want) {
 					t.Errorf("%v, directed %t: error %v, want %q", grid, directed, err, c.want)
 				}
 				if now := meter.Now(); now != before {
-					t.Errorf("%v, directed %t, %q: %d bytes, %d before", grid, directed, c.want, now, before)
+					t.Errorf("%v, directed %t, %q: %d bytes, %d before", grid, directed, c.want,
+						now, before)
 				}
 			}
 			if next, err = apply(d, arcs, slots); err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Label returns the input id of one of the partition's vertices, or of one that was added to the graph.
+// Label returns the input id of one of the partition's vertices, or of one that was added to the
+// graph.
 func (p *Partition) Label(id pregel.VertexID) uint64 { return p.graph.Label(id) }
 
 // Weigh returns a weight as the graph stores it, -0 as 0, and 1 if it has none.
@@ -21,8 +22,8 @@ func (g *Graph) Weigh(w float64) float64 {
 	}
 }
 
-// OutArcs returns the arcs that go out from vertices, without weights, as far as they are stored here for a push: all of the partition's
-// own in a flat grid, those of its block in another.
+// OutArcs returns the arcs that go out from vertices, without weights, as far as they are stored
+// here for a push: all of the partition's own in a flat grid, those of its block in another.
 func (p *Partition) OutArcs(from map[pregel.VertexID]bool) []Arc {
 	l := p.Layout(pregel.Out)
 	lists := l.Blocks[0].Push.BySender
@@ -38,7 +39,8 @@ func (p *Partition) OutArcs(from map[pregel.VertexID]bool) []Arc {
 	return arcs
 }
 
-// LeastWeight returns the least weight that is stored in the partition's graph, or 0 if that is less.
+// LeastWeight returns the least weight that is stored in the partition's graph, or 0 if that is
+// less.
 func (p *Partition) LeastWeight() float64 { return p.graph.LeastWeight }
 
 // GreatestWeight returns the greatest weight that is stored in the partition's graph, or 0 if that

@@ -5,9 +5,10 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Peers has, for each partition q, the owned vertices that are ghosts on this side of q's block, in the order of q's
-// group: the list that a column between the two runs over. Of the senders' side it is NBq of Ueno13: the vertices
-// with an edge into q's block, the expand list; of the receivers' side those with an edge in it, the fold list.
+// Peers has, for each partition q, the owned vertices that are ghosts on this side of q's block, in
+// the order of q's group: the list that a column between the two runs over. Of the senders' side it
+// is NBq of Ueno13: the vertices with an edge into q's block, the expand list; of the receivers'
+// side those with an edge in it, the fold list.
 //
 // All lists lie in three arrays, one after the other: with hundreds of partitions each is short.
 type Peers struct {
@@ -27,7 +28,8 @@ func newPeers(arena *mem.Arena, sets [][]uint64) Peers {
 		s.first[q+1].member = s.first[q].member + uint32(members)
 	}
 	end := s.first[len(sets)]
-	s.words, s.ranks = mem.Make[uint64](arena, int(end.word)), mem.Make[uint32](arena, int(end.word)+len(sets))
+	s.words, s.ranks = mem.Make[uint64](arena, int(end.word)),
+		mem.Make[uint32](arena, int(end.word)+len(sets))
 	s.members = mem.Make[uint32](arena, int(end.member))
 	for q, set := range sets {
 		list := s.Of(q)
@@ -40,7 +42,8 @@ func newPeers(arena *mem.Arena, sets [][]uint64) Peers {
 func (s *Peers) Of(q int) bitmap.List {
 	from, to := s.first[q], s.first[q+1]
 	return bitmap.List{
-		Head: bitmap.Ranked{Bits: s.words[from.word:to.word:to.word], Rank: s.ranks[int(from.word)+q : int(to.word)+q+1]},
+		Head: bitmap.Ranked{Bits: s.words[from.word:to.word:to.word], Rank: s.ranks[int(from.word)+
+			q : int(to.word)+q+1]},
 		Tail: s.members[from.member:to.member:to.member],
 	}
 }

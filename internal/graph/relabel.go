@@ -11,7 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// divider divides ids by a number of partitions above 1: a product says what a division would (Lemire, Kaser, Kurz 2019).
+// divider divides ids by a number of partitions above 1: a product says what a division would
+// (Lemire, Kaser, Kurz 2019).
 type divider struct {
 	parts   uint32
 	inverse uint64 // 2^64 / parts, rounded up
@@ -34,13 +35,15 @@ type slotWord struct {
 	first uint32
 }
 
-// slotsOf is where the words of a partition's vertices begin. Owned vertices, whose slots are their places, have but one word.
+// slotsOf is where the words of a partition's vertices begin. Owned vertices, whose slots are their
+// places, have but one word.
 type slotsOf struct {
 	begin uint32
 	owned uint32 // all ones, or 0
 }
 
-// seen returns, for each partition of a line, which of its vertices are in the lists. It stops half-way when ctx ends.
+// seen returns, for each partition of a line, which of its vertices are in the lists. It stops
+// half-way when ctx ends.
 func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *mem.Arena) [][]uint64 {
 	if len(line) == 0 {
 		return nil
@@ -63,8 +66,9 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *m
 	return seen
 }
 
-// relabel rewrites lists of ids to slots. It runs after the side's ghosts have their slots. As owned vertices and ghosts are mixed at
-// random, it does for both all that is done for either, and takes one of the results.
+// relabel rewrites lists of ids to slots. It runs after the side's ghosts have their slots. As
+// owned vertices and ghosts are mixed at random, it does for both all that is done for either, and
+// takes one of the results.
 func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 	if p.Of == 1 {
 		return nil
@@ -73,7 +77,8 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 	for q := range s.Ghosts {
 		all += len(s.Ghosts[q].Bits)
 	}
-	words := append(make([]slotWord, 0, all), slotWord{bits: math.MaxUint64}) // of one in 64 vertices of the line: growing would take as much again
+	// of one in 64 vertices of the line: growing would take as much again
+	words := append(make([]slotWord, 0, all), slotWord{bits: math.MaxUint64})
 	of := make([]slotsOf, p.Of)
 	for q := range of {
 		of[q] = slotsOf{begin: uint32(len(words))}
@@ -99,7 +104,8 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 			known &= word.bits >> (local & 63)
 		}
 		if known == 0 {
-			return fmt.Errorf("partition %d has a neighbour that its owner does not know of: %w", p.Index, errMessage)
+			return fmt.Errorf("partition %d has a neighbour that its owner does not know of: %w",
+				p.Index, errMessage)
 		}
 	}
 	return nil

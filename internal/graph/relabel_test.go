@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// TestRelabel compares slots with those that are found one by one, and refuses a neighbour that is no ghost.
+// TestRelabel compares slots with those that are found one by one, and refuses a neighbour that is
+// no ghost.
 func TestRelabel(t *testing.T) {
 	for parts := 2; parts <= 5; parts++ {
 		n := 1000
@@ -40,7 +41,8 @@ func TestRelabel(t *testing.T) {
 				want[i] = side.Groups[q].Start + side.Ghosts[q].Of(local)
 			}
 		}
-		unknown := Adjacency{Lists: kernel.Lists{Adj: append(slices.Clone(lists.Adj), 14*uint32(parts))}}
+		unknown := Adjacency{Lists: kernel.Lists{Adj: append(slices.Clone(lists.Adj),
+			14*uint32(parts))}}
 		a := Adjacency{Lists: lists}
 		if err := p.relabel(t.Context(), &a, side); err != nil || !slices.Equal(a.Adj, want) {
 			t.Errorf("%d partitions: %v, got %v, want %v", parts, err, a.Adj, want)

@@ -13,7 +13,8 @@ import (
 type relister struct {
 	old, new *kernel.Lists
 	s        *splices
-	// slots maps old slots to new ones, and is nil where none has moved. limit is the number of new slots.
+	// slots maps old slots to new ones, and is nil where none has moved. limit is the number of new
+	// slots.
 	slots []uint32
 	limit uint32
 	// slot returns the slot of an inserted neighbour, or the limit if there is none.
@@ -25,7 +26,8 @@ type relister struct {
 // relistGrain is how many old arcs a worker takes at a time.
 const relistGrain = 1 << 16
 
-// relist makes the lists of rows of the lengths given, but for their heads and chunks, and tells where arcs were.
+// relist makes the lists of rows of the lengths given, but for their heads and chunks, and tells
+// where arcs were.
 func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32, r *relister) (*Adjacency, []uint32, error) {
 	total := len(r.old.Adj) + int(r.s.shift)
 	l := &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
@@ -46,13 +48,16 @@ func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32
 	}
 	for _, w := range wrong {
 		if w {
-			return nil, nil, fmt.Errorf("a neighbour that its owner does not know to be a ghost here: %w", errMessage)
+			return nil, nil,
+				fmt.Errorf("a neighbour that its owner does not know to be a ghost here: %w",
+					errMessage)
 		}
 	}
 	return l, r.places, nil
 }
 
-// grain writes what becomes of a run of the old arcs, and the arcs inserted there. It reports whether all neighbours have slots.
+// grain writes what becomes of a run of the old arcs, and the arcs inserted there. It reports
+// whether all neighbours have slots.
 func (r *relister) grain(i int, last bool) bool {
 	begin, end := uint32(i*relistGrain), uint32(min((i+1)*relistGrain, len(r.old.Adj)))
 	list := r.s.list

@@ -11,11 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// sideChange is what becomes of a side: which vertices are ghosts or stop being some, and the slots these have then.
+// sideChange is what becomes of a side: which vertices are ghosts or stop being some, and the slots
+// these have then.
 type sideChange struct {
 	old, new *Side
-	// here are the changes of the list of owned vertices that each peer has as ghosts, there those of its vertices that are ghosts
-	// here, by local index, rising.
+	// here are the changes of the list of owned vertices that each peer has as ghosts, there those
+	// of its vertices that are ghosts here, by local index, rising.
 	here, there [][]uint32
 	ghosts      []bitmap.Ranked // the ghosts now, by partition
 }
@@ -52,7 +53,8 @@ func (a *changer) slot(s *sideChange) func(id uint32) uint32 {
 	}
 }
 
-// sendSides tells the other partitions what changes in the lists that are agreed with them, and the least weight.
+// sendSides tells the other partitions what changes in the lists that are agreed with them, and the
+// least weight.
 //
 //	| least weight (8) | for each side: changes (4) | local index (4) ... |
 func (a *changer) sendSides(ctx context.Context, least float64, sides ...*sideChange) error {
@@ -105,7 +107,8 @@ func (a *changer) takeSides(data []byte, q int, sides []*sideChange) error {
 		s.there[q] = make([]uint32, n)
 		for i := range s.there[q] {
 			local := binary.LittleEndian.Uint32(data[4*i:])
-			if int(local) >= owned(a.N, q, a.p.Of) || i > 0 && local <= s.there[q][i-1] || slices.Index(s.old.Line, q) < 0 {
+			if int(local) >= owned(a.N, q, a.p.Of) || i > 0 && local <= s.there[q][i-1] ||
+				slices.Index(s.old.Line, q) < 0 {
 				return fmt.Errorf("vertex %d: %w", local, errMessage)
 			}
 			s.there[q][i] = local
@@ -118,7 +121,8 @@ func (a *changer) takeSides(data []byte, q int, sides []*sideChange) error {
 	return nil
 }
 
-// reside gives the new partition its sides and slots. It returns the map from old slots to new ones, or nil if none has moved.
+// reside gives the new partition its sides and slots. It returns the map from old slots to new
+// ones, or nil if none has moved.
 func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool, err error) {
 	p, next := a.p, a.next
 	quiet, same := true, next.Slots == int(p.slots.Ghost)

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Restorer makes a graph of partitions that were stored: of those that are in this process. The arrays may come from anywhere: those that no
-// partition can have are refused.
+// Restorer makes a graph of partitions that were stored: of those that are in this process. The
+// arrays may come from anywhere: those that no partition can have are refused.
 //
 //	NewRestorer -> Partition ... -> Graph
 type Restorer struct {
@@ -20,7 +20,8 @@ type Restorer struct {
 	team *parallel.Team // does the work
 }
 
-// NewRestorer begins a graph of which the exported fields are set, except Parts. Arena has its arrays, and is the graph's from now on.
+// NewRestorer begins a graph of which the exported fields are set, except Parts. Arena has its
+// arrays, and is the graph's from now on.
 func NewRestorer(g *Graph, arena *mem.Arena, team *parallel.Team) (*Restorer, error) {
 	g.arena = arena
 	if err := g.Options.Place(); err != nil {
@@ -33,7 +34,8 @@ func NewRestorer(g *Graph, arena *mem.Arena, team *parallel.Team) (*Restorer, er
 		return nil, fmt.Errorf("weights of kind %d and %d", g.Weights, g.Options.Weights)
 	}
 	if g.Order != nil && (len(g.Order) != g.N || len(g.IDs) != g.N) {
-		return nil, fmt.Errorf("found maps of %d and %d vertices, expected %d", len(g.Order), len(g.IDs), g.N)
+		return nil, fmt.Errorf("found maps of %d and %d vertices, expected %d", len(g.Order),
+			len(g.IDs), g.N)
 	}
 	g.Parts = make([]*Partition, g.Options.Partitions)
 	return &Restorer{g, team}, nil
@@ -73,19 +75,25 @@ func (r *Restorer) fits(s Shape) error {
 	}
 	switch {
 	case s.Added > 0 && *g.added != added{s.Added, s.AddedLabel}:
-		return fmt.Errorf("partition %d: other vertices were added from %d on than elsewhere", s.Index, s.Added)
+		return fmt.Errorf("partition %d: other vertices were added from %d on than elsewhere",
+			s.Index, s.Added)
 	case s.Index < 0 || s.Index >= len(g.Parts) || g.Parts[s.Index] != nil:
 		return fmt.Errorf("found partition %d of %d, expected another one", s.Index, len(g.Parts))
-	case s.Grid != g.Options.Grid || s.Vertices != g.N || s.Directed != g.Directed || s.Weights != g.Weights:
-		return fmt.Errorf("partition %d is of another graph: grid %v, %d vertices", s.Index, s.Grid, s.Vertices)
+	case s.Grid != g.Options.Grid || s.Vertices != g.N || s.Directed != g.Directed ||
+		s.Weights != g.Weights:
+		return fmt.Errorf("partition %d is of another graph: grid %v, %d vertices", s.Index, s.Grid,
+			s.Vertices)
 	case g.Order == nil && !s.Wide && s.First != first:
-		return fmt.Errorf("partition %d has input ids from %d on, expected %d", s.Index, s.First, first)
+		return fmt.Errorf("partition %d has input ids from %d on, expected %d", s.Index, s.First,
+			first)
 	case s.Reversed != (s.Directed && !s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
 		return fmt.Errorf("partition %d: directed graphs in a grid with both sides above 1, and no others, have blocks of reversed arcs", s.Index)
-	case s.Slots < 0 || s.Slots > maxSlots || s.Slots%64 != 0 || s.ReversedSlots < 0 || s.ReversedSlots > maxSlots || s.ReversedSlots%64 != 0:
+	case s.Slots < 0 || s.Slots > maxSlots || s.Slots%64 != 0 || s.ReversedSlots < 0 ||
+		s.ReversedSlots > maxSlots || s.ReversedSlots%64 != 0:
 		return fmt.Errorf("partition %d has %d and %d slots", s.Index, s.Slots, s.ReversedSlots)
 	case uint64(s.Added) > n || s.Added > 0 && s.AddedLabel+n < s.AddedLabel:
-		return fmt.Errorf("partition %d: vertices were added from %d on, of %d", s.Index, s.Added, n)
+		return fmt.Errorf("partition %d: vertices were added from %d on, of %d", s.Index, s.Added,
+			n)
 	}
 	return nil
 }
@@ -166,7 +174,8 @@ func (p *Partition) deriveBlock(b *Block) {
 	}
 }
 
-// Graph returns the graph, after checking what the partitions here say of each other. Until it has succeeded the arena is the caller's.
+// Graph returns the graph, after checking what the partitions here say of each other. Until it has
+// succeeded the arena is the caller's.
 func (r *Restorer) Graph() (*Graph, error) {
 	g := r.g
 	for p := range g.here() {

@@ -11,7 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// checkStored refuses arrays that no partition has: after it no index that is stored leads out of the array that it is of.
+// checkStored refuses arrays that no partition has: after it no index that is stored leads out of
+// the array that it is of.
 func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Team) error {
 	if err := p.checkVertices(s, labels); err != nil {
 		return err
@@ -37,7 +38,8 @@ func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Tea
 func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 	padded := (p.Owned + 63) &^ 63
 	if len(p.OutDegrees) != padded || len(p.InDegrees) != padded {
-		return fmt.Errorf("found degrees of %d and %d vertices, expected %d", len(p.OutDegrees), len(p.InDegrees), padded)
+		return fmt.Errorf("found degrees of %d and %d vertices, expected %d", len(p.OutDegrees),
+			len(p.InDegrees), padded)
 	}
 	loaded := p.Owned
 	if s.Added > 0 {
@@ -48,7 +50,8 @@ func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 		narrow, wide = 0, loaded
 	}
 	if len(labels.narrow) != narrow || len(labels.wide) != wide {
-		return fmt.Errorf("found %d and %d input ids, expected %d and %d", len(labels.narrow), len(labels.wide), narrow, wide)
+		return fmt.Errorf("found %d and %d input ids, expected %d and %d", len(labels.narrow),
+			len(labels.wide), narrow, wide)
 	}
 	removed := 0
 	if s.Removed {
@@ -95,8 +98,8 @@ func (p *Partition) checkFlat(team *parallel.Team) error {
 	return nil
 }
 
-// checkBlock checks a block of a grid that is not flat. It returns which slots there are; those before are of the block whose slots this
-// one's continue.
+// checkBlock checks a block of a grid that is not flat. It returns which slots there are; those
+// before are of the block whose slots this one's continue.
 func (p *Partition) checkBlock(b *Block, before []uint64, team *parallel.Team) ([]uint64, error) {
 	valid, err := p.startSlots()
 	if err != nil {
@@ -124,7 +127,8 @@ func (p *Partition) checkBlock(b *Block, before []uint64, team *parallel.Team) (
 		return nil, fmt.Errorf("lists by sender: %w", err)
 	}
 	if len(b.BySender.Adj) != len(b.ByReceiver.Adj) {
-		return nil, fmt.Errorf("found %d arcs by receiver and %d by sender", len(b.ByReceiver.Adj), len(b.BySender.Adj))
+		return nil, fmt.Errorf("found %d arcs by receiver and %d by sender", len(b.ByReceiver.Adj),
+			len(b.BySender.Adj))
 	}
 	return valid, nil
 }
@@ -132,7 +136,8 @@ func (p *Partition) checkBlock(b *Block, before []uint64, team *parallel.Team) (
 // startSlots returns a set of slots with those of the owned vertices.
 func (p *Partition) startSlots() ([]uint64, error) {
 	if p.Slots < int(p.slots.Ghost) || len(p.slots.Ghosts) != p.Slots-int(p.slots.Ghost) {
-		return nil, fmt.Errorf("found %d ghosts in %d slots of which %d are owned", len(p.slots.Ghosts), p.Slots, p.slots.Ghost)
+		return nil, fmt.Errorf("found %d ghosts in %d slots of which %d are owned",
+			len(p.slots.Ghosts), p.Slots, p.slots.Ghost)
 	}
 	valid := make([]uint64, p.Slots/64)
 	bitmap.Fill(valid, p.Owned)
@@ -170,8 +175,10 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 
 // checkGroup checks the slots of another partition's vertices.
 func (p *Partition) checkGroup(q int, group Group, valid []uint64) error {
-	if group.Start%64 != 0 || group.Start < p.slots.Ghost || uint64(group.Start)+uint64(group.Count) > uint64(p.Slots) {
-		return fmt.Errorf("found slots %d to %d of %d", group.Start, uint64(group.Start)+uint64(group.Count), p.Slots)
+	if group.Start%64 != 0 || group.Start < p.slots.Ghost || uint64(group.Start)+
+		uint64(group.Count) > uint64(p.Slots) {
+		return fmt.Errorf("found slots %d to %d of %d", group.Start, uint64(group.Start)+
+			uint64(group.Count), p.Slots)
 	}
 	lo, hi := group.Words()
 	for _, word := range valid[lo:hi] {
@@ -212,16 +219,20 @@ func (s *Peers) check(p *Partition) error {
 	}
 	for q := range n {
 		if s.first[q+1].word < s.first[q].word || s.first[q+1].member < s.first[q].member {
-			return fmt.Errorf("vertices shared with partition %d: the list ends before it begins", q)
+			return fmt.Errorf("vertices shared with partition %d: the list ends before it begins",
+				q)
 		}
 	}
 	end := s.first[n]
-	if len(s.words) != int(end.word) || len(s.ranks) != int(end.word)+n || len(s.members) != int(end.member) {
-		return fmt.Errorf("lists of shared vertices: found %d words, %d ranks and %d members", len(s.words), len(s.ranks), len(s.members))
+	if len(s.words) != int(end.word) || len(s.ranks) != int(end.word)+n ||
+		len(s.members) != int(end.member) {
+		return fmt.Errorf("lists of shared vertices: found %d words, %d ranks and %d members",
+			len(s.words), len(s.ranks), len(s.members))
 	}
 	for q := range n {
 		list := s.Of(q)
-		if len(list.Head.Bits) > p.Words() || !within(list.Head.Bits, p.Owned) || !ranked(list.Head.Bits, list.Head.Rank) {
+		if len(list.Head.Bits) > p.Words() || !within(list.Head.Bits, p.Owned) ||
+			!ranked(list.Head.Bits, list.Head.Rank) {
 			return fmt.Errorf("vertices shared with partition %d: found an invalid set", q)
 		}
 		next := uint32(64 * len(list.Head.Bits))
@@ -284,14 +295,16 @@ func (p *Partition) agrees(q *Partition) error {
 	return agree(p, q, &r.slots, r.reversed.Push.Receivers, s.reversed.Push.Receivers)
 }
 
-// agree checks that the ghosts which p has of q at a side are the vertices that q shares with p there.
+// agree checks that the ghosts which p has of q at a side are the vertices that q shares with p
+// there.
 func agree(p, q *Partition, slots *kernel.Slots, mine, theirs *Side) error {
 	if len(mine.Line) == 0 {
 		return nil
 	}
 	group, list := mine.Groups[q.Index], theirs.Peers.Of(p.Index)
 	if int(group.Count) != list.Count() {
-		return fmt.Errorf("found %d shared vertices, and %d ghosts for them", list.Count(), group.Count)
+		return fmt.Errorf("found %d shared vertices, and %d ghosts for them", list.Count(),
+			group.Count)
 	}
 	slot, same := group.Start, true
 	list.Each(func(local uint32) {

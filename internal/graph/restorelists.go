@@ -8,12 +8,14 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// checkLists checks lists of rows below n, of neighbours in the slots that are valid; rising says that each list rises by
-// slot. degrees are what rows are long, if they are known.
+// checkLists checks lists of rows below n, of neighbours in the slots that are valid; rising says
+// that each list rises by slot. degrees are what rows are long, if they are known.
 func (p *Partition) checkLists(a *Adjacency, n int, valid []uint64, rising bool, degrees []uint32, team *parallel.Team) error {
 	words := len(a.Bits)
-	if words > bitmap.Words(n) || words < p.Words() || !ranked(a.Bits, a.Rank) || len(a.Same) != words {
-		return fmt.Errorf("found lists of %d words with %d ranks and %d lengths, expected %d words", words, len(a.Rank), len(a.Same), bitmap.Words(n))
+	if words > bitmap.Words(n) || words < p.Words() || !ranked(a.Bits, a.Rank) ||
+		len(a.Same) != words {
+		return fmt.Errorf("found lists of %d words with %d ranks and %d lengths, expected %d words",
+			words, len(a.Rank), len(a.Same), bitmap.Words(n))
 	}
 	for w, word := range a.Bits {
 		if word&^valid[w] != 0 {
@@ -25,15 +27,19 @@ func (p *Partition) checkLists(a *Adjacency, n int, valid []uint64, rising bool,
 	if rising && p.Of > 1 { // lists by sender have none
 		heads = 0
 	}
-	if len(a.Starts) != rows+1 || len(a.Heads) != heads || a.Starts[0] != 0 || len(a.Adj) > maxArcs || int(a.Starts[rows]) != len(a.Adj) {
-		return fmt.Errorf("found %d beginnings and %d heads of %d lists with %d neighbours", len(a.Starts), len(a.Heads), rows, len(a.Adj))
+	if len(a.Starts) != rows+1 || len(a.Heads) != heads || a.Starts[0] != 0 ||
+		len(a.Adj) > maxArcs || int(a.Starts[rows]) != len(a.Adj) {
+		return fmt.Errorf("found %d beginnings and %d heads of %d lists with %d neighbours",
+			len(a.Starts), len(a.Heads), rows, len(a.Adj))
 	}
 	if !a.weighed(p.graph.Weights) {
-		return fmt.Errorf("found %d and %d weights of %d edges", len(a.Weights32), len(a.Weights64), len(a.Adj))
+		return fmt.Errorf("found %d and %d weights of %d edges", len(a.Weights32), len(a.Weights64),
+			len(a.Adj))
 	}
 	for r := range rows {
 		if a.Starts[r+1] <= a.Starts[r] || int(a.Starts[r+1]) > len(a.Adj) {
-			return fmt.Errorf("list %d begins at %d and ends at %d of %d neighbours", r, a.Starts[r], a.Starts[r+1], len(a.Adj))
+			return fmt.Errorf("list %d begins at %d and ends at %d of %d neighbours", r,
+				a.Starts[r], a.Starts[r+1], len(a.Adj))
 		}
 	}
 	for w, length := range a.Same {
@@ -47,8 +53,8 @@ func (p *Partition) checkLists(a *Adjacency, n int, valid []uint64, rising bool,
 	return a.checkDegrees(degrees)
 }
 
-// findBad returns a row with a neighbour that is no slot, with another head than its first neighbour, or that does not rise if all do; or -1. If
-// all slots are owned they are those below n.
+// findBad returns a row with a neighbour that is no slot, with another head than its first
+// neighbour, or that does not rise if all do; or -1. If all slots are owned they are those below n.
 func (a *Adjacency) findBad(valid []uint64, n uint32, allOwned, rising bool, team *parallel.Team) int {
 	var bad atomic.Int64
 	bad.Store(-1)

@@ -10,17 +10,20 @@ import (
 )
 
 const (
-	// narrowBits and wideBits are how many bits an arc has while it lies in a bucket: 32 in the place its neighbour will
-	// take, and, if there would be more than limits.narrowBuckets otherwise, 8 beside.
+	// narrowBits and wideBits are how many bits an arc has while it lies in a bucket: 32 in the
+	// place its neighbour will take, and, if there would be more than limits.narrowBuckets
+	// otherwise, 8 beside.
 	narrowBits, wideBits = 32, 40
-	// singleRows is how many rows of a partition may each be a bucket of their own: the hubs. After them buckets begin at
-	// multiples of 64 rows, so that a row's bucket is found in a table that fits in a cache.
+	// singleRows is how many rows of a partition may each be a bucket of their own: the hubs. After
+	// them buckets begin at multiples of 64 rows, so that a row's bucket is found in a table that
+	// fits in a cache.
 	singleRows = 4096
 )
 
-// Scatter deals arcs to buckets: runs of rows, in the order of partitions and of vertices within, each with a run of
-// the adjacency array of the size its rows need, duplicates included. Until the bucket is sorted, an arc lies anywhere
-// in the run, as its row in the bucket and its neighbour's id, so the array needs no second copy.
+// Scatter deals arcs to buckets: runs of rows, in the order of partitions and of vertices within,
+// each with a run of the adjacency array of the size its rows need, duplicates included. Until the
+// bucket is sorted, an arc lies anywhere in the run, as its row in the bucket and its neighbour's
+// id, so the array needs no second copy.
 //
 //	bits of an arc:  | row in bucket | neighbour's id |
 type Scatter struct {
@@ -42,12 +45,14 @@ type Scatter struct {
 	plain bool // there is only low
 }
 
-// places finds the bucket of a partition's row: find[place(row)] is the bucket's number and its first row.
+// places finds the bucket of a partition's row: find[place(row)] is the bucket's number and its
+// first row.
 type places struct {
 	find []uint64 // bucket << 32 | first row
 }
 
-// place returns where in find a row's bucket stands. Nobody can predict what row comes next, so it takes no branch.
+// place returns where in find a row's bucket stands. Nobody can predict what row comes next, so it
+// takes no branch.
 func place(row uint32) uint32 {
 	behind := int64(row) - singleRows
 	single := behind >> 63
@@ -71,11 +76,12 @@ type bucket struct {
 	next      atomic.Int64
 }
 
-// newScatter makes empty buckets for the partitions' lists in one direction. length returns the number of arcs of a row, with
-// duplicates.
+// newScatter makes empty buckets for the partitions' lists in one direction. length returns the
+// number of arcs of a row, with duplicates.
 func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
-		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter, Kind: mem.Loading}, stages: make([]*stage, a.team.Size()),
+		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter, Kind: mem.Loading},
+		stages: make([]*stage, a.team.Size()),
 		idBits: idBits(a.g.N), arcBits: narrowBits,
 	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {
@@ -138,7 +144,8 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	for p := range g.here() {
 		begin, open := at, -1
 		connected := uint32(owned(g.Connected, p.Index, len(g.Parts)))
-		find := make([]uint64, place(uint32(p.Owned))+1) // of rows without arcs but dropped loops, it is never used
+		// of rows without arcs but dropped loops, it is never used
+		find := make([]uint64, place(uint32(p.Owned))+1)
 		for row := uint32(0); row < connected; {
 			last := row + 1
 			if row >= singleRows {
@@ -148,7 +155,8 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 			for l := row; l < last; l++ {
 				size += length(p, l)
 			}
-			if k := open; k < 0 || s.buckets[k].size+size > limits.bucketArcs || last-s.buckets[k].row > maxRows {
+			if k := open; k < 0 || s.buckets[k].size+size > limits.bucketArcs ||
+				last-s.buckets[k].row > maxRows {
 				open = len(s.buckets)
 				s.buckets = append(s.buckets, bucket{part: p.Index, row: row, at: at})
 			}
@@ -170,9 +178,10 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	return nil
 }
 
-// Tuples takes a block of tuples between input vertices, whose ids are given, to the buckets: each where its arcs of this
-// direction belong, loops and weights as the options say. Each worker of the team may call it at the same time. It goes one
-// step at a time for all of them: a loop that does little has more of its memory reads under way at once.
+// Tuples takes a block of tuples between input vertices, whose ids are given, to the buckets: each
+// where its arcs of this direction belong, loops and weights as the options say. Each worker of the
+// team may call it at the same time. It goes one step at a time for all of them: a loop that does
+// little has more of its memory reads under way at once.
 func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32) {
 	st, n := s.stage(worker), block.N
 	for i, u := range block.U[:n] {
@@ -225,8 +234,9 @@ func (s *Scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[
 	}
 }
 
-// Arcs takes arcs to the buckets: row << 32 | neighbour, by ids, the row's vertex one that is made here. Weights are those of
-// the arcs, if the graph has any. Each worker of the team may call it at the same time.
+// Arcs takes arcs to the buckets: row << 32 | neighbour, by ids, the row's vertex one that is made
+// here. Weights are those of the arcs, if the graph has any. Each worker of the team may call it at
+// the same time.
 func (s *Scatter) Arcs(worker int, arcs []uint64, single []float32, double []float64) {
 	st := s.stage(worker)
 	if st.block == nil {
@@ -262,7 +272,8 @@ func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 		k := uint32(in[i] >> 32)
 		arc := uint64(rows[i]-uint32(in[i]))<<s.idBits | uint64(to[i])
 		n := st.n[k]
-		if n == staged { // and was some time ago: what has just been written cannot be read in larger pieces at once
+		// and was some time ago: what has just been written cannot be read in larger pieces at once
+		if n == staged {
 			s.flush(st, k)
 			n = 0
 		}

@@ -18,21 +18,25 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// share is one partition of an undirected graph of MaxVertices vertices on MaxPartitions partitions, and what the others, which nobody makes, tell it.
-// An arc is receiver << 32 | sender.
+// share is one partition of an undirected graph of MaxVertices vertices on MaxPartitions
+// partitions, and what the others, which nobody makes, tell it. An arc is receiver << 32 | sender.
 type share struct {
 	grid Grid
 	p    int
 	n    uint64
-	own  []uint64            // arcs to vertices that the partition owns, sorted
-	sent map[int][]uint64    // by partition of the row, those of its arcs that belong to this block, sorted
-	sets [2]map[int][]uint64 // which owned vertices are ghosts of the others': receivers, senders; in a flat grid theirs that are ghosts here
+	own  []uint64 // arcs to vertices that the partition owns, sorted
+	// by partition of the row, those of its arcs that belong to this block, sorted
+	sent map[int][]uint64
+	// which owned vertices are ghosts of the others': receivers, senders; in a flat grid theirs
+	// that are ghosts here
+	sets [2]map[int][]uint64
 	all  []uint64            // arcs of the block, sorted
 	got  [2]map[int][]uint64 // the sets that came from the partition, by side
 	call int
 }
 
-// draw returns a number below n: a small one with a high probability, and now and then one of the last.
+// draw returns a number below n: a small one with a high probability, and now and then one of the
+// last.
 func draw(rng *rand.Rand, n uint64) uint64 {
 	switch rng.IntN(16) {
 	case 0:
@@ -43,7 +47,8 @@ func draw(rng *rand.Rand, n uint64) uint64 {
 	return rng.Uint64N(n)
 }
 
-// newShare draws so many arcs to the vertices of a partition, and as many to each other one of its row.
+// newShare draws so many arcs to the vertices of a partition, and as many to each other one of its
+// row.
 func newShare(grid Grid, p, arcs int) *share {
 	s := &share{grid: grid, p: p, n: MaxVertices, sent: map[int][]uint64{}}
 	rng := rand.New(rand.NewPCG(1, 9))
@@ -73,7 +78,8 @@ func newShare(grid Grid, p, arcs int) *share {
 	}
 	for _, q := range grid.row(p) {
 		for range arcs / grid.Columns {
-			s.sent[q] = append(s.sent[q], vertex(q)<<32|vertex(grid.At(rng.IntN(grid.Rows), grid.Column(p))))
+			s.sent[q] = append(s.sent[q],
+				vertex(q)<<32|vertex(grid.At(rng.IntN(grid.Rows), grid.Column(p))))
 		}
 		slices.Sort(s.sent[q])
 		s.all = append(s.all, s.sent[q]...)
@@ -96,7 +102,8 @@ func newShare(grid Grid, p, arcs int) *share {
 	return s
 }
 
-// set returns an empty set of a partition's vertices, and block the partition that an arc to an owned vertex belongs to.
+// set returns an empty set of a partition's vertices, and block the partition that an arc to an
+// owned vertex belongs to.
 func (s *share) set(q int) []uint64 {
 	return make([]uint64, bitmap.Words(owned(int(s.n), q, s.grid.Partitions())))
 }
@@ -108,7 +115,8 @@ func (s *share) block(arc uint64) int {
 // weight is an arc's.
 func (s *share) weight(arc uint64) float32 { return float32(arc*0x9e3779b97f4a7c15>>44) / 8 }
 
-// exchange is an Exchange that plays all other partitions: it checks what the one here sends, and answers for them.
+// exchange is an Exchange that plays all other partitions: it checks what the one here sends, and
+// answers for them.
 func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Message) error) error {
 	s.call++
 	if s.grid.Flat() || s.call == 3 {
@@ -133,7 +141,8 @@ func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Me
 			for _, arc := range arcs {
 				counts[uint32(arc>>32)/parts]++
 			}
-			if err := take(Message{q, s.p, AppendCounts(nil, counts[:owned(int(s.n), q, int(parts))])}); err != nil {
+			if err := take(Message{q, s.p, AppendCounts(nil,
+				counts[:owned(int(s.n), q, int(parts))])}); err != nil {
 				return err
 			}
 		}
@@ -144,7 +153,8 @@ func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Me
 	for m := range send {
 		first, n := int(binary.LittleEndian.Uint32(m.Data)), (len(m.Data)-4)/8
 		if first != next[m.To] {
-			return fmt.Errorf("arcs from %d on for partition %d, expected from %d on", first, m.To, next[m.To])
+			return fmt.Errorf("arcs from %d on for partition %d, expected from %d on", first, m.To,
+				next[m.To])
 		}
 		next[m.To] += n
 		came[m.To] = append(came[m.To], wire.Slice[uint32](slices.Clone(m.Data[4:4+4*n]))...)
@@ -155,7 +165,8 @@ func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Me
 			continue
 		}
 		if len(came[q]) == 0 || came[q][0] != uint32(arc) {
-			return fmt.Errorf("partition %d does not get the arc from %d to %d", q, uint32(arc), arc>>32)
+			return fmt.Errorf("partition %d does not get the arc from %d to %d", q, uint32(arc),
+				arc>>32)
 		}
 		came[q] = came[q][1:]
 	}
@@ -257,7 +268,8 @@ func (s *share) check(t *testing.T, g *Graph) {
 			lo, hi := a.Row(row)
 			for i := lo; i < hi; i++ {
 				if arc := f(row, a.Adj[i]); a.Weights32[i] != s.weight(arc) {
-					t.Fatalf("the arc from %d to %d has weight %g, want %g", uint32(arc), arc>>32, a.Weights32[i], s.weight(arc))
+					t.Fatalf("the arc from %d to %d has weight %g, want %g", uint32(arc), arc>>32,
+						a.Weights32[i], s.weight(arc))
 				}
 			}
 		})
@@ -275,14 +287,17 @@ func (s *share) check(t *testing.T, g *Graph) {
 	slices.Sort(in)
 	slices.Sort(out)
 	if !slices.Equal(in, s.all) || !slices.Equal(out, s.all) {
-		t.Errorf("%d arcs by receiver and %d by sender, want %d, or others", len(in), len(out), len(s.all))
+		t.Errorf("%d arcs by receiver and %d by sender, want %d, or others", len(in), len(out),
+			len(s.all))
 	}
 	for slot := range uint32(p.Slots) {
 		if slot >= uint32(p.Owned) && slot < p.slots.Ghost {
 			continue
 		}
-		if id := p.slots.ID(slot); pulled[slot] != pushed[slot] || pulled[slot] != 0 && pulled[slot] != want[id] {
-			t.Fatalf("vertex %d gets %d by a pull and %d by a push, want %d", id, pulled[slot], pushed[slot], want[id])
+		if id := p.slots.ID(slot); pulled[slot] != pushed[slot] || pulled[slot] != 0 &&
+			pulled[slot] != want[id] {
+			t.Fatalf("vertex %d gets %d by a pull and %d by a push, want %d", id, pulled[slot],
+				pushed[slot], want[id])
 		}
 		if pulled[slot] != 0 {
 			delete(want, p.slots.ID(slot))
@@ -299,7 +314,8 @@ func (s *share) check(t *testing.T, g *Graph) {
 	s.checkSides(t, p, l)
 }
 
-// checkSides compares the lists of vertices that partitions share: what this one has told, and what it was told.
+// checkSides compares the lists of vertices that partitions share: what this one has told, and what
+// it was told.
 func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 	t.Helper()
 	parts := uint64(s.grid.Partitions())
@@ -344,15 +360,18 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 			clear(set)
 			list := side.Peers.Of(q)
 			list.Set(set)
-			if !slices.Equal(set, shared) || !slices.Equal(told, ghosts[k][q]) || int(side.Groups[q].Count) != bitmap.Count(told) {
-				t.Fatalf("side %d: partition %d: %d shared, %d ghosts of %d", k, q, bitmap.Count(set), side.Groups[q].Count, bitmap.Count(told))
+			if !slices.Equal(set, shared) || !slices.Equal(told, ghosts[k][q]) ||
+				int(side.Groups[q].Count) != bitmap.Count(told) {
+				t.Fatalf("side %d: partition %d: %d shared, %d ghosts of %d", k, q,
+					bitmap.Count(set), side.Groups[q].Count, bitmap.Count(told))
 			}
 		}
 	}
 }
 
-// TestShareOfLargestGraph builds one partition of a graph of the most vertices on the most partitions, with an eighth of the arcs that it has at
-// edge factor 16: all ids need 32 bits. It compares it with the arcs one by one.
+// TestShareOfLargestGraph builds one partition of a graph of the most vertices on the most
+// partitions, with an eighth of the arcs that it has at edge factor 16: all ids need 32 bits. It
+// compares it with the arcs one by one.
 func TestShareOfLargestGraph(t *testing.T) {
 	for _, test := range []struct {
 		grid Grid
@@ -377,7 +396,8 @@ func TestShareOfLargestGraph(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.End()
-			t.Logf("%d arcs, %d slots, %s at the peak", len(s.all), g.Parts[s.p].Slots, mem.Text(meter.Peak()))
+			t.Logf("%d arcs, %d slots, %s at the peak", len(s.all), g.Parts[s.p].Slots,
+				mem.Text(meter.Peak()))
 			s.check(t, g)
 			if g.Close(); meter.Now() != 0 {
 				t.Errorf("%d bytes are still there", meter.Now())

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// indexBits is how many bits of a sort key tell an arc's weight: buckets of limits.indexedArcs and more are sorted the slow way.
+// indexBits is how many bits of a sort key tell an arc's weight: buckets of limits.indexedArcs and
+// more are sorted the slow way.
 const indexBits = 64 - wideBits
 
 // sorter is a thread's memory for sorting buckets.
@@ -28,7 +29,8 @@ type arc struct {
 	weight float64
 }
 
-// sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every row, by partition.
+// sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every
+// row, by partition.
 func (s *Scatter) sort(ctx context.Context) ([][]uint32, error) {
 	a := s.a
 	counts := make([][]uint32, len(a.g.Parts))
@@ -87,7 +89,8 @@ func (s *Scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
 	b.kept = kept
 }
 
-// byNeighbor sorts keys by their id, of idBits from bit shift on, stably, least significant digit first.
+// byNeighbor sorts keys by their id, of idBits from bit shift on, stably, least significant digit
+// first.
 func (t *sorter) byNeighbor(idBits, shift uint) []uint64 {
 	from, to := t.keys, t.spare
 	for done := uint(0); done < idBits; done += radixBits {
@@ -133,7 +136,8 @@ func (t *sorter) byRow(from []uint64, shift uint, rows int) []uint64 {
 	return to
 }
 
-// sortWeighted sorts arcs and their weights: keys carry the places of the weights, in a bucket small enough for that.
+// sortWeighted sorts arcs and their weights: keys carry the places of the weights, in a bucket
+// small enough for that.
 func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
 	t.weights = mem.Grow(&t.arena, t.weights[:0], n)[:n]
@@ -182,8 +186,9 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	b.kept = out.kept
 }
 
-// byWeight reports whether parallel edges are ordered by weight, where all are kept or the least is: the order in which
-// threads dealt them must not show. Where the first counts or all are added, they stay in the order of the input.
+// byWeight reports whether parallel edges are ordered by weight, where all are kept or the least
+// is: the order in which threads dealt them must not show. Where the first counts or all are added,
+// they stay in the order of the input.
 func (s *Scatter) byWeight() bool {
 	d := s.a.o.Duplicates
 	return d == KeepDuplicates || d == LeastDuplicate

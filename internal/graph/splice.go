@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// splice replaces a run of Adj by other arcs. Splices are in the order of what they replace, and do not overlap.
+// splice replaces a run of Adj by other arcs. Splices are in the order of what they replace, and do
+// not overlap.
 type splice struct {
 	at, drop     uint32 // the run
 	first, count uint32 // of the inserted arcs
@@ -20,7 +21,8 @@ type splice struct {
 // splices are what edits do to lists.
 type splices struct {
 	list []splice
-	// Inserted arcs: the neighbours' ids, weights, and where arcs of which only the weight changes were.
+	// Inserted arcs: the neighbours' ids, weights, and where arcs of which only the weight changes
+	// were.
 	ids     []uint32
 	weights []float64
 	places  []uint32
@@ -35,7 +37,8 @@ type rowLength struct {
 	more int64
 }
 
-// toggle says that an owned vertex becomes a ghost in the lists of another partition, or is one no longer.
+// toggle says that an owned vertex becomes a ghost in the lists of another partition, or is one no
+// longer.
 type toggle struct{ peer, row uint32 }
 
 // splicer finds out what edits do to rows of lists.
@@ -45,11 +48,13 @@ type splicer struct {
 	of    []uint32 // the vertices of slots, nil where they are the same
 	e     *edits
 	rowID func(row uint32) uint32
-	// ghost, if not nil, says whether a row is a ghost in a peer's lists, of those that are agreed between owners.
+	// ghost, if not nil, says whether a row is a ghost in a peer's lists, of those that are agreed
+	// between owners.
 	ghost func(peer int, row uint32) bool
 	splices
 	adds []edit
-	// touched are the peers of a row whose arcs to their vertices change, and arcs says of each peer what is known.
+	// touched are the peers of a row whose arcs to their vertices change, and arcs says of each
+	// peer what is known.
 	touched []uint32
 	arcs    []peerArcs
 }
@@ -188,8 +193,8 @@ func (s *splicer) editRow(first, last int) {
 	s.touched = s.touched[:0]
 }
 
-// touch notes that a row's arcs to a peer's vertices change, and whether there is one for sure. It returns how many more peers it is
-// not certain of.
+// touch notes that a row's arcs to a peer's vertices change, and whether there is one for sure. It
+// returns how many more peers it is not certain of.
 func (s *splicer) touch(peer uint32, known *peerArcs, sure bool) (more int) {
 	if *known == untouched {
 		s.touched = append(s.touched, peer)
@@ -207,7 +212,8 @@ func (s *splicer) touch(peer uint32, known *peerArcs, sure bool) (more int) {
 	return more
 }
 
-// stay finds out which of the row's peers that are uncertain, so many, have a neighbour in it that stays.
+// stay finds out which of the row's peers that are uncertain, so many, have a neighbour in it that
+// stays.
 func (s *splicer) stay(at, hi uint32, list []splice, open int) {
 	for open > 0 && at < hi {
 		if len(list) > 0 && list[0].at == at {
@@ -244,7 +250,8 @@ func (a *changer) slotIDs(p *Partition) []uint32 {
 	return ids
 }
 
-// search returns the first place from lo on, below hi, of a neighbour with the id or a larger one. It looks near lo first.
+// search returns the first place from lo on, below hi, of a neighbour with the id or a larger one.
+// It looks near lo first.
 func (s *splicer) search(lo, hi, id uint32) uint32 {
 	for step := uint32(1); lo < hi; step *= 2 {
 		probe := lo + min(step, hi-lo) - 1
@@ -264,7 +271,8 @@ func (s *splicer) search(lo, hi, id uint32) uint32 {
 	return lo
 }
 
-// resolve says what edits [i, end) of one arc do to it, which is stored at [at, run). It returns how many are left.
+// resolve says what edits [i, end) of one arc do to it, which is stored at [at, run). It returns
+// how many are left.
 func (s *splicer) resolve(row uint32, i, end int, at, run uint32) (left int) {
 	removed := false
 	s.adds = s.adds[:0]
@@ -305,7 +313,8 @@ func (s *splicer) resolve(row uint32, i, end int, at, run uint32) (left int) {
 	return 1
 }
 
-// one stores one arc, as the graph's options say, in place of those at [at, run) of which so many do not go.
+// one stores one arc, as the graph's options say, in place of those at [at, run) of which so many
+// do not go.
 func (s *splicer) one(id, at, run, stored uint32) {
 	weight, place, same := 0.0, uint32(NewPlace), false
 	adds := s.adds
@@ -332,7 +341,8 @@ func (s *splicer) one(id, at, run, stored uint32) {
 	s.insert(id, weight, place)
 }
 
-// keep inserts the added arcs beside those at [at, run), of which all stay if stored is not 0: by weight.
+// keep inserts the added arcs beside those at [at, run), of which all stay if stored is not 0: by
+// weight.
 func (s *splicer) keep(id, at, run, stored uint32) {
 	if stored == 0 && run > at {
 		s.cut(at, run-at)

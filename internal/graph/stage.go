@@ -8,10 +8,12 @@ import (
 )
 
 const (
-	// staged is how many arcs a thread gathers for a bucket before it writes them there: a cache line of places.
+	// staged is how many arcs a thread gathers for a bucket before it writes them there: a cache
+	// line of places.
 	staged = 16
-	// mostReserved is how many places of a bucket a thread takes for itself at a time. An atomic addition waits for all that was
-	// written before it, a cache miss for each bucket: there is one for so many arcs.
+	// mostReserved is how many places of a bucket a thread takes for itself at a time. An atomic
+	// addition waits for all that was written before it, a cache miss for each bucket: there is one
+	// for so many arcs.
 	mostReserved = 32 * staged
 )
 
@@ -48,7 +50,8 @@ func (s *Scatter) stage(worker int) *stage {
 	if s.stages[worker] == nil {
 		n := len(s.buckets) * staged
 		st := &stage{
-			low: mem.Make[uint32](s.tmp, n), n: make([]uint8, len(s.buckets)), runs: mem.Make[placesLeft](s.tmp, len(s.buckets)),
+			low: mem.Make[uint32](s.tmp, n), n: make([]uint8, len(s.buckets)),
+			runs: mem.Make[placesLeft](s.tmp, len(s.buckets)),
 		}
 		if s.high != nil {
 			st.high = mem.Make[uint8](s.tmp, n)
@@ -97,8 +100,9 @@ func (s *Scatter) flush(st *stage, k uint32) {
 	s.write(st, k, &all)
 }
 
-// place writes a full line of arcs that have nothing but their low bits, where a thread has places for them. It is most of all that
-// write does: what moves in structs waits until all stores before have reached the cache.
+// place writes a full line of arcs that have nothing but their low bits, where a thread has places
+// for them. It is most of all that write does: what moves in structs waits until all stores before
+// have reached the cache.
 func (s *Scatter) place(run *placesLeft, low []uint32) bool {
 	at := run.at
 	if run.end-at < staged || !s.plain {
@@ -146,8 +150,8 @@ func (s *Scatter) writeRest(at int, some *coded) {
 	}
 }
 
-// reserve takes places in a bucket, if it has any left: fewer where few are left, so that little overflows when threads have taken some
-// that they do not use.
+// reserve takes places in a bucket, if it has any left: fewer where few are left, so that little
+// overflows when threads have taken some that they do not use.
 func (s *Scatter) reserve(k *bucket, run *placesLeft) bool {
 	end := k.at + k.size
 	left := end - int(k.next.Load())
@@ -177,7 +181,8 @@ func (st *stage) overflow(k uint32, one *coded) {
 	st.over = append(st.over, o)
 }
 
-// flushAll writes what the workers still have into the buckets, and checks that each bucket got as many arcs as it has room for.
+// flushAll writes what the workers still have into the buckets, and checks that each bucket got as
+// many arcs as it has room for.
 func (s *Scatter) flushAll() error {
 	for _, st := range s.stages {
 		if st == nil {
@@ -210,7 +215,8 @@ func (s *Scatter) flushAll() error {
 			}
 		}
 		if came != k.size {
-			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", came, k.row, k.row+k.rows-1, k.part, k.size)
+			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", came,
+				k.row, k.row+k.rows-1, k.part, k.size)
 		}
 	}
 	return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// storage is memory that changed partitions share: one makes it, and those that come from it by further changes may use it. It
-// is freed when nobody does.
+// storage is memory that changed partitions share: one makes it, and those that come from it by
+// further changes may use it. It is freed when nobody does.
 type storage struct {
 	mem.Arena
 	users atomic.Int32
@@ -19,7 +19,8 @@ func (s *storage) release() {
 	}
 }
 
-// pieces are where the parts of a changed partition lie. A nil one is memory of the graph that was built.
+// pieces are where the parts of a changed partition lie. A nil one is memory of the graph that was
+// built.
 type pieces struct {
 	in, out *storage // lists, and degrees
 	layout  *storage // slots and peers

@@ -14,7 +14,8 @@ type Shape struct {
 	Vertices int  // of the graph, those that were removed included
 	Directed bool
 	Weights  edges.Weights
-	// Slots is the number of slots. Reversed says that a grid that is not flat has blocks of reversed arcs, with ReversedSlots.
+	// Slots is the number of slots. Reversed says that a grid that is not flat has blocks of
+	// reversed arcs, with ReversedSlots.
 	Slots, ReversedSlots int
 	Reversed             bool
 	// Wide says that input ids are stored in 64 bits; else they are stored in 32, less First.
@@ -22,12 +23,14 @@ type Shape struct {
 	First uint64
 	// Removed says that some vertices were removed.
 	Removed bool
-	// Added is the first vertex that came after loading, and AddedLabel its input id, if any came; else Added is 0.
+	// Added is the first vertex that came after loading, and AddedLabel its input id, if any came;
+	// else Added is 0.
 	Added      pregel.VertexID
 	AddedLabel uint64
 }
 
-// Arrays are called for each array of a partition, always in the same order: to store them all, or to set them all to what was stored.
+// Arrays are called for each array of a partition, always in the same order: to store them all, or
+// to set them all to what was stored.
 type Arrays interface {
 	Uint32s(name string, array *[]uint32)
 	Uint64s(name string, array *[]uint64)
@@ -39,7 +42,8 @@ type Arrays interface {
 func (p *Partition) Shape() Shape {
 	g := p.graph
 	s := Shape{
-		Index: p.Index, Grid: g.Options.Grid, Vertices: g.N, Directed: g.Directed, Weights: g.Weights, Slots: p.Slots, Removed: p.Absent != nil,
+		Index: p.Index, Grid: g.Options.Grid, Vertices: g.N, Directed: g.Directed,
+		Weights: g.Weights, Slots: p.Slots, Removed: p.Absent != nil,
 	}
 	if p.reversedPart != nil {
 		s.Reversed, s.ReversedSlots = true, p.reversedPart.Slots
@@ -55,7 +59,8 @@ func (p *Partition) Shape() Shape {
 	return s
 }
 
-// Arrays calls to for each array of the partition. They are those that the partition uses, or copies: they must not be changed.
+// Arrays calls to for each array of the partition. They are those that the partition uses, or
+// copies: they must not be changed.
 func (p *Partition) Arrays(to Arrays) {
 	stored := p.storedLabels()
 	p.visit(to, &stored)
@@ -93,7 +98,8 @@ func (p *Partition) storedLabels() labelArrays {
 	return labelArrays{wide: wide}
 }
 
-// visit calls v for all arrays. What follows from others is not stored: chunks, bases of slots, ghosts by owner.
+// visit calls v for all arrays. What follows from others is not stored: chunks, bases of slots,
+// ghosts by owner.
 func (p *Partition) visit(v Arrays, labels *labelArrays) {
 	directed := p.graph.Directed
 	v.Uint32s("degrees.out", &p.OutDegrees)

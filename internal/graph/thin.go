@@ -6,8 +6,9 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Thinned makes lists by sender of arcs that lie in bins by sender, for pushes, in the memory that to had before. The bins are several workers';
-// all have the same borders. Every slot has a row, which may be empty. Weights are of the kind that like has.
+// Thinned makes lists by sender of arcs that lie in bins by sender, for pushes, in the memory that
+// to had before. The bins are several workers'; all have the same borders. Every slot has a row,
+// which may be empty. Weights are of the kind that like has.
 func Thinned(to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots int, team *parallel.Team, store *mem.Arena) {
 	n, shift, words := len(bins[0].Arcs), bins[0].Shift, slots/64
 	arcs := make([]uint32, n+1) // before each bin

@@ -11,14 +11,16 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Tiles are the arcs of lists by receiver, cut by windows of receivers and ranges of senders. A pull of all messages takes range by range,
-// whose messages fit in a cache, and adds to the sums of window by window. A receiver's arcs stay in the order of its list.
+// Tiles are the arcs of lists by receiver, cut by windows of receivers and ranges of senders. A
+// pull of all messages takes range by range, whose messages fit in a cache, and adds to the sums of
+// window by window. A receiver's arcs stay in the order of its list.
 //
 //	          senders 0..65535   65536..131071 ...
 //	window 0  tile               tile
 //	window 1  tile               tile
 //
-// An arc takes 2 bytes, and each part of a list, that has the arcs of a receiver in one range, 2 more; in degree order the first range has most of the arcs.
+// An arc takes 2 bytes, and each part of a list, that has the arcs of a receiver in one range, 2
+// more; in degree order the first range has most of the arcs.
 type Tiles struct {
 	// Windows are the borders, in words, of the windows of receivers.
 	Windows []uint32
@@ -28,14 +30,17 @@ type Tiles struct {
 
 // TileSize says how large tiles are.
 type TileSize struct {
-	// Senders and Receivers are how many of both a tile has at the most: powers of two, Senders at most 2^16, Receivers 64 to 2^15.
+	// Senders and Receivers are how many of both a tile has at the most: powers of two, Senders at
+	// most 2^16, Receivers 64 to 2^15.
 	Senders, Receivers uint32
-	// Arcs is about how many arcs a window of more than one word has at the most, for there to be work for many threads.
+	// Arcs is about how many arcs a window of more than one word has at the most, for there to be
+	// work for many threads.
 	Arcs uint32
-	// Least is how many arcs a tile must have on the mean. Else no tiles are made: ranges would not be worth their cost.
+	// Least is how many arcs a tile must have on the mean. Else no tiles are made: ranges would not
+	// be worth their cost.
 	Least int
-	// Spread: one tile in so many must have arcs, if it is not 0. Else no tiles are made: neighbours are close to each other, as in a grid, and their messages
-	// are in a cache anyway.
+	// Spread: one tile in so many must have arcs, if it is not 0. Else no tiles are made:
+	// neighbours are close to each other, as in a grid, and their messages are in a cache anyway.
 	Spread int
 }
 
@@ -61,14 +66,17 @@ func (t *Tiles) Tile(k, window int) kernel.Tile {
 const (
 	// longPart is the length from which parts are not sorted by it: each is a group of its own.
 	longPart = 64
-	// longestPart is the most arcs that a part may have: more, where there are parallel edges, are two parts.
+	// longestPart is the most arcs that a part may have: more, where there are parallel edges, are
+	// two parts.
 	longestPart = 1 << 16
 )
 
-// Tiles cuts the lists of the first receivers, each of which rises by slot, into tiles, which lie in arena. It asks whether to go on
-// before it takes so many bytes more, and returns nil if not, if tiles would have too few arcs (TileSize), or if ctx ended.
+// Tiles cuts the lists of the first receivers, each of which rises by slot, into tiles, which lie
+// in arena. It asks whether to go on before it takes so many bytes more, and returns nil if not, if
+// tiles would have too few arcs (TileSize), or if ctx ended.
 func (a *Adjacency) Tiles(
-	ctx context.Context, size TileSize, team *parallel.Team, arena *mem.Arena, accept func(bytes int64) bool,
+	ctx context.Context, size TileSize, team *parallel.Team, arena *mem.Arena,
+	accept func(bytes int64) bool,
 ) (*Tiles, error) {
 	c := &tiler{a: a, team: team, t: &Tiles{Windows: a.windows(size), size: size}, scratch: make([]tileScratch, team.Size())}
 	windows := len(c.t.Windows) - 1
@@ -95,7 +103,8 @@ func (a *Adjacency) Tiles(
 	}
 	for k := range c.t.ranges {
 		r := &c.t.ranges[k]
-		r.rows, r.arcs = mem.Make[uint16](arena, int(ends[k].rows)), mem.Make[uint16](arena, int(ends[k].arcs))
+		r.rows, r.arcs = mem.Make[uint16](arena, int(ends[k].rows)),
+			mem.Make[uint16](arena, int(ends[k].arcs))
 	}
 	most := 0
 	for i := range c.scratch {
@@ -187,7 +196,8 @@ func (c *tiler) collect(s *tileScratch, window int, keep bool) {
 				}
 				n = min(n, longestPart)
 				if keep {
-					parts = append(parts, part{at: at, k: uint16(k), receiver: receiver, length: uint16(n - 1)})
+					parts = append(parts,
+						part{at: at, k: uint16(k), receiver: receiver, length: uint16(n - 1)})
 				}
 				at, found = at+uint32(n), found+1
 				t := &s.tiles[k]
@@ -221,8 +231,8 @@ func (c *tiler) measure(s *tileScratch, window int) {
 	}
 }
 
-// place finds where tiles begin by how much room they take, and how many bytes all take together. It reports whether places are of 32 bits,
-// and tiles spread.
+// place finds where tiles begin by how much room they take, and how many bytes all take together.
+// It reports whether places are of 32 bits, and tiles spread.
 func (c *tiler) place() (bytes int64, ends []tileStart, pays bool) {
 	some := 0
 	for k := range c.t.ranges {
@@ -241,10 +251,12 @@ func (c *tiler) place() (bytes int64, ends []tileStart, pays bool) {
 		bytes += 2 * int64(rows+arcs)
 		ends = append(ends, tileStart{uint32(rows), uint32(arcs)})
 	}
-	return bytes, ends, some*c.t.size.Spread >= len(c.t.ranges)*(len(c.t.Windows)-1) || c.t.size.Spread == 0
+	return bytes, ends, some*c.t.size.Spread >= len(c.t.ranges)*(len(c.t.Windows)-1) ||
+		c.t.size.Spread == 0
 }
 
-// fill copies the arcs of a window to its tiles: long parts first, then the others, the longer ones first.
+// fill copies the arcs of a window to its tiles: long parts first, then the others, the longer ones
+// first.
 func (c *tiler) fill(s *tileScratch, window int) {
 	c.collect(s, window, true)
 	for k := range s.tiles {
@@ -281,7 +293,8 @@ func (c *tiler) fill(s *tileScratch, window int) {
 	}
 }
 
-// below returns how many slots of a rising list are below a cut. Most lists are short: they are counted through, without a branch that is mispredicted.
+// below returns how many slots of a rising list are below a cut. Most lists are short: they are
+// counted through, without a branch that is mispredicted.
 func below(list []uint32, cut uint32) (n int) {
 	if len(list) > 64 {
 		return sort.Search(len(list), func(j int) bool { return list[j] >= cut })

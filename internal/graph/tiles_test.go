@@ -26,20 +26,23 @@ func TestTiles(t *testing.T) {
 		}
 		var tuples [][2]uint64
 		for range rng.IntN(4 * n) {
-			tuples = append(tuples, [2]uint64{uint64(rng.IntN(n)), uint64(rng.IntN(1 + rng.IntN(n)))})
+			tuples = append(tuples,
+				[2]uint64{uint64(rng.IntN(n)), uint64(rng.IntN(1 + rng.IntN(n)))})
 		}
 		if seed == 1 { // more parallel edges than a part may have
 			for range 140_000 {
 				tuples = append(tuples, [2]uint64{0, uint64(rng.IntN(2))})
 			}
 		}
-		in := &edges.Input{Edges: edges.Pack(uint64(n), tuples, nil), Vertices: n, Directed: seed%2 == 0}
+		in := &edges.Input{Edges: edges.Pack(uint64(n), tuples,
+			nil), Vertices: n, Directed: seed%2 == 0}
 		g, err := build.Local(context.Background(), in, graph.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := g.Parts[0].Layout(pregel.Out).Blocks[0].Pull.ByReceiver
-		size := graph.TileSize{Senders: 1 << (8 + rng.IntN(9)), Receivers: 64 << rng.IntN(8), Arcs: uint32(rng.IntN(1000))}
+		size := graph.TileSize{Senders: 1 << (8 +
+			rng.IntN(9)), Receivers: 64 << rng.IntN(8), Arcs: uint32(rng.IntN(1000))}
 		t.Run(fmt.Sprintf("seed %d, %d vertices, tiles %v", seed, n, size), func(t *testing.T) {
 			team := parallel.NewTeam(1+int(seed%3), false)
 			defer team.Close()
@@ -77,7 +80,8 @@ func path(t *testing.T) *graph.Adjacency {
 	for v := range uint64(n - 1) {
 		tuples = append(tuples, [2]uint64{v, v + 1})
 	}
-	g, err := build.Local(context.Background(), &edges.Input{Edges: edges.Pack(n, tuples, nil), Vertices: n}, graph.Options{})
+	g, err := build.Local(context.Background(),
+		&edges.Input{Edges: edges.Pack(n, tuples, nil), Vertices: n}, graph.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,14 +102,17 @@ func checkTiles(t *testing.T, a *graph.Adjacency, size graph.TileSize, tiles *gr
 			for len(rows) > 0 {
 				length, receivers := int(rows[0])+1, rows[2:][:rows[1]]
 				rows = rows[2+len(receivers):]
-				if length >= 64 && len(receivers) != 1 || length < 64 && length >= last || !slices.IsSorted(receivers) {
-					t.Fatalf("a group of %d receivers with parts of %d arcs after one of %d", len(receivers), length, last)
+				if length >= 64 && len(receivers) != 1 || length < 64 && length >= last ||
+					!slices.IsSorted(receivers) {
+					t.Fatalf("a group of %d receivers with parts of %d arcs after one of %d",
+						len(receivers), length, last)
 				}
 				if length < 64 {
 					last = length
 				}
 				for _, i := range receivers {
-					if uint32(i) >= size.Receivers || from+int(i) >= int(tiles.Windows[window+1])<<6 {
+					if uint32(i) >= size.Receivers ||
+						from+int(i) >= int(tiles.Windows[window+1])<<6 {
 						t.Fatalf("receiver %d of window %d", i, window)
 					}
 					for _, s := range arcs[:length] {

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// tupleList is the stored edges of a graph as tuples between input vertices, read from the partitions' lists by receiver: nothing is copied. An
-// undirected edge is the arc from its smaller id, and an arc of a list's beginning, for lists rise by the neighbours' ids.
+// tupleList is the stored edges of a graph as tuples between input vertices, read from the
+// partitions' lists by receiver: nothing is copied. An undirected edge is the arc from its smaller
+// id, and an arc of a list's beginning, for lists rise by the neighbours' ids.
 type tupleList struct {
 	g      *Graph
 	once   sync.Once
@@ -51,7 +52,8 @@ func (t *tupleList) find() {
 				before := t.n
 				t.n += int(hi - lo)
 				for next := len(t.blocks) * edges.BlockSize; next < t.n; next += edges.BlockSize {
-					t.blocks = append(t.blocks, tuplePlace{uint32(part), slot, lo + uint32(next-before)})
+					t.blocks = append(t.blocks,
+						tuplePlace{uint32(part), slot, lo + uint32(next-before)})
 				}
 			}
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Program makes the vertex program of a kernel, bfs or sssp, for a root. Kernel 2 is the program that bfs makes, or
-// algorithms.BFS if it is nil. Kernel 3 has trees, and single precision, as the reference checks it.
+// Program makes the vertex program of a kernel, bfs or sssp, for a root. Kernel 2 is the program
+// that bfs makes, or algorithms.BFS if it is nil. Kernel 3 has trees, and single precision, as the
+// reference checks it.
 func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Program, error) {
 	switch {
 	case kernel == "bfs" && bfs != nil:
@@ -41,8 +42,8 @@ func EachKernel(sssp bool, bfs engine.New, f func(program engine.Program) error)
 	return nil
 }
 
-// Found is how a search's result is read: the parent of an own vertex, None if it was not reached, and its distance,
-// which is nil in BFS.
+// Found is how a search's result is read: the parent of an own vertex, None if it was not reached,
+// and its distance, which is nil in BFS.
 type Found struct {
 	Parent func(id pregel.VertexID) pregel.VertexID
 	Dist   func(id pregel.VertexID) float32

@@ -18,7 +18,8 @@ type LocalConfig struct {
 	Note func(text string)
 }
 
-// local is the ranks of a run in this process: one, which has all partitions, and the job that searches them.
+// local is the ranks of a run in this process: one, which has all partitions, and the job that
+// searches them.
 type local struct {
 	*Rank
 	c      *LocalConfig

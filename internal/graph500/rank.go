@@ -34,8 +34,8 @@ type Config struct {
 	Progress func(stage string, done, total int64)
 }
 
-// Rank is what one rank of a group has of a run of the benchmark: tuples, partitions and, in the input's numbers, the
-// results for a range of the vertices. A rank that is alone has everything.
+// Rank is what one rank of a group has of a run of the benchmark: tuples, partitions and, in the
+// input's numbers, the results for a range of the vertices. A rank that is alone has everything.
 //
 //	Generate -> Construct -> { search, by others -> Judge }
 //
@@ -133,9 +133,10 @@ func (s *Rank) options() graph.Options {
 	return o
 }
 
-// Construct is kernel 1, which is not told how many vertices there are. It returns the seconds from when all ranks were ready
-// to when this one was done: what kernel 1 took is the most of all ranks. The validator gets its tuples afterwards; then they
-// are freed, unless the rank is alone: its validator reads them. The roots are the same on all ranks.
+// Construct is kernel 1, which is not told how many vertices there are. It returns the seconds from
+// when all ranks were ready to when this one was done: what kernel 1 took is the most of all ranks.
+// The validator gets its tuples afterwards; then they are freed, unless the rank is alone: its
+// validator reads them. The roots are the same on all ranks.
 func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if err := s.group.Barrier(ctx, s.small()); err != nil {
 		return 0, nil, err
@@ -241,8 +242,9 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 	return roots, nil
 }
 
-// Judge brings a search's result to the input's numbers, each vertex to the rank of its range, and validates it there, if
-// that was asked for. The times are this rank's. The error is a *validate.Violation if the result breaks a rule, on all ranks the same.
+// Judge brings a search's result to the input's numbers, each vertex to the rank of its range, and
+// validates it there, if that was asked for. The times are this rank's. The error is a
+// *validate.Violation if the result breaks a rule, on all ranks the same.
 func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
 	var j Judged
 	s.clear()

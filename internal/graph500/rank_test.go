@@ -32,14 +32,16 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 	}
 	defer in.Close()
 	in.Vertices = 0
-	g, err := build.Local(t.Context(), in, graph.Options{Partitions: partitions, Duplicates: graph.LeastDuplicate, DropLoops: true, Weights: edges.Float32})
+	g, err := build.Local(t.Context(), in,
+		graph.Options{Partitions: partitions, Duplicates: graph.LeastDuplicate, DropLoops: true, Weights: edges.Float32})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Close)
 	return func(sssp bool, root pregel.VertexID) Found {
 		if !sssp {
-			job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: root}), engine.Options{})
+			job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: root}),
+				engine.Options{})
 			if err == nil {
 				_, err = job.Run(t.Context())
 			}
@@ -48,7 +50,8 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 			}
 			return Found{Parent: func(id pregel.VertexID) pregel.VertexID { return job.Any(id).(pregel.VertexID) }}
 		}
-		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSPTree[float32]{Source: root}), engine.Options{})
+		job, err := engine.NewJob(t.Context(), g,
+			pregel.Erase(algorithms.SSSPTree[float32]{Source: root}), engine.Options{})
 		if err == nil {
 			_, err = job.Run(t.Context())
 		}
@@ -97,7 +100,8 @@ func ranks(t *testing.T, n int, c Config, run func(s *Rank, roots []Root) error)
 	return errs
 }
 
-// TestSharesAgreeWithRun: any number of ranks and partitions finds the roots, and counts the edges, of one process.
+// TestSharesAgreeWithRun: any number of ranks and partitions finds the roots, and counts the edges,
+// of one process.
 func TestSharesAgreeWithRun(t *testing.T) {
 	c := config(t)
 	want, err := Run(t.Context(), c)
@@ -109,27 +113,29 @@ func TestSharesAgreeWithRun(t *testing.T) {
 		search := searched(t, c, len(owner))
 		var once sync.Mutex
 		found := map[string]Found{}
-		errs := ranks(t, n, Config{Generator: c.Generator, Roots: c.Roots, SSSP: true, Validate: true, Owner: owner}, func(s *Rank, roots []Root) error {
-			for i, r := range roots {
-				if len(roots) != len(want.Roots) || r.Vertex != want.Roots[i] {
-					return fmt.Errorf("roots %v, want %v", roots, want.Roots)
-				}
-				for _, sssp := range []bool{false, true} {
-					once.Lock()
-					key := fmt.Sprint(sssp, r)
-					if _, there := found[key]; !there {
-						found[key] = search(sssp, r.ID)
+		errs := ranks(t, n,
+			Config{Generator: c.Generator, Roots: c.Roots, SSSP: true, Validate: true, Owner: owner}, func(s *Rank, roots []Root) error {
+				for i, r := range roots {
+					if len(roots) != len(want.Roots) || r.Vertex != want.Roots[i] {
+						return fmt.Errorf("roots %v, want %v", roots, want.Roots)
 					}
-					f := found[key]
-					once.Unlock()
-					j, err := s.Judge(t.Context(), r.Vertex, f)
-					if err != nil || j.Nedge != want.BFS.Nedge[i] {
-						return fmt.Errorf("root %d, SSSP %t: %d edges, want %d: %w", r.Vertex, sssp, j.Nedge, want.BFS.Nedge[i], err)
+					for _, sssp := range []bool{false, true} {
+						once.Lock()
+						key := fmt.Sprint(sssp, r)
+						if _, there := found[key]; !there {
+							found[key] = search(sssp, r.ID)
+						}
+						f := found[key]
+						once.Unlock()
+						j, err := s.Judge(t.Context(), r.Vertex, f)
+						if err != nil || j.Nedge != want.BFS.Nedge[i] {
+							return fmt.Errorf("root %d, SSSP %t: %d edges, want %d: %w", r.Vertex,
+								sssp, j.Nedge, want.BFS.Nedge[i], err)
+						}
 					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 		for rank, err := range errs {
 			if err != nil {
 				t.Errorf("owners %v: rank %d: %v", owner, rank, err)
@@ -138,7 +144,8 @@ func TestSharesAgreeWithRun(t *testing.T) {
 	}
 }
 
-// TestSharesFindWrongResults judges results that were changed in one way or another, by one rank and by three.
+// TestSharesFindWrongResults judges results that were changed in one way or another, by one rank
+// and by three.
 func TestSharesFindWrongResults(t *testing.T) {
 	c := config(t)
 	type id = pregel.VertexID
@@ -206,8 +213,11 @@ func TestSharesFindWrongResults(t *testing.T) {
 				})
 				for rank, err := range errs {
 					var broken *validate.Violation
-					if errors.As(err, &broken) != validated || validated && !strings.HasPrefix(err.Error(), strings.TrimSpace(want)) || err != nil && err.Error() != errs[0].Error() {
-						t.Errorf("owners %v, judged %t: rank %d: %v, want %q", owner, validated, rank, err, want)
+					if errors.As(err, &broken) != validated || validated &&
+						!strings.HasPrefix(err.Error(), strings.TrimSpace(want)) || err != nil &&
+						err.Error() != errs[0].Error() {
+						t.Errorf("owners %v, judged %t: rank %d: %v, want %q", owner, validated,
+							rank, err, want)
 					}
 				}
 			}
@@ -222,12 +232,13 @@ func TestSharesOfLittle(t *testing.T) {
 		c := config(t)
 		c.Generator, c.SSSP = g, false
 		want, wantErr := Run(t.Context(), c)
-		errs := ranks(t, 3, Config{Generator: g, Roots: 8, Validate: true, Owner: []int{0, 1, 2}}, func(_ *Rank, roots []Root) error {
-			if len(roots) != len(want.Roots) {
-				return fmt.Errorf("roots %v, want %v", roots, want.Roots)
-			}
-			return nil
-		})
+		errs := ranks(t, 3, Config{Generator: g, Roots: 8, Validate: true, Owner: []int{0, 1, 2}},
+			func(_ *Rank, roots []Root) error {
+				if len(roots) != len(want.Roots) {
+					return fmt.Errorf("roots %v, want %v", roots, want.Roots)
+				}
+				return nil
+			})
 		for rank, err := range errs {
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("seed %d: rank %d: %v, one process: %v", seed, rank, err, wantErr)

@@ -1,6 +1,6 @@
-// Package graph500 runs, judges and reports the Graph500 benchmark: kernels 2 and 3 are vertex programs on the engine,
-// the validators go by the edge list alone, and the statistics and the output are the specification's, with the
-// reference's layout. docs/graph500.md says what is timed.
+// Package graph500 runs, judges and reports the Graph500 benchmark: kernels 2 and 3 are vertex
+// programs on the engine, the validators go by the edge list alone, and the statistics and the
+// output are the specification's, with the reference's layout. docs/graph500.md says what is timed.
 package graph500
 
 import (
@@ -35,11 +35,14 @@ type Report struct {
 
 // Kernel is what the searches of a kernel took, by root.
 type Kernel struct {
-	// Time is that of a search until its result is there in the input's vertex numbers: the official one.
+	// Time is that of a search until its result is there in the input's vertex numbers: the
+	// official one.
 	Time []float64
-	// Translate is the part of Time that brings the result from the engine's vertex numbers to the input's.
+	// Translate is the part of Time that brings the result from the engine's vertex numbers to the
+	// input's.
 	Translate []float64
-	// Nedge is what the validator counts, see validate.Result: the same for both kernels when they search the same graph.
+	// Nedge is what the validator counts, see validate.Result: the same for both kernels when they
+	// search the same graph.
 	Nedge []int64
 	// Validate is the time of validation, nil when there was none.
 	Validate []float64
@@ -69,10 +72,11 @@ func (k Kernel) searching() (translate, teps float64) {
 // Grid returns the grid of partitions as "RxC".
 func (r Report) Grid() string { return fmt.Sprintf("%dx%d", r.Rows, r.Columns) }
 
-// WriteText writes the output block in the order and the layout of the reference, labels padded to 32 columns, with
-// two differences: nedge is given for each kernel, as the specification asks, where the reference prints one set
-// without a prefix that the last kernel run has filled; and a kernel that was not run has no lines. Fields of ours and remarks, which begin with #, follow the block. A run that is not valid has no
-// block, as in the reference.
+// WriteText writes the output block in the order and the layout of the reference, labels padded to
+// 32 columns, with two differences: nedge is given for each kernel, as the specification asks,
+// where the reference prints one set without a prefix that the last kernel run has filled; and a
+// kernel that was not run has no lines. Fields of ours and remarks, which begin with #, follow the
+// block. A run that is not valid has no block, as in the reference.
 func (r Report) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	if r.Valid != nil && !*r.Valid {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// MarshalJSON returns the report as one object, a key a line: the specification's field names in its order,
-// without those of a kernel that was not run, then what the run was and what it found.
+// MarshalJSON returns the report as one object, a key a line: the specification's field names in
+// its order, without those of a kernel that was not run, then what the run was and what it found.
 func (r Report) MarshalJSON() ([]byte, error) {
 	o := object{}
 	o.add("SCALE", r.Scale)

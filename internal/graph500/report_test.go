@@ -21,14 +21,17 @@ func yes(valid bool) *bool { return &valid }
 // sample is a run whose figures take every form of %g.
 func sample() Report {
 	return Report{
-		Scale: 20, EdgeFactor: 16, Seeds: [2]uint64{2, 3}, Processes: 1, Generation: 1.5, Construction: 0.123456789,
-		Roots: []uint64{5, 900001, 17, 3},
+		Scale: 20, EdgeFactor: 16, Seeds: [2]uint64{2, 3}, Processes: 1, Generation: 1.5,
+		Construction: 0.123456789,
+		Roots:        []uint64{5, 900001, 17, 3},
 		BFS: Kernel{
-			Time: []float64{0.00001, 0.25, 0.125, 100000}, Nedge: []int64{16084741, 16084741, 3, 16084741},
+			Time:     []float64{0.00001, 0.25, 0.125, 100000},
+			Nedge:    []int64{16084741, 16084741, 3, 16084741},
 			Validate: []float64{1, 2, 3, 1234567}, Translate: []float64{0.000005, 0.05, 0.025, 1},
 		},
 		SSSP: Kernel{
-			Time: []float64{1, 0.25, 0.125, 0.5}, Nedge: []int64{123456789012, 16084741, 3, 16084741}, Validate: []float64{1, 2, 3, 4},
+			Time:  []float64{1, 0.25, 0.125, 0.5},
+			Nedge: []int64{123456789012, 16084741, 3, 16084741}, Validate: []float64{1, 2, 3, 4},
 			Translate: []float64{0.5, 0.01, 0.025, 0.1},
 		},
 		Valid: yes(true), Threads: 8, Partitions: 4, Rows: 2, Columns: 2, PeakRSS: 1 << 30,
@@ -66,7 +69,8 @@ func TestReportText(t *testing.T) {
 	}
 }
 
-// TestReportHasReferenceLines compares the labels with those of the reference, in its order; nedge apart, see WriteText.
+// TestReportHasReferenceLines compares the labels with those of the reference, in its order; nedge
+// apart, see WriteText.
 func TestReportHasReferenceLines(t *testing.T) {
 	want := []string{"SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"}
 	places := []string{"min", "firstquartile", "median", "thirdquartile", "max"}
@@ -92,7 +96,8 @@ func TestReportHasReferenceLines(t *testing.T) {
 		label, value, _ := strings.Cut(line, ":")
 		got = append(got, label)
 		marked := strings.HasSuffix(label, "harmonic_mean_TEPS")
-		if ok := regexp.MustCompile(`^ *(! {2})?[0-9][-+.0-9e]*\n$`).MatchString(value); !ok || marked != strings.Contains(value, "!") {
+		if ok := regexp.MustCompile(`^ *(! {2})?[0-9][-+.0-9e]*\n$`).MatchString(value); !ok ||
+			marked != strings.Contains(value, "!") {
 			t.Errorf("odd line %q", line)
 		}
 		if at := len(line) - len(strings.TrimLeft(value, " !")); at != 32 {
@@ -116,10 +121,12 @@ func TestReportJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again bytes.Buffer
-	if marshalled, err := json.Marshal(sample()); err != nil || json.Compact(&again, text) != nil || !bytes.Equal(marshalled, again.Bytes()) {
+	if marshalled, err := json.Marshal(sample()); err != nil || json.Compact(&again, text) != nil ||
+		!bytes.Equal(marshalled, again.Bytes()) {
 		t.Errorf("json.Marshal: %v, %s", err, marshalled)
 	}
-	if got := fmt.Sprintf("%v %v %v %v", keys["valid"], keys["grid"], keys["roots"], keys["bfs_nedge"].([]any)[2]); got != "true 2x2 [5 900001 17 3] 3" {
+	if got := fmt.Sprintf("%v %v %v %v", keys["valid"], keys["grid"], keys["roots"],
+		keys["bfs_nedge"].([]any)[2]); got != "true 2x2 [5 900001 17 3] 3" {
 		t.Error(got)
 	}
 }
@@ -174,7 +181,8 @@ func TestSubmissionIssues(t *testing.T) {
 		r := good
 		r.Roots = slices.Clone(good.Roots)
 		test.change(&r)
-		if issues := SubmissionIssues(r); len(issues) != 1 || !strings.Contains(issues[0], test.want) {
+		if issues := SubmissionIssues(r); len(issues) != 1 ||
+			!strings.Contains(issues[0], test.want) {
 			t.Errorf("got %q, want %q", issues, test.want)
 		}
 	}

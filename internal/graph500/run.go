@@ -10,10 +10,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Ranks are the ranks of a run, each with a [Rank], as the coordinator of the run has them: in this process, or the workers of a
-// cluster. Times are in seconds, the slowest rank's.
+// Ranks are the ranks of a run, each with a [Rank], as the coordinator of the run has them: in this
+// process, or the workers of a cluster. Times are in seconds, the slowest rank's.
 type Ranks interface {
-	// Generate makes the tuples, and Construct the graph, which is kernel 1; it returns the official roots, too.
+	// Generate makes the tuples, and Construct the graph, which is kernel 1; it returns the
+	// official roots, too.
 	Generate(ctx context.Context) (float64, error)
 	Construct(ctx context.Context) (float64, []Root, error)
 	// Search searches from a root. kernel is bfs or sssp, and name what records call the search.
@@ -34,10 +35,11 @@ type Judged struct {
 	Nedge               int64
 }
 
-// Coordinate coordinates a run and fills in the report: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from
-// every root, each search timed and then judged. Searches that the report has already, of an attempt
-// before, stay as they are. The report is complete also when the error is a *validate.Violation: a search
-// was not valid. tell is told what is being done, how much of it, and after each search a few words.
+// Coordinate coordinates a run and fills in the report: generation, untimed; kernel 1; then kernel
+// 2, and if asked for kernel 3, from every root, each search timed and then judged. Searches that
+// the report has already, of an attempt before, stay as they are. The report is complete also when
+// the error is a *validate.Violation: a search was not valid. tell is told what is being done, how
+// much of it, and after each search a few words.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
 func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bool, tell func(stage string, done, total int, note string)) (err error) {

@@ -20,7 +20,8 @@ func config(t *testing.T) LocalConfig {
 	team := parallel.NewTeam(2, false)
 	t.Cleanup(team.Close)
 	return LocalConfig{Config: Config{
-		Generator: generate.Kronecker{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 8, SSSP: true, Validate: true,
+		Generator: generate.Kronecker{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 8,
+		SSSP: true, Validate: true,
 		Grid: graph.Of(1), Team: team,
 	}}
 }
@@ -33,14 +34,15 @@ func TestRunIsValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Valid == nil || !*r.Valid || len(r.Roots) != 8 || len(r.BFS.Time) != 8 || len(r.SSSP.Validate) != 8 || !slices.Equal(r.BFS.Nedge, r.SSSP.Nedge) {
+		if r.Valid == nil || !*r.Valid || len(r.Roots) != 8 || len(r.BFS.Time) != 8 ||
+			len(r.SSSP.Validate) != 8 || !slices.Equal(r.BFS.Nedge, r.SSSP.Nedge) {
 			t.Errorf("grid %v: report %+v", grid, r)
 		}
 	}
 }
 
-// TestRunFindsWrongSearches has kernel 2 be another program: one that searches from vertex 0, whatever the root, and one whose
-// values are levels.
+// TestRunFindsWrongSearches has kernel 2 be another program: one that searches from vertex 0,
+// whatever the root, and one whose values are levels.
 func TestRunFindsWrongSearches(t *testing.T) {
 	c := config(t)
 	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
@@ -48,7 +50,8 @@ func TestRunFindsWrongSearches(t *testing.T) {
 	}
 	r, err := Run(t.Context(), c)
 	var broken *validate.Violation
-	if !errors.As(err, &broken) || r == nil || r.Valid == nil || *r.Valid || len(r.BFS.Validate) != 1 {
+	if !errors.As(err, &broken) || r == nil || r.Valid == nil || *r.Valid ||
+		len(r.BFS.Validate) != 1 {
 		t.Errorf("error %v, report %+v", err, r)
 	}
 	c.Validate = false
@@ -58,7 +61,8 @@ func TestRunFindsWrongSearches(t *testing.T) {
 	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
 		return engine.NewProgram(pregel.Erase(algorithms.BFSLevels{}))
 	}
-	if _, err = Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "finds no parents") {
+	if _, err = Run(t.Context(), c); err == nil ||
+		!strings.Contains(err.Error(), "finds no parents") {
 		t.Errorf("levels: error %v", err)
 	}
 }

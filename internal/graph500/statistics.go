@@ -10,8 +10,9 @@ type Statistics struct {
 	Min, FirstQuartile, Median, ThirdQuartile, Max, Mean, Stddev float64
 }
 
-// Describe returns the statistics of x: quartiles between the two nearest of the sorted values, where the place falls
-// between two, and the standard deviation of a sample. It gives zeros for no values, and no deviation for one.
+// Describe returns the statistics of x: quartiles between the two nearest of the sorted values,
+// where the place falls between two, and the standard deviation of a sample. It gives zeros for no
+// values, and no deviation for one.
 func Describe(x []float64) Statistics {
 	n := len(x)
 	if n == 0 {
@@ -36,10 +37,10 @@ func Describe(x []float64) Statistics {
 	return s
 }
 
-// DescribeTEPS returns the statistics of the rates nedge[i]/time[i], in edges a second. TEPS is a rate, so Mean is the
-// harmonic mean and Stddev its standard error by Norris (The Standard Errors of the Geometric and Harmonic Means and
-// Their Application to Index Numbers, 1940). All are taken from the times an edge, whose quartiles are those of the
-// rates upside down.
+// DescribeTEPS returns the statistics of the rates nedge[i]/time[i], in edges a second. TEPS is a
+// rate, so Mean is the harmonic mean and Stddev its standard error by Norris (The Standard Errors
+// of the Geometric and Harmonic Means and Their Application to Index Numbers, 1940). All are taken
+// from the times an edge, whose quartiles are those of the rates upside down.
 func DescribeTEPS(time, nedge []float64) Statistics {
 	n := len(time)
 	if n == 0 {

@@ -8,8 +8,10 @@ import (
 func near(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
 func (s Statistics) near(t Statistics) bool {
-	return near(s.Min, t.Min) && near(s.FirstQuartile, t.FirstQuartile) && near(s.Median, t.Median) &&
-		near(s.ThirdQuartile, t.ThirdQuartile) && near(s.Max, t.Max) && near(s.Mean, t.Mean) && near(s.Stddev, t.Stddev)
+	return near(s.Min, t.Min) && near(s.FirstQuartile, t.FirstQuartile) &&
+		near(s.Median, t.Median) &&
+		near(s.ThirdQuartile, t.ThirdQuartile) && near(s.Max, t.Max) && near(s.Mean, t.Mean) &&
+		near(s.Stddev, t.Stddev)
 }
 
 func TestDescribe(t *testing.T) {
@@ -42,7 +44,8 @@ func TestDescribeTEPS(t *testing.T) {
 	if got := DescribeTEPS(nil, nil); got != (Statistics{}) {
 		t.Errorf("no searches: %+v", got)
 	}
-	if got, want := DescribeTEPS([]float64{2}, []float64{10}), (Statistics{5, 5, 5, 5, 5, 5, 0}); !got.near(want) {
+	if got, want := DescribeTEPS([]float64{2}, []float64{10}),
+		(Statistics{5, 5, 5, 5, 5, 5, 0}); !got.near(want) {
 		t.Errorf("one search: got %+v, want %+v", got, want)
 	}
 	// The rates are 1, 2, 4, 8: their inverses have mean 15/32 and variance 115/768.

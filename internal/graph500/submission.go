@@ -15,8 +15,8 @@ const (
 	toyScale = 26
 )
 
-// SubmissionIssues returns what keeps a run from counting as a submission to the Graph500 list, a sentence each. It is
-// advice: the run may be just what was wanted.
+// SubmissionIssues returns what keeps a run from counting as a submission to the Graph500 list, a
+// sentence each. It is advice: the run may be just what was wanted.
 func SubmissionIssues(r Report) []string {
 	var issues []string
 	say := func(format string, args ...any) { issues = append(issues, fmt.Sprintf(format, args...)) }

@@ -15,18 +15,20 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A search leaves with each vertex the handle of its parent. A rank that is alone has the numbers of all; of several, each asks the
-// others for those of the parents that it has met, each once:
+// A search leaves with each vertex the handle of its parent. A rank that is alone has the numbers
+// of all; of several, each asks the others for those of the parents that it has met, each once:
 //
 //	rank of the vertices --- a bitmap of parents ---> rank of these
 //	                     <-- their numbers, in order ---
 //
-// Then the result is there by the input's numbers, and what follows is for the judge: to bring it to the rank whose range a vertex is in.
+// Then the result is there by the input's numbers, and what follows is for the judge: to bring it
+// to the rank whose range a vertex is in.
 
 // Numbers of parents that are none.
 const (
 	unreached = validate.Unreached
-	// noVertex is the number of a handle that stands for none: larger than any, so that the judge finds that.
+	// noVertex is the number of a handle that stands for none: larger than any, so that the judge
+	// finds that.
 	noVertex = math.MaxUint32 - 1
 	// noParent is that of a vertex that has a distance and no parent, which the judge is to find.
 	noParent = math.MaxUint32 - 2
@@ -37,7 +39,8 @@ const (
 	blockOf = 1 << 9
 	// askedOf is how many words of a partition's bitmap of parents go with a message.
 	askedOf = 1 << 14
-	// delivered is how many vertices a rank sends to their ranges before the ranks exchange what they have.
+	// delivered is how many vertices a rank sends to their ranges before the ranks exchange what
+	// they have.
 	delivered = 1 << 15
 )
 
@@ -55,8 +58,8 @@ func narrow(id pregel.VertexID, n int) uint32 {
 	return unreached
 }
 
-// read brings the handles of the parents of a partition's vertices from lo on to parents, as many as that has, and their distances, if
-// there are any, to dist. n is how many handles there are.
+// read brings the handles of the parents of a partition's vertices from lo on to parents, as many
+// as that has, and their distances, if there are any, to dist. n is how many handles there are.
 func (f Found) read(p *graph.Partition, lo, n int, parents []uint32, dist []float32) {
 	switch {
 	case f.parents != nil:
@@ -102,8 +105,9 @@ func (s *Rank) clear() {
 	}
 }
 
-// translateHere brings what a search found to parent and dist, which are clear: for a rank that has all vertices. Most parents are hubs,
-// whose numbers stay in the caches: what costs is the place that each vertex's parent is written to.
+// translateHere brings what a search found to parent and dist, which are clear: for a rank that has
+// all vertices. Most parents are hubs, whose numbers stay in the caches: what costs is the place
+// that each vertex's parent is written to.
 func (s *Rank) translateHere(found Found) {
 	order, out := s.g.Order, s.parent
 	for _, p := range s.g.Parts {
@@ -144,8 +148,8 @@ func (s *Rank) translateHere(found Found) {
 	}
 }
 
-// translateParents is translateHere for the vertices lo to hi of a partition in kernel 2, whose parents it reads where they are: that takes
-// 0.7 of the time.
+// translateParents is translateHere for the vertices lo to hi of a partition in kernel 2, whose
+// parents it reads where they are: that takes 0.7 of the time.
 func (s *Rank) translateParents(p *graph.Partition, parents []pregel.VertexID, lo, hi int) {
 	order, out := s.g.Order, s.parent
 	of, first := p.Of, p.Index
@@ -163,7 +167,8 @@ func (s *Rank) translateParents(p *graph.Partition, parents []pregel.VertexID, l
 
 // together is what a rank of several translates with.
 type together struct {
-	parents [][]uint32      // of the own vertices, by partition: first their handles, then their numbers
+	// of the own vertices, by partition: first their handles, then their numbers
+	parents [][]uint32
 	asked   []bitmap.Ranked // by partition, the parents met
 }
 
@@ -185,7 +190,8 @@ func (s *Rank) owned(partition int) int {
 	return (s.g.N - partition + len(s.Owner) - 1) / len(s.Owner)
 }
 
-// translateTogether brings what a search found of the own vertices to the input's numbers, in together.
+// translateTogether brings what a search found of the own vertices to the input's numbers, in
+// together.
 func (s *Rank) translateTogether(ctx context.Context, found Found) error {
 	t, n, parts := &s.together, uint32(s.g.N), uint32(len(s.Owner))
 	for _, p := range s.parts() {
@@ -225,7 +231,8 @@ func (s *Rank) translateTogether(ctx context.Context, found Found) error {
 	return nil
 }
 
-// ask returns, by partition, the numbers of the vertices in asked, in order, and counts those before each word of it.
+// ask returns, by partition, the numbers of the vertices in asked, in order, and counts those
+// before each word of it.
 func (s *Rank) ask(ctx context.Context) ([][]uint32, error) {
 	t := &s.together
 	numbers := make([][]uint32, len(s.Owner))
@@ -286,7 +293,8 @@ type onItsWay struct {
 	dist   float32
 }
 
-// deliver brings what was translated together to parent and dist of the ranks in whose ranges the vertices are.
+// deliver brings what was translated together to parent and dist of the ranks in whose ranges the
+// vertices are.
 func (s *Rank) deliver(ctx context.Context, found Found) error {
 	own := 0
 	for _, p := range s.parts() {

@@ -1,5 +1,6 @@
-// Package graphalytics is what the benchmark driver of LDBC Graphalytics does besides running: it finds graphs, what is to be run on
-// them and with which parameters, and compares results with the reference outputs that lie beside the graphs.
+// Package graphalytics is what the benchmark driver of LDBC Graphalytics does besides running: it
+// finds graphs, what is to be run on them and with which parameters, and compares results with the
+// reference outputs that lie beside the graphs.
 package graphalytics
 
 import (
@@ -22,7 +23,8 @@ var Algorithms = []string{"bfs", "pr", "wcc", "cdlp", "lcc", "sssp"}
 // Graph is a graph of a folder and what is to be run on it.
 type Graph struct {
 	Name string
-	// Path is the file that it is read from, and Format how: ldbc, FILE.e beside FILE.v, or adjacency.
+	// Path is the file that it is read from, and Format how: ldbc, FILE.e beside FILE.v, or
+	// adjacency.
 	Path, Format string
 	// Directed is nil if its properties say it, or nothing does.
 	Directed   *bool
@@ -34,8 +36,9 @@ type Graph struct {
 	entries    map[string]graphio.Entry // of it, and of the command line, without graph.NAME.
 }
 
-// Find returns the graphs of a folder, by name: those of .properties files, or, where there are none, those whose names have -directed or
-// -undirected in them. given are entries without graph.NAME. that hold for all graphs, such as pr.num-iterations.
+// Find returns the graphs of a folder, by name: those of .properties files, or, where there are
+// none, those whose names have -directed or -undirected in them. given are entries without
+// graph.NAME. that hold for all graphs, such as pr.num-iterations.
 func Find(dir string, given map[string]string) ([]Graph, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		found := "a file"
@@ -74,7 +77,8 @@ func Find(dir string, given map[string]string) ([]Graph, error) {
 	return all, nil
 }
 
-// read reads a .properties file, which is about the graph of its name. Its error is that of a file that cannot be read.
+// read reads a .properties file, which is about the graph of its name. Its error is that of a file
+// that cannot be read.
 func read(path string) (Graph, error) {
 	g := Graph{Name: strings.TrimSuffix(filepath.Base(path), ".properties"), Format: "ldbc", properties: path, entries: map[string]graphio.Entry{}}
 	g.Path = strings.TrimSuffix(path, ".properties") + ".e"
@@ -152,14 +156,15 @@ func (g *Graph) present() error {
 	return nil
 }
 
-// keys are the entries that have a meaning here, without graph.NAME.; those of meta are for people, but for two.
+// keys are the entries that have a meaning here, without graph.NAME.; those of meta are for people,
+// but for two.
 var keys = []string{
 	"algorithms", "directed", "edge-file", "vertex-file", "edge-properties.names", "edge-properties.types", "vertex-properties.names", "vertex-properties.types",
 	"bfs.source-vertex", "cdlp.max-iterations", "pr.damping-factor", "pr.num-iterations", "sssp.source-vertex", "sssp.weight-property",
 }
 
-// Known refuses an entry that has no meaning: a parameter that is spelled wrong would be left at its default. Entries of other algorithms
-// have none either, and do no harm.
+// Known refuses an entry that has no meaning: a parameter that is spelled wrong would be left at
+// its default. Entries of other algorithms have none either, and do no harm.
 func Known(key string) error {
 	word, _, deep := strings.Cut(key, ".")
 	switch {
@@ -177,7 +182,8 @@ func Known(key string) error {
 	return fmt.Errorf("found the entry %.80q, expected one of %s", key, strings.Join(same, ", "))
 }
 
-// Loaded returns an error if a loaded graph has not as many vertices and edges as the properties say.
+// Loaded returns an error if a loaded graph has not as many vertices and edges as the properties
+// say.
 func (g *Graph) Loaded(vertices, edges int) error {
 	for _, m := range []struct {
 		key, what string
@@ -190,7 +196,8 @@ func (g *Graph) Loaded(vertices, edges int) error {
 	return nil
 }
 
-// named finds graphs without properties: NAME.e with NAME.v, or NAME-input, which has adjacency lists.
+// named finds graphs without properties: NAME.e with NAME.v, or NAME-input, which has adjacency
+// lists.
 func named(dir string) (all []Graph, err error) {
 	const lists = "-input"
 	files, err := os.ReadDir(dir)
@@ -237,8 +244,8 @@ type Run struct {
 	Reference string
 }
 
-// Run says how an algorithm is run. Where nothing says otherwise, searches begin at the vertex of the least id, damping is 0.85, and there are
-// ten iterations.
+// Run says how an algorithm is run. Where nothing says otherwise, searches begin at the vertex of
+// the least id, damping is 0.85, and there are ten iterations.
 func (g *Graph) Run(algorithm string) (Run, error) {
 	r := Run{Parameters: map[string]string{}}
 	set := func(parameter, key, otherwise string) {

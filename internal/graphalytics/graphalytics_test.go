@@ -11,8 +11,8 @@ import (
 
 const examples = "../graphio/testdata/graphalytics"
 
-// TestMatchingExamples: of Graphalytics' own examples of each rule the first result is right, and the second is wrong. Results come in
-// pieces of any length.
+// TestMatchingExamples: of Graphalytics' own examples of each rule the first result is right, and
+// the second is wrong. Results come in pieces of any length.
 func TestMatchingExamples(t *testing.T) {
 	for name, rule := range map[string]Rule{"exact": Exact, "epsilon": Epsilon, "equivalence": Equivalence} {
 		for actual, right := range map[string]bool{"actual1": true, "actual2": false, "expected": true} {
@@ -32,7 +32,8 @@ func TestMatchingExamples(t *testing.T) {
 					}
 					rest = rest[n:]
 				}
-				if err := m.Finish(); (err == nil) != right || err != nil && !errors.As(err, new(*Mismatch)) {
+				if err := m.Finish(); (err == nil) != right || err != nil &&
+					!errors.As(err, new(*Mismatch)) {
 					t.Errorf("%s, %s in pieces of %d bytes: %v", name, actual, piece, err)
 				}
 			}
@@ -71,12 +72,14 @@ func TestMatch(t *testing.T) {
 		}
 		_, _ = m.Write([]byte(test.got))
 		err = m.Finish()
-		if test.wrong == "" && err != nil || test.wrong != "" && (err == nil || !strings.HasPrefix(err.Error(), test.wrong)) {
+		if test.wrong == "" && err != nil || test.wrong != "" &&
+			(err == nil || !strings.HasPrefix(err.Error(), test.wrong)) {
 			t.Errorf("%q for %q: %v, want %q", test.got, test.want, err, test.wrong)
 		}
 	}
 	for text, want := range map[string]string{
-		"1 2\n3\n": ":2: found \"3\", expected the id of a vertex and its value", "1 2\n1 3\n": ":2: found vertex 1 again", "1 x\n": ":1: found \"1 x\"",
+		"1 2\n3\n":   ":2: found \"3\", expected the id of a vertex and its value",
+		"1 2\n1 3\n": ":2: found vertex 1 again", "1 x\n": ":1: found \"1 x\"",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -89,14 +92,18 @@ func TestMatch(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	graphs, err := Find(examples, map[string]string{"pr.num-iterations": "2"})
-	if err != nil || len(graphs) != 2 || graphs[0].Name != "example-directed" || !*graphs[0].Directed || *graphs[1].Directed {
+	if err != nil || len(graphs) != 2 || graphs[0].Name != "example-directed" ||
+		!*graphs[0].Directed || *graphs[1].Directed {
 		t.Fatalf("found %+v, %v", graphs, err)
 	}
 	for algorithm, want := range map[string]map[string]string{
-		"bfs": {"source": "2", "output": "level"}, "sssp": {"source": "2"}, "pr": {"damping": "0.85", "iterations": "2"}, "cdlp": {"iterations": "10"}, "wcc": {}, "lcc": {},
+		"bfs": {"source": "2", "output": "level"}, "sssp": {"source": "2"},
+		"pr": {"damping": "0.85", "iterations": "2"}, "cdlp": {"iterations": "10"}, "wcc": {},
+		"lcc": {},
 	} {
 		r, err := graphs[1].Run(algorithm)
-		if err != nil || !maps.Equal(r.Parameters, want) || !strings.HasSuffix(r.Reference, "example-undirected-"+strings.ToUpper(algorithm)) {
+		if err != nil || !maps.Equal(r.Parameters, want) ||
+			!strings.HasSuffix(r.Reference, "example-undirected-"+strings.ToUpper(algorithm)) {
 			t.Errorf("%s: %+v, %v", algorithm, r, err)
 		}
 	}
@@ -118,23 +125,29 @@ graph.web.cdlp.max-iterations = 5
 graph.other.cdlp.max-iterations = 6
 `)
 	graphs, err = Find(dir, map[string]string{"pr.damping-factor": "0.5"})
-	if err != nil || len(graphs) != 1 || graphs[0].Path != filepath.Join(dir, "edges.e") || strings.Join(graphs[0].Algorithms, " ") != "bfs cdlp pr" {
+	if err != nil || len(graphs) != 1 || graphs[0].Path != filepath.Join(dir, "edges.e") ||
+		strings.Join(graphs[0].Algorithms, " ") != "bfs cdlp pr" {
 		t.Fatalf("found %+v, %v", graphs, err)
 	}
 	for algorithm, want := range map[string]map[string]string{
-		"bfs": {"source": "77", "output": "level"}, "pr": {"damping": "0.5", "iterations": "10"}, "cdlp": {"iterations": "5"},
+		"bfs": {"source": "77", "output": "level"}, "pr": {"damping": "0.5", "iterations": "10"},
+		"cdlp": {"iterations": "5"},
 	} {
-		if r, err := graphs[0].Run(algorithm); err != nil || !maps.Equal(r.Parameters, want) || r.Reference != "" {
+		if r, err := graphs[0].Run(algorithm); err != nil || !maps.Equal(r.Parameters, want) ||
+			r.Reference != "" {
 			t.Errorf("%s: %+v, %v", algorithm, r, err)
 		}
 	}
 	write("web.v", "5\nx\n")
 	graphs[0].Path = filepath.Join(dir, "web.e")
-	if _, err := graphs[0].Run("sssp"); err == nil || !strings.Contains(err.Error(), `web.v:2: found "x", expected the id of a vertex`) {
+	if _, err := graphs[0].Run("sssp"); err == nil ||
+		!strings.Contains(err.Error(), `web.v:2: found "x", expected the id of a vertex`) {
 		t.Errorf("no source and a wrong list of vertices: %v", err)
 	}
 	write("web.properties", "graph.web.algorithms = bfs, sort\n")
-	if graphs, err := Find(dir, nil); err != nil || graphs[0].Err == nil || !strings.Contains(graphs[0].Err.Error(), "web.properties:1: found algorithms = bfs, sort, expected some of bfs") {
+	if graphs, err := Find(dir, nil); err != nil || graphs[0].Err == nil ||
+		!strings.Contains(graphs[0].Err.Error(),
+			"web.properties:1: found algorithms = bfs, sort, expected some of bfs") {
 		t.Errorf("an unknown algorithm: %+v, %v", graphs, err)
 	}
 }

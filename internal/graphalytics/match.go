@@ -21,7 +21,8 @@ const (
 
 const epsilon = 1e-4
 
-// Match compares the lines "id value" that are written to it with a file of such lines. What differs is the error of Finish.
+// Match compares the lines "id value" that are written to it with a file of such lines. What
+// differs is the error of Finish.
 type Match struct {
 	rule        Rule
 	file        string

@@ -10,9 +10,10 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// An adjacency list is a line for each vertex: its id, then those of its neighbours, which have lines of their own. It is the
-// vertex-based format of LDBC Graphalytics. A directed edge is in the line of its source; an undirected one is in the lines of both ends,
-// and the pair is kept from that of the smaller.
+// An adjacency list is a line for each vertex: its id, then those of its neighbours, which have
+// lines of their own. It is the vertex-based format of LDBC Graphalytics. A directed edge is in the
+// line of its source; an undirected one is in the lines of both ends, and the pair is kept from
+// that of the smaller.
 
 // adjacencyLists reads lines of ids between blanks.
 type adjacencyLists struct{}
@@ -42,7 +43,8 @@ func (adjacencyLists) line(p *parser, line []byte) *fault {
 	return nil
 }
 
-// nextID reads the first id of a text that does not begin with a blank, and returns what follows the blanks after it.
+// nextID reads the first id of a text that does not begin with a blank, and returns what follows
+// the blanks after it.
 func (p *parser) nextID(text []byte) (id uint64, rest []byte, f *fault) {
 	id, end := digits(text, 0)
 	switch {
@@ -80,7 +82,8 @@ func (d lists) columnOf(line []byte, neighbor int) int {
 	return offsetIn(line, fieldAt(line, neighbor+1)) + 1
 }
 
-// readLists reads lists of neighbours, of as many columns as given: 3 with weights. The vertices are those of the lines.
+// readLists reads lists of neighbours, of as many columns as given: 3 with weights. The vertices
+// are those of the lines.
 func (r *reader) readLists(ctx context.Context, f *file, d lists, columns int) (*edges.RankInput, error) {
 	directed := r.directed(true)
 	d.skip = r.SkipBad > 0
@@ -148,7 +151,8 @@ func (t *table) vertices() *table {
 	return v
 }
 
-// undeclaredIn is the fault of a pair of lists, by its place among those that were kept from an offset on, of which an end has no line.
+// undeclaredIn is the fault of a pair of lists, by its place among those that were kept from an
+// offset on, of which an end has no line.
 func undeclaredIn(f *file, d lists, from int64, twice bool, pair int, id uint64) error {
 	bad := fileFault(f.path, fmt.Sprintf("vertex %d", id), "one of the vertices that have a line")
 	if !f.regular { // it cannot be read again
@@ -189,7 +193,8 @@ func repeatedList(f *file, d lists, from int64, k int, id uint64) error {
 	}), error(bad))
 }
 
-// eachList reads lists that were read before from the beginning, one after the other, for as long as each says to go on.
+// eachList reads lists that were read before from the beginning, one after the other, for as long
+// as each says to go on.
 func eachList(f *file, d lists, each func(at int64, line int, text []byte, u uint64, neighbors []uint64) bool) error {
 	f.restart()
 	l := lineReader{r: f.content}

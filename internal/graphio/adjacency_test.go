@@ -13,7 +13,8 @@ import (
 	_ "github.com/superstep-go/superstep/internal/laxgc"
 )
 
-// slowAdjacency is the twin of readAdjacency: it keeps the edges of undirected lists that are in both lines, in the order of the smaller ends.
+// slowAdjacency is the twin of readAdjacency: it keeps the edges of undirected lists that are in
+// both lines, in the order of the smaller ends.
 func slowAdjacency(data string, directed bool) (g graph, bad badLine) {
 	lines, numbers, bad := slowLines(data, "#%")
 	lists := map[uint64][]uint64{}
@@ -63,7 +64,9 @@ func slowAdjacency(data string, directed bool) (g graph, bad badLine) {
 
 func FuzzAdjacency(f *testing.F) {
 	for _, text := range []string{
-		"1 3 5\n3 1\n5 1\n", "1 2\n2 1 1\n", "7\n", "# c\n\n1 1\r\n 2\t1 \n", "1 2\n1 2\n", "1 9\n", "\xef\xbb\xbf1 2\n2 1", "1 00000000000000000000001\n", "18446744073709551614\n5 18446744073709551614\n",
+		"1 3 5\n3 1\n5 1\n", "1 2\n2 1 1\n", "7\n", "# c\n\n1 1\r\n 2\t1 \n", "1 2\n1 2\n", "1 9\n",
+		"\xef\xbb\xbf1 2\n2 1", "1 00000000000000000000001\n",
+		"18446744073709551614\n5 18446744073709551614\n",
 		"1 18446744073709551615\n", "1 2.5", "1 2x\n2 1\n", "1\x002", "",
 	} {
 		f.Add(text, true, byte(7))
@@ -71,7 +74,8 @@ func FuzzAdjacency(f *testing.F) {
 	}
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, directed bool, piece byte) {
-		in, err := read(put(t, "a", text), int(piece)+1, ReadOptions{Format: Adjacency, Directed: &directed, Weights: edges.Float64, Team: team})
+		in, err := read(put(t, "a", text), int(piece)+1,
+			ReadOptions{Format: Adjacency, Directed: &directed, Weights: edges.Float64, Team: team})
 		if codecOf([]byte(text)) != plain {
 			return
 		}
@@ -101,18 +105,21 @@ func TestAdjacencyErrors(t *testing.T) {
 		for _, piece := range []int{1, 4, 1 << 20} {
 			path := put(t, "a.adj", test.text)
 			_, err := read(path, piece, ReadOptions{Directed: &test.directed})
-			if err == nil || strings.ReplaceAll(err.Error(), filepath.Dir(path)+"/", "") != test.want {
+			if err == nil || strings.ReplaceAll(err.Error(), filepath.Dir(path)+"/",
+				"") != test.want {
 				t.Errorf("%q: %v, want %s", test.text, err, test.want)
 			}
 			path = put(t, "a.adj.gz", gz(test.text))
-			if _, err := read(path, piece, ReadOptions{Directed: &test.directed}); err == nil || !strings.HasSuffix(strings.ReplaceAll(err.Error(), ".gz", ""), test.want) {
+			if _, err := read(path, piece, ReadOptions{Directed: &test.directed}); err == nil ||
+				!strings.HasSuffix(strings.ReplaceAll(err.Error(), ".gz", ""), test.want) {
 				t.Errorf("%q, compressed: %v, want %s", test.text, err, test.want)
 			}
 		}
 	}
 }
 
-// TestAdjacencyExamples: Graphalytics' own graphs in its vertex-based format are those in its edge-based format.
+// TestAdjacencyExamples: Graphalytics' own graphs in its vertex-based format are those in its
+// edge-based format.
 func TestAdjacencyExamples(t *testing.T) {
 	for name, directed := range map[string]bool{"example-directed": true, "example-undirected": false} {
 		path := filepath.Join("testdata", "graphalytics", name)

@@ -16,8 +16,8 @@ func tight(o ReadOptions, piece int, available int64) *reader {
 	return r
 }
 
-// TestBombIsNotAdmitted reads a small file that expands to many edges: it ends when the memory there is does not hold the next,
-// whole or as a part, with the numbers.
+// TestBombIsNotAdmitted reads a small file that expands to many edges: it ends when the memory
+// there is does not hold the next, whole or as a part, with the numbers.
 func TestBombIsNotAdmitted(t *testing.T) {
 	path := put(t, "a.el.gz", gz(strings.Repeat("0 1\n", 1<<21)))
 	const available = spare
@@ -49,7 +49,8 @@ func wantRefused(t *testing.T, err error, path string, texts ...string) {
 	}
 }
 
-// TestNumberingIsAdmitted takes the memory away when the edges are in it: what numbers their ids is refused.
+// TestNumberingIsAdmitted takes the memory away when the edges are in it: what numbers their ids is
+// refused.
 func TestNumberingIsAdmitted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var dense, sparse strings.Builder
@@ -58,7 +59,8 @@ func TestNumberingIsAdmitted(t *testing.T) {
 		fmt.Fprintln(&sparse, rng.Uint64()>>1, rng.Uint64()>>1)
 	}
 	for name, test := range map[string]struct{ text, what string }{
-		"dense.el": {dense.String(), "the set of its vertices needs "}, "sparse.el": {sparse.String(), "sorting the ids of its vertices needs "},
+		"dense.el":  {dense.String(), "the set of its vertices needs "},
+		"sparse.el": {sparse.String(), "sorting the ids of its vertices needs "},
 	} {
 		path := put(t, name, test.text)
 		r := newReader(ReadOptions{Team: team(t, 2)}, pieceSize)
@@ -91,7 +93,8 @@ func TestPackedBytes(t *testing.T) {
 		for n, kind := range map[int]edges.Weights{0: edges.Float64, 1: edges.Float32, 1024: edges.Unweighted, 5000: edges.Float64} {
 			list := edges.NewPacked(vertices, n, kind)
 			if want := edges.PackedBytes(vertices, n, kind); list.Bytes() != want {
-				t.Errorf("%d vertices, %d tuples, %v: %d bytes, said to be %d", vertices, n, kind, list.Bytes(), want)
+				t.Errorf("%d vertices, %d tuples, %v: %d bytes, said to be %d", vertices, n, kind,
+					list.Bytes(), want)
 			}
 			list.Close()
 		}

@@ -9,9 +9,10 @@ import (
 	"math/bits"
 )
 
-// balance tells whether in lists of neighbours each edge is as often in the list of one end as in that of the other: a number drawn
-// from the pair by a hash is added for the smaller end, and subtracted for the larger. The sums of lists that agree are 0; of others
-// they are with a probability of 2^-128.
+// balance tells whether in lists of neighbours each edge is as often in the list of one end as in
+// that of the other: a number drawn from the pair by a hash is added for the smaller end, and
+// subtracted for the larger. The sums of lists that agree are 0; of others they are with a
+// probability of 2^-128.
 type balance [2]uint64
 
 func (b *balance) add(c balance) {
@@ -19,7 +20,8 @@ func (b *balance) add(c balance) {
 	b[1] += c[1]
 }
 
-// edge counts v in the list of u, with the weight of the edge, which must be the same in both lists. 0 is what edges without weights have.
+// edge counts v in the list of u, with the weight of the edge, which must be the same in both
+// lists. 0 is what edges without weights have.
 func (b *balance) edge(u, v uint64, w float64) {
 	h := hashPair(min(u, v), max(u, v))
 	if w != 0 {
@@ -34,7 +36,8 @@ func (b *balance) edge(u, v uint64, w float64) {
 	}
 }
 
-// hashPair hashes two ids: multiplications of 64 by 64 bits whose halves are mixed, twice (as wyhash has it, W. Yi 2019).
+// hashPair hashes two ids: multiplications of 64 by 64 bits whose halves are mixed, twice (as
+// wyhash has it, W. Yi 2019).
 func hashPair(u, v uint64) balance {
 	mix := func(a, b uint64) uint64 {
 		hi, lo := bits.Mul64(a, b)
@@ -54,10 +57,12 @@ func (d lists) bothLines() string {
 	return text + " (--directed reads lists of one direction)"
 }
 
-// candidates is how many pairs of lists are looked up at a time to find the first that does not agree: their memory is bounded.
+// candidates is how many pairs of lists are looked up at a time to find the first that does not
+// agree: their memory is bounded.
 const candidates = 1 << 18
 
-// unbalanced is the fault of the first line of lists that has a neighbour more often than it is a neighbour of that.
+// unbalanced is the fault of the first line of lists that has a neighbour more often than it is a
+// neighbour of that.
 func (r *reader) unbalanced(ctx context.Context, f *file, d lists) error {
 	if !f.regular { // it cannot be read again
 		return fileFault(f.path, "edges that are in the line of one end alone", d.bothLines())

@@ -129,8 +129,8 @@ func (t *table) store(worker, index int, p *parser) (batch, error) {
 	return b, nil
 }
 
-// Slabs grow from 16 KiB, on the Go heap, to 32 MiB. Batches share slabs because a mapping for each batch of a large
-// file would exceed the number that the system allows.
+// Slabs grow from 16 KiB, on the Go heap, to 32 MiB. Batches share slabs because a mapping for each
+// batch of a large file would exceed the number that the system allows.
 const (
 	firstSlab = 2 << 10 // words
 	lastSlab  = 4 << 20
@@ -171,7 +171,8 @@ func (s *slabs) take(worker, index, n int) ([]uint64, error) {
 	return words, nil
 }
 
-// grow gives a worker another slab, of n words, if there is the memory for it and for what the others have not yet filled.
+// grow gives a worker another slab, of n words, if there is the memory for it and for what the
+// others have not yet filled.
 func (s *slabs) grow(worker, n, size int) (*slab, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,8 @@ func understood(t *testing.T, name, text string, o ReadOptions) string {
 	for rank := range 3 {
 		s, wrong := readRank(path, 100, rank, 3, o)
 		if wrong == nil {
-			if err == nil && rank == 0 && !slices.Equal(s.Notes, notes) || rank > 0 && s.Notes != nil {
+			if err == nil && rank == 0 && !slices.Equal(s.Notes, notes) || rank > 0 &&
+				s.Notes != nil {
 				t.Errorf("%s: rank %d notes %q, of the whole %q", name, rank, s.Notes, notes)
 			}
 			s.Close()
@@ -63,7 +64,8 @@ func expect(t *testing.T, of, text string, parts ...string) {
 	}
 }
 
-// TestTableHeaders: a first line is the names of columns, an edge, or refused, and which columns were taken is said.
+// TestTableHeaders: a first line is the names of columns, an edge, or refused, and which columns
+// were taken is said.
 func TestTableHeaders(t *testing.T) {
 	yes, no, undirected := true, false, false
 	far := "x,y\n" + strings.Repeat("a,b\n", 30_000) + "x,b\n"
@@ -72,7 +74,12 @@ func TestTableHeaders(t *testing.T) {
 		o          ReadOptions
 		parts      []string
 	}{
-		{"bipartite.csv", ofCases(t, "bipartite.csv"), ReadOptions{}, []string{`bipartite.csv: csv, "customer" to "product"`, "6 edges, 6 vertices", "\nbipartite.csv: csv, "}},
+		{
+			"bipartite.csv", ofCases(t,
+				"bipartite.csv"),
+			ReadOptions{},
+			[]string{`bipartite.csv: csv, "customer" to "product"`, "6 edges, 6 vertices", "\nbipartite.csv: csv, "},
+		},
 		{"a.csv", "name_a,name_b\nAnn,Bo\n", ReadOptions{}, []string{`"name_a" to "name_b", 1 edge`}},
 		{"a.csv", "follower,followed\nAnn,Bo\n", ReadOptions{}, []string{`"follower" to "followed", 1 edge`}},
 		{
@@ -97,23 +104,66 @@ func TestTableHeaders(t *testing.T) {
 		{"a.csv", "Ann,Bo,knows\nCy,Dee,knows\n", ReadOptions{}, []string{"no line with names of columns, 2 edges"}},
 		{"a.csv", "u,v\nu,w\nv,w\n", ReadOptions{}, []string{`"u" again below`, "--header yes", "--header no"}},
 		{"a.csv", far, ReadOptions{}, []string{"found \"x, y\"", "--header yes"}},
-		{"a.csv", strings.Replace(far, "a,b\n", "y,b\n", 1), ReadOptions{}, []string{"no line with names of columns, 30,002 edges"}},
-		{"a.csv", "x,y\n" + strings.Repeat("a,b\n", 9990) + "q,y\n" + strings.Repeat("a,b\n", 20_000), ReadOptions{}, []string{"29,992 edges"}},
-		{"matrix.csv", ofCases(t, "matrix.csv"), ReadOptions{}, []string{"matrix.csv:1:1: found what looks like a matrix"}},
+		{"a.csv", strings.Replace(far, "a,b\n", "y,b\n",
+			1), ReadOptions{}, []string{"no line with names of columns, 30,002 edges"}},
+		{"a.csv", "x,y\n" + strings.Repeat("a,b\n", 9990) + "q,y\n" + strings.Repeat("a,b\n",
+			20_000), ReadOptions{}, []string{"29,992 edges"}},
+		{
+			"matrix.csv", ofCases(t,
+				"matrix.csv"),
+			ReadOptions{},
+			[]string{"matrix.csv:1:1: found what looks like a matrix"},
+		},
 		{"a.csv", "x,A,B\nA,0,1\nB,1,0\n", ReadOptions{}, []string{"what looks like a matrix"}},
 		{"a.csv", ",source,target\n0,a,b\n1,b,c\n", ReadOptions{}, []string{`"source" to "target", 2 edges`}},
 		{"a.csv", "0,1,1\n1,2,1\n2,0,5\n", ReadOptions{}, []string{"weight column 3", "3 edges"}},
-		{"leading-zeros.csv", ofCases(t, "leading-zeros.csv"), ReadOptions{}, []string{"3 vertices", "ids with leading zeros are names"}},
-		{"leading-zeros.csv", ofCases(t, "leading-zeros.csv"), ReadOptions{Columns: Columns{IDs: "number"}}, []string{"2 vertices, ids 7..123"}},
-		{"a.csv", strings.Repeat("1,2\n", 30_000) + "1,02\n", ReadOptions{}, []string{`a.csv:30001:3: found the number "02"`, "--ids number", "--ids name"}},
-		{"a.csv", strings.Repeat("1,2\n", 30_000) + "1,0\n", ReadOptions{}, []string{"3 vertices, ids 0..2"}},
+		{
+			"leading-zeros.csv", ofCases(t,
+				"leading-zeros.csv"),
+			ReadOptions{},
+			[]string{"3 vertices", "ids with leading zeros are names"},
+		},
+		{
+			"leading-zeros.csv", ofCases(t,
+				"leading-zeros.csv"),
+			ReadOptions{Columns: Columns{IDs: "number"}},
+			[]string{"2 vertices, ids 7..123"},
+		},
+		{
+			"a.csv", strings.Repeat("1,2\n",
+				30_000) + "1,02\n",
+			ReadOptions{},
+			[]string{`a.csv:30001:3: found the number "02"`, "--ids number", "--ids name"},
+		},
+		{"a.csv", strings.Repeat("1,2\n",
+			30_000) + "1,0\n", ReadOptions{}, []string{"3 vertices, ids 0..2"}},
 		{"a.jsonl", `{"source":"00123","target":7}` + "\n" + `{"source":"123","target":7}`, ReadOptions{}, []string{"3 vertices"}},
-		{"floats-as-ids.csv", ofCases(t, "floats-as-ids.csv"), ReadOptions{}, []string{`found the number "1.0" for a vertex`, "--ids name"}},
-		{"floats-as-ids.csv", ofCases(t, "floats-as-ids.csv"), ReadOptions{Columns: Columns{IDs: "name", Header: &no}}, []string{"4 vertices"}},
+		{
+			"floats-as-ids.csv", ofCases(t,
+				"floats-as-ids.csv"),
+			ReadOptions{},
+			[]string{`found the number "1.0" for a vertex`, "--ids name"},
+		},
+		{
+			"floats-as-ids.csv", ofCases(t,
+				"floats-as-ids.csv"),
+			ReadOptions{Columns: Columns{IDs: "name", Header: &no}},
+			[]string{"4 vertices"},
+		},
 		{"a.csv", "source,target,weight\n1,2,1_0\n", ReadOptions{}, []string{`found the weight "1_0" in "weight", expected a number`}},
 		{"a.wel", "1 2 1_0\n", ReadOptions{}, []string{`a.wel:1:5: found the weight "1_0", expected a number`}},
-		{"type-undirected.csv", ofCases(t, "type-undirected.csv"), ReadOptions{}, []string{`undirected by "Type"`, "weights float64, undirected"}},
-		{"type-undirected.csv", ofCases(t, "type-undirected.csv"), ReadOptions{Directed: &yes}, []string{"weights float64, directed"}},
+		{
+			"type-undirected.csv", ofCases(t,
+				"type-undirected.csv"),
+			ReadOptions{},
+			[]string{`undirected by "Type"`, "weights float64, undirected"},
+		},
+		{
+			"type-undirected.csv", ofCases(t,
+				"type-undirected.csv"),
+			ReadOptions{Directed: &yes},
+			[]string{"weights float64, directed"},
+		},
 		{"a.csv", "Source,Target,Type\na,b,Directed\nb,c,\"Directed\"\n", ReadOptions{}, []string{`directed by "Type"`, "weights no, directed"}},
 		{
 			"a.csv", "Source,Target,Type\na,b,Directed\nb,c,Undirected\n",
@@ -123,11 +173,13 @@ func TestTableHeaders(t *testing.T) {
 		{"a.csv", "Source,Target,Type\na,b,Directed\nb,c,Undirected\n", ReadOptions{Directed: &undirected}, []string{"2 edges", "undirected"}},
 		{"a.csv", "source,target,type\na,b,friend\nb,c,foe\n", ReadOptions{}, []string{"2 edges", "directed"}},
 	} {
-		expect(t, c.name+": "+c.text[:min(len(c.text), 60)], understood(t, c.name, c.text, c.o), c.parts...)
+		expect(t, c.name+": "+c.text[:min(len(c.text), 60)], understood(t, c.name, c.text, c.o),
+			c.parts...)
 	}
 }
 
-// TestListsDeclare: what the comments of an edge list say of it is honoured, and said, or warned of.
+// TestListsDeclare: what the comments of an edge list say of it is honoured, and said, or warned
+// of.
 func TestListsDeclare(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -135,8 +187,14 @@ func TestListsDeclare(t *testing.T) {
 		o     ReadOptions
 		parts []string
 	}{
-		{ofCases(t, "says-undirected.txt"), ReadOptions{}, []string{"weights no, undirected", `a.txt: undirected, as its comment says: "# Undirected graph`}},
-		{ofCases(t, "says-undirected.txt"), ReadOptions{Directed: &yes}, []string{"weights no, directed"}},
+		{
+			ofCases(t,
+				"says-undirected.txt"),
+			ReadOptions{},
+			[]string{"weights no, undirected", `a.txt: undirected, as its comment says: "# Undirected graph`},
+		},
+		{ofCases(t,
+			"says-undirected.txt"), ReadOptions{Directed: &yes}, []string{"weights no, directed"}},
 		{"# Undirected graph: ../../data/output/dblp.ungraph.txt\n0 1\n", ReadOptions{}, []string{"no, undirected\n"}},
 		{"# Directed graph (each ordered pair of nodes is saved once): web.txt\n0 1\n", ReadOptions{}, []string{"no, directed\n", "as its comment says"}},
 		{
@@ -154,13 +212,15 @@ func TestListsDeclare(t *testing.T) {
 		{"% sym is a word\n1 2\n", ReadOptions{}, []string{"no, directed"}},
 	} {
 		got := understood(t, "a.txt", c.text, c.o)
-		if expect(t, c.text, got, c.parts...); c.o.Directed != nil && strings.Contains(got, "comment says") {
+		if expect(t, c.text, got, c.parts...); c.o.Directed != nil &&
+			strings.Contains(got, "comment says") {
 			t.Errorf("%q with a flag: %s", c.text, got)
 		}
 	}
 }
 
-// TestGraphMLKeyForNodes: weights of edges by a key that is for nodes are refused, with or without the key's name.
+// TestGraphMLKeyForNodes: weights of edges by a key that is for nodes are refused, with or without
+// the key's name.
 func TestGraphMLKeyForNodes(t *testing.T) {
 	text := ofCases(t, "weight-for-node.graphml")
 	for _, name := range []string{"", "weight"} {
@@ -168,12 +228,14 @@ func TestGraphMLKeyForNodes(t *testing.T) {
 		expect(t, name, got, "is for node", `<key for="edge">`)
 	}
 	of := strings.Replace(text, `for="node"`, `for="edge"`, 1)
-	expect(t, of, understood(t, "a.graphml", of, ReadOptions{Columns: Columns{Weight: "weight"}}), `weight "weight", 1 edge`)
+	expect(t, of, understood(t, "a.graphml", of, ReadOptions{Columns: Columns{Weight: "weight"}}),
+		`weight "weight", 1 edge`)
 	plain := strings.Replace(text, `<data key="weight">0.5</data>`, "", 1)
 	expect(t, plain, understood(t, "a.graphml", plain, ReadOptions{}), "1 edge", "weights no")
 }
 
-// TestNamedColumnHeader: a first line of CSV that may have the names of columns is refused, with the name of the column to give.
+// TestNamedColumnHeader: a first line of CSV that may have the names of columns is refused, with
+// the name of the column to give.
 func TestNamedColumnHeader(t *testing.T) {
 	path := put(t, "labels.csv", ofCases(t, "labels.csv"))
 	read := func(of Column) (all []string, err error) {
@@ -185,11 +247,13 @@ func TestNamedColumnHeader(t *testing.T) {
 		return all, err
 	}
 	for _, column := range []int{0, 2, 5} {
-		if _, err := read(Column{Number: column}); err == nil || !strings.Contains(err.Error(), "labels.csv:label, which names the column") {
+		if _, err := read(Column{Number: column}); err == nil ||
+			!strings.Contains(err.Error(), "labels.csv:label, which names the column") {
 			t.Errorf("column %d: %v", column, err)
 		}
 	}
-	if all, err := read(Column{Name: "label"}); err != nil || !slices.Equal(all, []string{"ann=x", "bob=y"}) {
+	if all, err := read(Column{Name: "label"}); err != nil ||
+		!slices.Equal(all, []string{"ann=x", "bob=y"}) {
 		t.Errorf("%q, %v", all, err)
 	}
 }

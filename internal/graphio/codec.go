@@ -47,7 +47,8 @@ const (
 	xzMagic   = "\xfd7zXZ\x00"
 )
 
-// codecOf returns how a file that begins with head is compressed. A zstd file may begin with a skippable frame.
+// codecOf returns how a file that begins with head is compressed. A zstd file may begin with a
+// skippable frame.
 func codecOf(head []byte) codec {
 	switch {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
@@ -63,8 +64,8 @@ func codecOf(head []byte) codec {
 	return plain
 }
 
-// maxWindow is the largest window of zstd and dictionary of xz decoded: 128 MiB, as the zstd tool has it, so that a header of a few bytes
-// cannot ask for more.
+// maxWindow is the largest window of zstd and dictionary of xz decoded: 128 MiB, as the zstd tool
+// has it, so that a header of a few bytes cannot ask for more.
 const maxWindow = 128 << 20
 
 // expander decodes a compressed file, all members of it, up to a limit. Its errors stay.

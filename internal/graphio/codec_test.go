@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestTruncated cuts compressed files at every byte, the first one included: none may pass for a shorter graph.
+// TestTruncated cuts compressed files at every byte, the first one included: none may pass for a
+// shorter graph.
 func TestTruncated(t *testing.T) {
 	text := ""
 	for i := range 40 {
@@ -33,13 +34,15 @@ func TestTruncated(t *testing.T) {
 	}
 	path := putIn(t, dir, "a.el.gz", gz(text)[:60])
 	_, err := read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, "a.el.gz: found the end of the file within gzip data, expected the rest of it")
+	wantError(t, err, path,
+		"a.el.gz: found the end of the file within gzip data, expected the rest of it")
 	path = putIn(t, dir, "a.el.gz", "")
 	_, err = read(path, pieceSize, ReadOptions{})
 	wantError(t, err, path, "a.el.gz: found a file of 0 bytes, expected gzip data")
 }
 
-// TestFlipped flips bits: an error, or the same graph, for the bits that mean nothing (a time stamp).
+// TestFlipped flips bits: an error, or the same graph, for the bits that mean nothing (a time
+// stamp).
 func TestFlipped(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := strings.Repeat("1 2\n3 4\n1 9\n", 50)
@@ -59,7 +62,8 @@ func TestFlipped(t *testing.T) {
 	data[len(data)-6] ^= 1
 	path := putIn(t, dir, "a.el.gz", string(data))
 	_, err := read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, "a.el.gz: found corrupt gzip data (gzip: invalid checksum), expected a whole file")
+	wantError(t, err, path,
+		"a.el.gz: found corrupt gzip data (gzip: invalid checksum), expected a whole file")
 }
 
 func TestMembers(t *testing.T) {
@@ -77,31 +81,37 @@ func TestMembers(t *testing.T) {
 	}
 	path := put(t, "a.el", gz(one)+"trailing rubbish")
 	_, err := read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, "a.el: found 16 bytes after the gzip data, expected the end of the file, or more gzip data")
+	wantError(t, err, path,
+		"a.el: found 16 bytes after the gzip data, expected the end of the file, or more gzip data")
 	for _, extra := range []string{"x", "\x1f\x00", "\x00\x00\x00", "12345678901234567890"} {
 		path := put(t, "a.el", gz(one)+gz(two)+extra)
 		_, err := read(path, 5, ReadOptions{})
-		wantError(t, err, path, "a.el: found "+counted(int64(len(extra)), "byte", "bytes")+" after the gzip data, expected the end of the file, or more gzip data")
+		wantError(t, err, path, "a.el: found "+counted(int64(len(extra)), "byte", "bytes")+
+			" after the gzip data, expected the end of the file, or more gzip data")
 	}
 	path = put(t, "a.el", gz(one)+gz(two)[:5])
 	_, err = read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, "a.el: found the end of the file within gzip data, expected the rest of it")
+	wantError(t, err, path,
+		"a.el: found the end of the file within gzip data, expected the rest of it")
 	path = put(t, "a.el", zst(one)+"trailing rubbish")
 	_, err = read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, "a.el: found something else after the zstd data, expected the end of the file, or more zstd data")
+	wantError(t, err, path,
+		"a.el: found something else after the zstd data, expected the end of the file, or more zstd data")
 }
 
 // TestBomb reads files that expand beyond the limit: refused without the memory it would take.
 func TestBomb(t *testing.T) {
 	text := strings.Repeat("1 2\n", 1<<18)
-	for name, data := range map[string]string{"a.el.gz": strings.Repeat(gz(text), 200), "a.el.zst": strings.Repeat(zst(text), 200)} {
+	for name, data := range map[string]string{"a.el.gz": strings.Repeat(gz(text),
+		200), "a.el.zst": strings.Repeat(zst(text), 200)} {
 		path := put(t, name, data)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := Read(t.Context(), path, ReadOptions{MaxExpand: 100_000})
 		runtime.ReadMemStats(&after)
-		wantError(t, err, path, fmt.Sprintf("%s: found more than 100,000 bytes when expanded, expected at most that: the limit on expansion for a file of %s",
-			name, counted(len(data), "byte", "bytes")))
+		wantError(t, err, path,
+			fmt.Sprintf("%s: found more than 100,000 bytes when expanded, expected at most that: the limit on expansion for a file of %s",
+				name, counted(len(data), "byte", "bytes")))
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 32<<20 {
 			t.Errorf("%s: %d bytes allocated", name, grown)
 		}
@@ -110,9 +120,11 @@ func TestBomb(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	path := put(t, "window.zst", "\x28\xb5\x2f\xfd\x00\xf8\x01\x00\x00") // asks for a window of 2 TiB
+	// asks for a window of 2 TiB
+	path := put(t, "window.zst", "\x28\xb5\x2f\xfd\x00\xf8\x01\x00\x00")
 	_, err := Read(t.Context(), path, ReadOptions{})
-	wantError(t, err, path, "window.zst: found corrupt zstd data (window size exceeded), expected a whole file")
+	wantError(t, err, path,
+		"window.zst: found corrupt zstd data (window size exceeded), expected a whole file")
 }
 
 // TestChangedFile changes a file while it is read.
@@ -126,12 +138,18 @@ func TestChangedFile(t *testing.T) {
 		{"a.el", text, func(path string) error { return os.Truncate(path, 3000) }, "a.el: found 3,000 bytes while it was read, expected the 4,000 bytes it had when it was opened"},
 		{"a.el", text, os.Remove, "a.el: found no file any more while it was read, expected the 4,000 bytes it had when it was opened"},
 		{"a.el", text, func(path string) error { return os.Truncate(path, 5000) }, "a.el: found 5,000 bytes while it was read, expected the 4,000 bytes it had when it was opened"},
-		{"a.el", text, func(path string) error {
-			return os.Chtimes(path, time.Time{}, time.Unix(1e9, 0))
-		}, "a.el: found a new time of change while it was read, expected the 4,000 bytes it had when it was opened"},
-		{"a.el", text, func(path string) error {
-			return os.Rename(putIn(t, filepath.Dir(path), "b", text), path)
-		}, "a.el: found another file while it was read, expected the 4,000 bytes it had when it was opened"},
+		{
+			"a.el", text, func(path string) error {
+				return os.Chtimes(path, time.Time{}, time.Unix(1e9, 0))
+			},
+			"a.el: found a new time of change while it was read, expected the 4,000 bytes it had when it was opened",
+		},
+		{
+			"a.el", text, func(path string) error {
+				return os.Rename(putIn(t, filepath.Dir(path), "b", text), path)
+			},
+			"a.el: found another file while it was read, expected the 4,000 bytes it had when it was opened",
+		},
 		{
 			"a.el", gz(text) + gz(text), func(path string) error { return os.Truncate(path, int64(len(gz(text)))) },
 			fmt.Sprintf("a.el: found %d bytes while it was read, expected the %d bytes it had when it was opened", len(gz(text)), 2*len(gz(text))),

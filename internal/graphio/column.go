@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// line reads one line, without its newline, by the whole grammar: what fast does not take, and all that is wrong.
+// line reads one line, without its newline, by the whole grammar: what fast does not take, and all
+// that is wrong.
 func (p *parser) line(line []byte) *fault {
 	if f := checkLine(line); f != nil {
 		return f
@@ -95,7 +96,8 @@ func (g *grammar) id(text []byte) (uint64, *fault) {
 	return x, f
 }
 
-// wholeNumber reads digits. The fault it returns says what else was found, not yet what was expected.
+// wholeNumber reads digits. The fault it returns says what else was found, not yet what was
+// expected.
 func wholeNumber(text []byte) (uint64, *fault) {
 	if len(text) > 0 && countDigits(text) == len(text) {
 		x, err := strconv.ParseUint(string(text), 10, 64)
@@ -149,7 +151,8 @@ func weight(text []byte, single bool) (float64, *fault) {
 	return w, nil
 }
 
-// parseFloat is strconv's without the underscores of Go, which other programs do not read as part of a number.
+// parseFloat is strconv's without the underscores of Go, which other programs do not read as part
+// of a number.
 func parseFloat(text []byte, size int) (float64, error) {
 	if bytes.IndexByte(text, '_') >= 0 {
 		return 0, strconv.ErrSyntax
@@ -157,7 +160,8 @@ func parseFloat(text []byte, size int) (float64, error) {
 	return strconv.ParseFloat(string(text), size)
 }
 
-// isZero reports whether the text of a number, decimal or hexadecimal, has no digit before its exponent but 0.
+// isZero reports whether the text of a number, decimal or hexadecimal, has no digit before its
+// exponent but 0.
 func isZero(text []byte) bool {
 	hex := bytes.ContainsAny(text, "xX")
 	for _, c := range text {

@@ -9,11 +9,13 @@ import (
 	"strings"
 )
 
-// Column says which column of a file has values. The zero value is what WriteValues has written: all that follows the ids and a blank.
+// Column says which column of a file has values. The zero value is what WriteValues has written:
+// all that follows the ids and a blank.
 type Column struct {
 	// Number counts columns from 1, where the ids are the first ones of a file that is no table.
 	Number int
-	// Name is the column of a table, and IDs those of the ids: one of vertices, two of edges; empty ones have usual names, or are the first columns.
+	// Name is the column of a table, and IDs those of the ids: one of vertices, two of edges; empty
+	// ones have usual names, or are the first columns.
 	Name string
 	IDs  []string
 	// OfEdges says that the values are of edges. Named says that a file which is no table has lines
@@ -41,9 +43,11 @@ func (c *Column) idColumns() string {
 	return "the id is column 1"
 }
 
-// SplitColumn splits what names the column of a file: FILE, or FILE:N for column N of it, where the ids are the first columns, from 1. FILE:NAME is
-// the column of a table of CSV or TSV, or that of FILE.v or FILE.e of a graph of LDBC Graphalytics that its FILE.properties calls so; FILE:ID,NAME and
-// FILE:FROM,TO,NAME say what columns of a table the ids are. A file that has all of the text as its name is that file.
+// SplitColumn splits what names the column of a file: FILE, or FILE:N for column N of it, where the
+// ids are the first columns, from 1. FILE:NAME is the column of a table of CSV or TSV, or that of
+// FILE.v or FILE.e of a graph of LDBC Graphalytics that its FILE.properties calls so; FILE:ID,NAME
+// and FILE:FROM,TO,NAME say what columns of a table the ids are. A file that has all of the text as
+// its name is that file.
 func SplitColumn(text string) (path string, column Column, err error) {
 	i := strings.LastIndexByte(text, ':')
 	if i <= 0 || i+1 == len(text) || exists(text) {

@@ -23,8 +23,8 @@ type Columns struct {
 	Header *bool
 	// IDs is "number", "name", or "" for what the first lines look like.
 	IDs string
-	// Vertices is a file of a table, CSV, TSV or Parquet, whose lines are vertices, which exist also where no edge names them, and Vertex its column of ids, by name
-	// or by number.
+	// Vertices is a file of a table, CSV, TSV or Parquet, whose lines are vertices, which exist
+	// also where no edge names them, and Vertex its column of ids, by name or by number.
 	Vertices, Vertex string
 
 	ofVertices bool   // the table is one of vertices, whose id is the source
@@ -46,7 +46,8 @@ func ParseDelimiter(s string) (byte, error) {
 	return s[0], nil
 }
 
-// Tabular reports whether the vertices of a graph of a name and a format, which may be empty, may have names.
+// Tabular reports whether the vertices of a graph of a name and a format, which may be empty, may
+// have names.
 func Tabular(path, format string) bool {
 	if format == "" {
 		if files, err := Files(context.Background(), path); err == nil {
@@ -104,7 +105,8 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 	})
 }
 
-// kinds reads the column Type of a table of Gephi, whose edges are then all of the kind of the first, and says so.
+// kinds reads the column Type of a table of Gephi, whose edges are then all of the kind of the
+// first, and says so.
 func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 	at := usual(c.titles, []string{"type"})
 	if !c.header || at < 0 || len(c.rest) == 0 || at >= len(c.rest[0]) || at == c.at[0] || at == c.at[1] || at == c.at[2] {
@@ -120,8 +122,8 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 	return directed, nil
 }
 
-// understand tells from the first lines what the columns of a table mean, and says it. Its lines of data begin where it says, after the names of columns
-// if there are such.
+// understand tells from the first lines what the columns of a table mean, and says it. Its lines of
+// data begin where it says, after the names of columns if there are such.
 func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGrammar, said string, from start, err error) {
 	head, bad := cutBOM(content)
 	if bad != nil {
@@ -176,7 +178,8 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 	return c, c.say(format, header) + remark, from, nil
 }
 
-// delimiter is the byte between columns: the one given, that of the format, or of CSV the one that the first line has most of.
+// delimiter is the byte between columns: the one given, that of the format, or of CSV the one that
+// the first line has most of.
 func (o *Columns) delimiter(head []byte, format Format) (byte, error) {
 	if o.Delimiter != "" {
 		return ParseDelimiter(o.Delimiter)
@@ -201,7 +204,8 @@ func delimiterName(c byte) string {
 	return strconv.Quote(string(rune(c)))
 }
 
-// rows returns the fields of the first records, but of those at fault, and where the lines after the first one begin.
+// rows returns the fields of the first records, but of those at fault, and where the lines after
+// the first one begin.
 func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start, err error) {
 	if all {
 		head = endLine(append(slices.Clip(head), '\n'))

@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// slowCSV reads a table character by character: the rows of data, and the line in which the first record begins that is at fault.
+// slowCSV reads a table character by character: the rows of data, and the line in which the first
+// record begins that is at fault.
 func slowCSV(data string, delimiter byte) (rows [][]string, bad badLine) {
 	if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") {
 		return nil, 1
@@ -47,7 +48,9 @@ func slowCSV(data string, delimiter byte) (rows [][]string, bad badLine) {
 		if faulty && bad == 0 {
 			bad = badLine(begins)
 		}
-		if empty := len(row) == 1 && row[0] == "" && strings.Trim(data[lineStart(data, line):lineStart(data, line+1)], "\r\n") == "" && begins == line; !empty && bad == 0 {
+		if empty := len(row) == 1 && row[0] == "" &&
+			strings.Trim(data[lineStart(data, line):lineStart(data, line+1)], "\r\n") == "" &&
+			begins == line; !empty && bad == 0 {
 			rows = append(rows, row)
 		}
 		row, faulty = nil, false
@@ -104,11 +107,13 @@ func lineStart(data string, line int) int {
 	return at
 }
 
-// slowEdges makes a graph of rows "source, target, weight", the header apart: of names, in the order of their bytes.
+// slowEdges makes a graph of rows "source, target, weight", the header apart: of names, in the
+// order of their bytes.
 func slowEdges(rows [][]string, columns int) (list []string, g graph, ok bool) {
 	number := map[string]uint64{}
 	for _, row := range rows {
-		if len(row) != columns || row[0] == "" || row[1] == "" || !utf8.ValidString(row[0]) || !utf8.ValidString(row[1]) {
+		if len(row) != columns || row[0] == "" || row[1] == "" || !utf8.ValidString(row[0]) ||
+			!utf8.ValidString(row[1]) {
 			return nil, g, false
 		}
 		list = append(list, row[0], row[1])
@@ -123,7 +128,8 @@ func slowEdges(rows [][]string, columns int) (list []string, g graph, ok bool) {
 		g.tuples = append(g.tuples, [2]uint64{number[row[0]], number[row[1]]})
 		if columns == 3 {
 			w, err := parseFloat([]byte(row[2]), 64)
-			if err != nil || math.IsNaN(w) || math.IsInf(w, 0) || w == 0 && !isZero([]byte(row[2])) {
+			if err != nil || math.IsNaN(w) || math.IsInf(w, 0) || w == 0 &&
+				!isZero([]byte(row[2])) {
 				return nil, g, false
 			}
 			g.weights = append(g.weights, w)
@@ -146,7 +152,8 @@ func wantNames(t testing.TB, in *edges.Input, want []string) {
 
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{
-		"a,b\n", "a,b,1\nb,c,2.5\r\n\r\n", "\"a,\"\"b\",c,3\n x , y ,4", "\xef\xbb\xbfä,東京,1\n", "a\tb\n\"c\t\"\td\n", "a,b\n\"c,d\n", "a,b,c,d\n", "\"a\"x,b\n",
+		"a,b\n", "a,b,1\nb,c,2.5\r\n\r\n", "\"a,\"\"b\",c,3\n x , y ,4", "\xef\xbb\xbfä,東京,1\n",
+		"a\tb\n\"c\t\"\td\n", "a,b\n\"c,d\n", "a,b,c,d\n", "\"a\"x,b\n",
 		"a,\n", ",b\n", "a\x00,b\n", "\xff,b\n", "\xff\xfe", "a,b,nan\n", "\" a\" ,b\n\t\"c\",d\n",
 	} {
 		f.Add(text, byte(0), byte(7))
@@ -179,11 +186,13 @@ func FuzzCSV(f *testing.F) {
 			return
 		}
 		list, want, ok := slowEdges(rows, columns)
-		if ok = ok && bad == 0; ok && err != nil && strings.Contains(err.Error(), "UTF-8") { // in a column that is not read
+		// in a column that is not read
+		if ok = ok && bad == 0; ok && err != nil && strings.Contains(err.Error(), "UTF-8") {
 			return
 		}
 		if (err == nil) != ok {
-			if err != nil && strings.Contains(err.Error(), "data") || err != nil && strings.Contains(err.Error(), "archive") {
+			if err != nil && strings.Contains(err.Error(), "data") || err != nil &&
+				strings.Contains(err.Error(), "archive") {
 				return // a file of another kind
 			}
 			t.Fatalf("error %v, the slow parser: line %d, %t", err, bad, ok)
@@ -210,12 +219,14 @@ func TestCSV(t *testing.T) {
 					return strconv.Itoa(rng.IntN(40))
 				}
 				word := words[rng.IntN(len(words))]
-				if strings.ContainsAny(word, `",`) || word != strings.TrimSpace(word) || rng.IntN(3) == 0 {
+				if strings.ContainsAny(word, `",`) || word != strings.TrimSpace(word) ||
+					rng.IntN(3) == 0 {
 					word = `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 				}
 				return word
 			}
-			fmt.Fprintf(&b, "%s,%s,%s,%g\n", strings.Repeat("j", rng.IntN(3)), cell(), cell(), rng.Float64())
+			fmt.Fprintf(&b, "%s,%s,%s,%g\n", strings.Repeat("j", rng.IntN(3)), cell(), cell(),
+				rng.Float64())
 		}
 		rows, bad := slowCSV(b.String(), ',')
 		if bad != 0 {
@@ -224,7 +235,8 @@ func TestCSV(t *testing.T) {
 		for i, row := range rows[1:] {
 			rows[i+1] = []string{row[2], row[1], row[3]}
 		}
-		in, err := read(put(t, "a.csv", b.String()), 1+rng.IntN(200), ReadOptions{Weights: edges.Float64, Team: team})
+		in, err := read(put(t, "a.csv", b.String()), 1+rng.IntN(200),
+			ReadOptions{Weights: edges.Float64, Team: team})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,14 +263,16 @@ func numbered(rows [][]string) (g graph) {
 		u, _ := strconv.ParseUint(row[0], 10, 64) // which the test wrote
 		v, _ := strconv.ParseUint(row[1], 10, 64)
 		w, _ := parseFloat([]byte(row[2]), 64)
-		g.vertices, g.tuples, g.weights = append(g.vertices, u, v), append(g.tuples, [2]uint64{u, v}), append(g.weights, w)
+		g.vertices, g.tuples, g.weights = append(g.vertices, u, v),
+			append(g.tuples, [2]uint64{u, v}), append(g.weights, w)
 	}
 	slices.Sort(g.vertices)
 	g.vertices = slices.Compact(g.vertices)
 	return g
 }
 
-// TestCSVByShares reads tables of numbers in shares, as the workers of a cluster do, plain and compressed.
+// TestCSVByShares reads tables of numbers in shares, as the workers of a cluster do, plain and
+// compressed.
 func TestCSVByShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	team := team(t, 2)
@@ -268,7 +282,8 @@ func TestCSVByShares(t *testing.T) {
 			fmt.Fprintln(&b, "from;to;weight")
 		}
 		for range 1 + rng.IntN(200) {
-			fmt.Fprintf(&b, "%d;\"%d\";%g\r\n", rng.Uint64()>>1>>rng.IntN(63), rng.IntN(50), rng.Float64())
+			fmt.Fprintf(&b, "%d;\"%d\";%g\r\n", rng.Uint64()>>1>>rng.IntN(63), rng.IntN(50),
+				rng.Float64())
 		}
 		for _, text := range []string{b.String(), gz(b.String())} {
 			path := put(t, "a.csv", text)

@@ -2,10 +2,12 @@ package graphio
 
 import "bytes"
 
-// csvStops are the bytes at which the fast path looks: those that end a field, and those that only the slow one knows.
+// csvStops are the bytes at which the fast path looks: those that end a field, and those that only
+// the slow one knows.
 type csvStops [256]bool
 
-// stopsOf returns the stops of a table, or nil if its records cannot be read fast: its delimiter may be in a number, or a column is read twice.
+// stopsOf returns the stops of a table, or nil if its records cannot be read fast: its delimiter
+// may be in a number, or a column is read twice.
 func (c *csvGrammar) stopsOf() *csvStops {
 	d := c.delimiter
 	if c.at[0] == c.at[1] || c.at[2] >= 0 && (c.at[2] == c.at[0] || c.at[2] == c.at[1]) || d >= '0' && d <= '9' || d == '.' || d == '-' || d == '+' {
@@ -16,9 +18,10 @@ func (c *csvGrammar) stopsOf() *csvStops {
 	return stops
 }
 
-// fastCSV reads records of the plain form, without blanks around what is read, fields in quotes only where there is no quote and no end of a line in them, ids of up to 18 digits or names and a short weight,
-// from the beginning of data on, and returns how many bytes they are. It accepts nothing that read refuses, with the same result. text says
-// that data are UTF-8, or need not be.
+// fastCSV reads records of the plain form, without blanks around what is read, fields in quotes
+// only where there is no quote and no end of a line in them, ids of up to 18 digits or names and a
+// short weight, from the beginning of data on, and returns how many bytes they are. It accepts
+// nothing that read refuses, with the same result. text says that data are UTF-8, or need not be.
 func (p *parser) fastCSV(data []byte, text bool) int {
 	if p.csv.stops == nil || !text {
 		return 0
@@ -46,7 +49,8 @@ type plainRecord struct {
 	weight float64
 }
 
-// plainRecord reads a record that begins at data[at], and returns where its line ends and whether it is a plain one.
+// plainRecord reads a record that begins at data[at], and returns where its line ends and whether
+// it is a plain one.
 func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok bool) {
 	c := p.csv
 	weights := c.at[2]
@@ -92,7 +96,8 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 	return end, data[end] == '\n' && end-at <= maxLine
 }
 
-// plainEnd returns where the plain text that begins at data[at] ends. In quotes it may have delimiters.
+// plainEnd returns where the plain text that begins at data[at] ends. In quotes it may have
+// delimiters.
 func (c *csvGrammar) plainEnd(data []byte, at int, quoted bool) int {
 	for !c.stops[data[at]] || quoted && data[at] == c.delimiter {
 		at++
@@ -100,7 +105,8 @@ func (c *csvGrammar) plainEnd(data []byte, at int, quoted bool) int {
 	return at
 }
 
-// plainID reads an id or a name that begins at data[at], in quotes or not, and returns where it ends and whether it is a plain one.
+// plainID reads an id or a name that begins at data[at], in quotes or not, and returns where it
+// ends and whether it is a plain one.
 func (p *parser) plainID(data []byte, at int, quoted bool, name *[]byte, id *uint64) (end int, ok bool) {
 	c := p.csv
 	if c.names == nil {

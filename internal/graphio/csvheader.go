@@ -12,15 +12,18 @@ import (
 	"strings"
 )
 
-// Usual names of columns, in lower case. Those of sources, targets, vertices and weights tell what a column has.
+// Usual names of columns, in lower case. Those of sources, targets, vertices and weights tell what
+// a column has.
 var (
 	sourceNames = []string{"source", "src", "from", "source_id", "from_id", "sourceid", "fromid", "src_id", "from_node", "u", "start", "node1", "node_1", "id1", ":start_id"}
 	targetNames = []string{"target", "dst", "to", "target_id", "to_id", "targetid", "toid", "dst_id", "to_node", "v", "end", "node2", "node_2", "id2", "dest", "destination", ":end_id"}
 	vertexNames = []string{"id", "vertex", "node", "name", "vertex_id", "node_id", "vertexid", "nodeid", "key", "label", ":id"}
 	weightNames = []string{"weight", "w", "cost", "distance", "length"}
-	// factNames are of what is known about an edge: no vertices are in such a column, unless a flag says so.
+	// factNames are of what is known about an edge: no vertices are in such a column, unless a flag
+	// says so.
 	factNames = []string{"amount", "date", "time", "timestamp", "datetime", "type", "value", "count", "currency", "since", "year", "rating", "score", "price", "quantity"}
-	// endNames only tell that a line has the names of columns: they do not tell the source from the target.
+	// endNames only tell that a line has the names of columns: they do not tell the source from the
+	// target.
 	endNames = []string{
 		"follower", "followed", "followee", "customer", "product", "payer", "payee", "name_a", "name_b", "buyer", "seller", "sender", "receiver", "recipient", "person", "friend",
 		"user", "item", "author", "paper", "citing", "cited", "parent", "child", "a_id", "b_id", "id_a", "id_b", "user_id", "item_id", "product_id", "customer_id",
@@ -30,8 +33,8 @@ var (
 // headerLines is how many lines are looked at to tell names of columns from an edge.
 const headerLines = 10_000
 
-// hasHeader reports whether the first line has the names of columns: it is said, a column is called by its name, two have usual names, or
-// a column of numbers begins with a word.
+// hasHeader reports whether the first line has the names of columns: it is said, a column is called
+// by its name, two have usual names, or a column of numbers begins with a word.
 func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	if o.Header != nil {
 		return *o.Header
@@ -62,7 +65,8 @@ func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	return false
 }
 
-// named reports whether a column is called by its name, which is no number: that would be the column's place.
+// named reports whether a column is called by its name, which is no number: that would be the
+// column's place.
 func (o *Columns) named(titles []string) bool {
 	return slices.ContainsFunc([]string{o.Source, o.Target, o.Weight}, func(name string) bool {
 		return name != "" && !isNumber(name) && slices.Contains(titles, name)
@@ -123,7 +127,8 @@ func (r *reader) headed(ctx context.Context, f *file, c *csvGrammar) error {
 	return err
 }
 
-// isMatrix reports whether the names of the columns are those of the rows, too, or the first column has no name and no column a usual one.
+// isMatrix reports whether the names of the columns are those of the rows, too, or the first column
+// has no name and no column a usual one.
 func isMatrix(first []string, rest [][]string) bool {
 	if len(first) < 3 || usual(first, sourceNames, targetNames) >= 0 || slices.ContainsFunc(first, isNumber) {
 		return false
@@ -156,8 +161,9 @@ func usual(titles []string, lists ...[]string) int {
 	return -1
 }
 
-// choose finds the columns of the source, the target and the weight: those named, those with usual names, or, of at most three, the first, the second and, of
-// three without names of which the last has numbers, the third.
+// choose finds the columns of the source, the target and the weight: those named, those with usual
+// names, or, of at most three, the first, the second and, of three without names of which the last
+// has numbers, the third.
 func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 	if o.ofVertices {
 		at, err := c.column(o.Source, header)
@@ -193,7 +199,8 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 	return nil
 }
 
-// byPlace takes the first two columns of a table of at most three for the ends of edges that no name tells.
+// byPlace takes the first two columns of a table of at most three for the ends of edges that no
+// name tells.
 func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 	if c.at[0] >= 0 && c.at[1] >= 0 {
 		return nil
@@ -219,7 +226,8 @@ func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 		cmp.Or(o.naming, "--source-column and --target-column, by name or by number from 1"))
 }
 
-// idKinds tells from the first lines whether ids are names. Numbers of which different texts could be the same vertex are refused, or are names.
+// idKinds tells from the first lines whether ids are names. Numbers of which different texts could
+// be the same vertex are refused, or are names.
 func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said string, err error) {
 	if o.IDs != "" {
 		return o.IDs == "name", "", nil
@@ -249,7 +257,8 @@ func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said stri
 	return words, "", nil
 }
 
-// zeroed is the fault of a number for a vertex that may be meant for another one than the same number without its first zeros.
+// zeroed is the fault of a number for a vertex that may be meant for another one than the same
+// number without its first zeros.
 func zeroed(digits []byte) *fault {
 	if !leadingZero(digits) {
 		return nil

@@ -23,8 +23,8 @@ func (c *cutter) begin(record []byte, delimiter byte) {
 // more reports whether there is another field.
 func (c *cutter) more() bool { return !c.ended }
 
-// field returns the next field: without its quotes, or without the blanks around it. A quote within quotes is written twice, and a
-// line break is a newline, whatever it is in the file.
+// field returns the next field: without its quotes, or without the blanks around it. A quote within
+// quotes is written twice, and a line break is a newline, whatever it is in the file.
 func (c *cutter) field() ([]byte, *fault) {
 	from := c.at
 	rest, blanks := c.record[from:], " \t"
@@ -51,7 +51,8 @@ func (c *cutter) field() ([]byte, *fault) {
 	return trimBlanks(rest), nil
 }
 
-// bareCarriage is the fault of a carriage return in a field without quotes, at record[at]: a file whose lines end with it would be one record.
+// bareCarriage is the fault of a carriage return in a field without quotes, at record[at]: a file
+// whose lines end with it would be one record.
 func bareCarriage(at int) *fault {
 	return &fault{column: at + 1, found: "a carriage return within a line", expected: `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`}
 }
@@ -148,7 +149,8 @@ func (p *parser) parseCSV(data []byte) {
 	}
 }
 
-// place gives a fault the line and column of its column in a record, which begins in the line given.
+// place gives a fault the line and column of its column in a record, which begins in the line
+// given.
 func (c *csvGrammar) place(bad *fault, record []byte, line int) {
 	bad.line, bad.column = c.placeOf(bad.column-1, record, line)
 }
@@ -164,7 +166,8 @@ const openQuotes = "quotes that do not end"
 
 var carriage = []byte{'\r'}
 
-// read reads one record of a table, or of one at fault nothing; an empty one is none. text says that it is UTF-8.
+// read reads one record of a table, or of one at fault nothing; an empty one is none. text says
+// that it is UTF-8.
 func (p *parser) read(record []byte, text bool) *fault {
 	if len(record) == 0 {
 		return nil
@@ -223,7 +226,8 @@ func (p *parser) read(record []byte, text bool) *fault {
 	return nil
 }
 
-// fields cuts a record, which is not empty, and keeps the fields that are read. text says that it is UTF-8.
+// fields cuts a record, which is not empty, and keeps the fields that are read. text says that it
+// is UTF-8.
 func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]byte) *fault {
 	if bad := checkLine(record); bad != nil {
 		return bad
@@ -259,7 +263,8 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 	return nil
 }
 
-// otherKind is the fault of a record of an edge that is directed, where those before are not, or the other way round.
+// otherKind is the fault of a record of an edge that is directed, where those before are not, or
+// the other way round.
 func (c *csvGrammar) otherKind(record []byte) *fault {
 	cut := cutter{record: record, delimiter: c.delimiter}
 	for range c.kind - 1 {
@@ -288,7 +293,8 @@ func validBytes(text []byte) int {
 	return n
 }
 
-// begins returns where field n of a record begins, after the blanks before it, or where the record ends if it has no such field.
+// begins returns where field n of a record begins, after the blanks before it, or where the record
+// ends if it has no such field.
 func (c *csvGrammar) begins(record []byte, n int) int {
 	cut := cutter{record: record, delimiter: c.delimiter}
 	for ; n > 0 && cut.more(); n-- {

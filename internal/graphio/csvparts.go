@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// The files of a table each begin with the names of columns, or with data: which of them do is told by what any of them begins with.
+// The files of a table each begin with the names of columns, or with data: which of them do is told
+// by what any of them begins with.
 
-// otherHeader looks for the names of columns in the files of the table after the first one, f, which has none. c and said are what the first says of the table;
-// it returns what the table is then, and where the lines of data begin in f.
+// otherHeader looks for the names of columns in the files of the table after the first one, f,
+// which has none. c and said are what the first says of the table; it returns what the table is
+// then, and where the lines of data begin in f.
 func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said string) (*csvGrammar, string, start, error) {
 	for _, path := range r.others {
 		other, err := newReader(ReadOptions{}, r.piece).open(ctx, path)
@@ -32,7 +34,8 @@ func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said s
 	return c, said, start{}, nil
 }
 
-// begin tells where the data begin in another file of the table: after the names of columns, if the first file has them and this one does.
+// begin tells where the data begin in another file of the table: after the names of columns, if the
+// first file has them and this one does.
 func (c *csvGrammar) begin(f *file, header bool) (start, error) {
 	content := f.head()
 	head, bad := cutBOM(content)

@@ -5,9 +5,10 @@ import "math"
 // powers are the powers of ten by which a decimal of up to 15 digits may be scaled.
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// decimal reads a number of the form -12.345, of at most 15 digits, from data[i:], which a byte that is none of these
-// ends: the caller looks at that. 15 digits and the power of ten below them are exact in double precision, so that one division rounds right
-// (Clinger 1990). It reports false on any other form, and where rounding to single precision would be rounding twice.
+// decimal reads a number of the form -12.345, of at most 15 digits, from data[i:], which a byte
+// that is none of these ends: the caller looks at that. 15 digits and the power of ten below them
+// are exact in double precision, so that one division rounds right (Clinger 1990). It reports false
+// on any other form, and where rounding to single precision would be rounding twice.
 func decimal(data []byte, i int, single bool) (w float64, end int, ok bool) {
 	negative := data[i] == '-'
 	if negative {
@@ -42,8 +43,8 @@ func decimal(data []byte, i int, single bool) (w float64, end int, ok bool) {
 	return w, i, true
 }
 
-// roundSingle rounds w, itself rounded from a decimal, to single precision. A double that lies just between two
-// singles does not tell on which side of it the decimal was; any other does.
+// roundSingle rounds w, itself rounded from a decimal, to single precision. A double that lies just
+// between two singles does not tell on which side of it the decimal was; any other does.
 func roundSingle(w float64, i int) (float64, int, bool) {
 	s := float32(w)
 	size := math.Abs(w)

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// declaration is what the comments at the beginning of an edge list tell of the direction of its edges.
+// declaration is what the comments at the beginning of an edge list tell of the direction of its
+// edges.
 type declaration struct {
 	directed *bool  // nil if they do not tell, or contradict themselves
 	by       string // the comment
 	warning  string // what to look at; empty if nothing
 }
 
-// networkKinds are the first words of a comment of KONECT and Network Repository, and networkWeights the second ones.
+// networkKinds are the first words of a comment of KONECT and Network Repository, and
+// networkWeights the second ones.
 var (
 	networkKinds   = []string{"sym", "asym", "bip"}
 	networkWeights = []string{
@@ -23,8 +25,9 @@ var (
 	}
 )
 
-// declared reads the comments at the beginning of an edge list: those of SNAP, "# Undirected graph", and of KONECT and Network Repository,
-// "% sym unweighted". Of others that speak of undirected edges it warns.
+// declared reads the comments at the beginning of an edge list: those of SNAP, "# Undirected
+// graph", and of KONECT and Network Repository, "% sym unweighted". Of others that speak of
+// undirected edges it warns.
 func declared(head []byte) (d declaration) {
 	head, _ = bytes.CutPrefix(head, utf8BOM)
 	told, doubtful := map[string]string{}, ""
@@ -61,7 +64,8 @@ func declared(head []byte) (d declaration) {
 	return d
 }
 
-// kindOf is what the words of a comment say a graph is: directed, undirected, bip of one whose sources and targets are numbered apart, or "".
+// kindOf is what the words of a comment say a graph is: directed, undirected, bip of one whose
+// sources and targets are numbered apart, or "".
 func kindOf(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -79,7 +83,8 @@ func kindOf(words []string) string {
 	return ""
 }
 
-// bipartite is the fault of an edge list whose sources and targets are numbered apart, so that a number is two vertices.
+// bipartite is the fault of an edge list whose sources and targets are numbered apart, so that a
+// number is two vertices.
 func bipartite(f *file, by string) *fault {
 	name := quoteName(filepath.Base(f.path))
 	return fileFault(f.path, "a bipartite graph: "+by, fmt.Sprintf(

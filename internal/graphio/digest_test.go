@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDigest: a changed byte in any block is found if all are read, and by some keys if not; in a file
-// of a few blocks always. Each sixteenth block is read.
+// TestDigest: a changed byte in any block is found if all are read, and by some keys if not; in a
+// file of a few blocks always. Each sixteenth block is read.
 func TestDigest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.el")
 	digestOf := func(data []byte, key uint64, all bool) Digest {
@@ -34,7 +34,8 @@ func TestDigest(t *testing.T) {
 					found++
 				}
 			}
-			if blocks <= sampledOf && found < keys || found == 0 || blocks > sampledOf && found == keys {
+			if blocks <= sampledOf && found < keys || found == 0 || blocks > sampledOf &&
+				found == keys {
 				t.Errorf("%d blocks, byte %d: %d of %d keys find it", blocks, at, found, keys)
 			}
 			if digestOf(text, 1, true).Differs(digestOf(changed, 1, true)) == "" {
@@ -45,7 +46,8 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%d of %d blocks are read", n, blocks)
 		}
 	}
-	if found := Digests(t.Context(), path+"x", "", "", 1, false, nil); len(found) != 1 || found[0].Err == "" {
+	if found := Digests(t.Context(), path+"x", "", "", 1, false, nil); len(found) != 1 ||
+		found[0].Err == "" {
 		t.Errorf("of a file that is not there: %+v", found)
 	}
 }

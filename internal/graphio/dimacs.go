@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// countedHeader is a header that says how many vertices there are, numbered from 1, and how many lines of data.
+// countedHeader is a header that says how many vertices there are, numbered from 1, and how many
+// lines of data.
 type countedHeader struct {
 	vertices, edges uint64
 	line            int
@@ -39,7 +40,8 @@ func (h *countedHeader) affordable(n int) error {
 	return nil
 }
 
-// wholeNumbers reads so many numbers, or up to as many more as optional says, that are all of a text at the end of a line.
+// wholeNumbers reads so many numbers, or up to as many more as optional says, that are all of a
+// text at the end of a line.
 func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *fault) {
 	var all []uint64
 	for len(text) > 0 {
@@ -61,8 +63,8 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 	return all, nil
 }
 
-// dimacsKinds are the problems of DIMACS whose graphs are read: by the word after p, the letter of their lines, whether these have weights and
-// whether edges are directed.
+// dimacsKinds are the problems of DIMACS whose graphs are read: by the word after p, the letter of
+// their lines, whether these have weights and whether edges are directed.
 var dimacsKinds = map[string]dimacsKind{
 	"sp":   {letter: 'a', weighted: true, directed: true, what: "DIMACS shortest paths", form: "a SOURCE TARGET WEIGHT"},
 	"edge": {letter: 'e', what: "DIMACS coloring", form: "e U V"},

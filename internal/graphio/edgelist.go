@@ -21,8 +21,8 @@ const (
 	triples = `3: "u v w", two ids and a weight`
 )
 
-// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names; of a part the
-// ids stay what they are.
+// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it
+// names; of a part the ids stay what they are.
 func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
 	told := declared(f.head())
 	if r.Directed != nil {
@@ -68,7 +68,8 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	return s, nil
 }
 
-// noEdges is the fault of a file that says nothing but its edges, and has none: a download or a program that failed.
+// noEdges is the fault of a file that says nothing but its edges, and has none: a download or a
+// program that failed.
 func noEdges(path string) error { return fileFault(path, "no edges", "one or more") }
 
 // someEdges refuses such a file when all of it was read.
@@ -108,7 +109,8 @@ func (g *grammar) others() string {
 	return ""
 }
 
-// packed makes the result of a table, and frees what was packed of it. Of a tuple with an endpoint that has no number it returns the place, else -1.
+// packed makes the result of a table, and frees what was packed of it. Of a tuple with an endpoint
+// that has no number it returns the place, else -1.
 func (r *reader) packed(ctx context.Context, path string, t *table, x *numbering, directed bool) (*edges.RankInput, int, error) {
 	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
 	if err != nil || undeclared >= 0 {
@@ -121,7 +123,8 @@ func (r *reader) packed(ctx context.Context, path string, t *table, x *numbering
 	return s, -1, nil
 }
 
-// input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the ids as they are.
+// input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the
+// ids as they are.
 func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.RankInput {
 	s := &edges.RankInput{Input: edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}}
 	if x == nil {

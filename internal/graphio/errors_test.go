@@ -38,8 +38,12 @@ func TestListErrors(t *testing.T) {
 		{"a.el", "1 2\n3 \x00\n", "a.el:2:3: found a NUL byte, expected text in UTF-8 or ASCII"},
 		{"a.el", "\xff\xfe1\x00 \x002\x00\n\x00", "a.el:1:1: found a UTF-16 byte order mark, expected text in UTF-8 or ASCII"},
 		{"a.el", "\xfe\xff\x001\x00 \x002\x00\n", "a.el:1:1: found a UTF-16 byte order mark, expected text in UTF-8 or ASCII"},
-		{"a.el", "1 2\n#" + strings.Repeat("x", 1<<20) + "\n", `a.el:2:1048577: found a line of more than 1 MiB: "#` + strings.Repeat("x", 79) + `"..., expected shorter lines`},
-		{"a.el", "1 2\n1" + strings.Repeat(" ", 1<<20) + "2\n", `a.el:2:1048577: found a line of more than 1 MiB: "1` + strings.Repeat(" ", 79) + `"..., expected shorter lines`},
+		{"a.el", "1 2\n#" + strings.Repeat("x",
+			1<<20) + "\n", `a.el:2:1048577: found a line of more than 1 MiB: "#` +
+			strings.Repeat("x", 79) + `"..., expected shorter lines`},
+		{"a.el", "1 2\n1" + strings.Repeat(" ",
+			1<<20) + "2\n", `a.el:2:1048577: found a line of more than 1 MiB: "1` +
+			strings.Repeat(" ", 79) + `"..., expected shorter lines`},
 		{"a.txt", "1 2 1 5 6\n1 2 3 4\n", `a.txt:2:8: found 4 columns: "1 2 3 4", expected 5 as in the first line: "u v w", two ids and a weight, and 2 more`},
 		{"a.wel", "1 2 1\n1 2 3 4\n", `a.wel:2:7: found 4 columns: "1 2 3 4", ` + tripText},
 		{"a.wel", "1 2 1\n1 2\n", `a.wel:2:4: found 2 columns: "1 2", ` + tripText},
@@ -65,10 +69,12 @@ func TestListErrors(t *testing.T) {
 	}
 	path := put(t, "s.wel", "1 2 1e39\n")
 	_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float32})
-	wantError(t, err, path, `s.wel:1:5: found the weight "1e39", expected a number that fits 32 bits`)
+	wantError(t, err, path,
+		`s.wel:1:5: found the weight "1e39", expected a number that fits 32 bits`)
 	path = put(t, "s.wel", "1 2 1e-50\n")
 	_, err = read(path, pieceSize, ReadOptions{Weights: edges.Float32})
-	wantError(t, err, path, `s.wel:1:5: found the weight "1e-50", which would be 0, expected a number that fits 32 bits`)
+	wantError(t, err, path,
+		`s.wel:1:5: found the weight "1e-50", which would be 0, expected a number that fits 32 bits`)
 	path = put(t, "forced.txt", "1 2 3\n")
 	_, err = read(path, pieceSize, ReadOptions{Format: SNAP})
 	wantError(t, err, path, `forced.txt:1:5: found 3 columns: "1 2 3", `+pairText)
@@ -118,10 +124,12 @@ func TestMTXErrors(t *testing.T) {
 	}
 	path := put(t, "a.mtx", head+"%"+strings.Repeat("x", 1<<20)+"\n1 1 0\n")
 	_, err := read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, `a.mtx:2:1048577: found a line of more than 1 MiB: "%`+strings.Repeat("x", 79)+`"..., expected shorter lines`)
+	wantError(t, err, path, `a.mtx:2:1048577: found a line of more than 1 MiB: "%`+
+		strings.Repeat("x", 79)+`"..., expected shorter lines`)
 	path = put(t, "s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n1 1 1\n1 1\n")
 	_, err = read(path, pieceSize, ReadOptions{Directed: &yes})
-	wantError(t, err, path, "s.mtx:1:1: found a symmetric matrix to be read as directed, expected a general one (an undirected graph is walked both ways already)")
+	wantError(t, err, path,
+		"s.mtx:1:1: found a symmetric matrix to be read as directed, expected a general one (an undirected graph is walked both ways already)")
 }
 
 // TestLDBCErrors has every error of the files of a Graphalytics graph.
@@ -174,12 +182,17 @@ func TestGraph500Errors(t *testing.T) {
 		{"a.bin", tuple + "x", "-", "a.bin: found 13 bytes, expected a multiple of 12"},
 		{"a.bin.gz", gz(tuple + "x"), "-", "a.bin.gz: found 13 bytes, expected a multiple of 12"},
 		{"a.bin.gz", tuple, "-", "a.bin.gz: found no gzip data, expected that, by the file's name"},
-		{"a.bin", string(appendEdge(nil, 1, 1<<32)), "-", "a.bin: found the vertex 4294967296, expected at most 4294967295: files name all vertices up to the largest"},
+		{
+			"a.bin", string(appendEdge(nil, 1,
+				1<<32)), "-",
+			"a.bin: found the vertex 4294967296, expected at most 4294967295: files name all vertices up to the largest",
+		},
 		{"a.bin", tuple, "123", "a.bin.weights: found 3 bytes, expected 4: 4 for each tuple of a.bin"},
 		{"a.bin", tuple, "12345678", "a.bin.weights: found 8 bytes, expected 4: 4 for each tuple of a.bin"},
 		{"a.bin", tuple, "\x00\x00\xc0\x7f", "a.bin.weights: found the weight NaN of tuple 0, expected a finite number"},
 		{"a.bin", tuple, "\x00\x00\x80\xff", "a.bin.weights: found the weight -Inf of tuple 0, expected a finite number"},
-		{"a.bin.gz", gz(tuple + tuple), gz("1234"), "a.bin.weights.gz: found 1 record, expected 2, one a tuple"},
+		{"a.bin.gz", gz(tuple +
+			tuple), gz("1234"), "a.bin.weights.gz: found 1 record, expected 2, one a tuple"},
 		{"a.bin.gz", gz(tuple), gz("12345678"), "a.bin.weights.gz: found more than 1 record, expected 1, one a tuple"},
 	}
 	for _, test := range tests {
@@ -213,7 +226,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestNoEdges: a file that says nothing but its edges, and has none, is no graph, read whole or in parts.
+// TestNoEdges: a file that says nothing but its edges, and has none, is no graph, read whole or in
+// parts.
 func TestNoEdges(t *testing.T) {
 	for name, text := range map[string]string{"a.el": "", "b.txt": "# c\n\n", "c.txt": "\xef\xbb\xbf", "d.wel.gz": gz("# c\n"), "e.graph500": "", "f.g500.gz": gz("")} {
 		path := put(t, name, text)
@@ -224,11 +238,13 @@ func TestNoEdges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantError(t, s.Check(s.Edges.Len(), 0), path, name+": found no edges, expected one or more")
+			wantError(t, s.Check(s.Edges.Len(), 0), path,
+				name+": found no edges, expected one or more")
 			s.Close()
 		}
 	}
-	if s, err := ReadRank(t.Context(), put(t, "a.el", "1 2\n"), 1, 2, ReadOptions{}); err != nil || s.Check(1, 2) != nil {
+	if s, err := ReadRank(t.Context(), put(t, "a.el", "1 2\n"), 1, 2, ReadOptions{}); err != nil ||
+		s.Check(1, 2) != nil {
 		t.Error(err)
 	}
 }

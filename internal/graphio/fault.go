@@ -43,7 +43,8 @@ func (f *fault) at(line, part []byte) *fault {
 	return f
 }
 
-// offsetIn returns where a part of a text, which was sliced from it and of which the end may have been cut off, begins in it.
+// offsetIn returns where a part of a text, which was sliced from it and of which the end may have
+// been cut off, begins in it.
 func offsetIn(text, part []byte) int { return min(max(cap(text)-cap(part), 0), len(text)) }
 
 // fieldAt returns field i, from 0, of columns between blanks.

@@ -20,8 +20,10 @@ const (
 	stdinName = "standard input"
 )
 
-// Files returns the files that the name of a graph means, in rising order: the file of this name, those of a directory, those that match a pattern
-// (as filepath.Match has it), or those of several such names with commas between. Names that begin with a dot or an underscore must be given as such.
+// Files returns the files that the name of a graph means, in rising order: the file of this name,
+// those of a directory, those that match a pattern (as filepath.Match has it), or those of several
+// such names with commas between. Names that begin with a dot or an underscore must be given as
+// such.
 func Files(ctx context.Context, name string) ([]string, error) {
 	if name == Stdin {
 		return []string{name}, nil
@@ -72,8 +74,8 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	return all, nil
 }
 
-// Split returns the names in a list with commas between. A file whose own name has commas is no list, and an object with commas in its
-// name may be in one.
+// Split returns the names in a list with commas between. A file whose own name has commas is no
+// list, and an object with commas in its name may be in one.
 func Split(ctx context.Context, list string) []string {
 	there := func(name string) bool {
 		_, err := statIn(ctx, name)
@@ -99,7 +101,8 @@ func Split(ctx context.Context, list string) []string {
 	return names
 }
 
-// noData reports whether a file among parts is not data: programs that write parts keep other things in files whose names begin so.
+// noData reports whether a file among parts is not data: programs that write parts keep other
+// things in files whose names begin so.
 func noData(base string) bool { return base[0] == '.' || base[0] == '_' }
 
 // filesOf returns the files of a directory.
@@ -157,7 +160,8 @@ func family(f Format) string {
 	}
 }
 
-// alike refuses files that a format, or what their names say of their formats, does not let be parts of one graph.
+// alike refuses files that a format, or what their names say of their formats, does not let be
+// parts of one graph.
 func (r *reader) alike(paths []string, format Format) error {
 	for _, path := range paths[1:] {
 		if of := formatOfName(path); r.Format == "" && of != "" && format != "" && family(of) != family(format) {
@@ -170,7 +174,8 @@ func (r *reader) alike(paths []string, format Format) error {
 	return nil
 }
 
-// readTables is readTable of all files of a graph, of which f is the first. begin tells where the lines of data begin in another one.
+// readTables is readTable of all files of a graph, of which f is the first. begin tells where the
+// lines of data begin in another one.
 func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar, begin func(f *file) (start, error)) (*table, error) {
 	if len(r.others) == 0 {
 		return r.readTable(ctx, f, from, g)
@@ -205,13 +210,15 @@ func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar,
 	return t, nil
 }
 
-// filePart is the part of a file that a rank reads. A compressed one is read as a whole by the rank that has its middle.
+// filePart is the part of a file that a rank reads. A compressed one is read as a whole by the rank
+// that has its middle.
 type filePart struct {
 	low, high     int64
 	first, before bool // the rank has the middle of the file, or its part ends before it
 }
 
-// sizes returns the sizes of all files, and their sum. Those after the first are added to the progress.
+// sizes returns the sizes of all files, and their sum. Those after the first are added to the
+// progress.
 func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64, err error) {
 	sizes, total = append(sizes, f.size()), f.size()
 	for _, path := range r.others {

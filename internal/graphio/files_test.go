@@ -58,7 +58,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestSeveralFiles: the parts of a graph in several files are the graph in one, whatever its cuts, in one process and by ranks.
+// TestSeveralFiles: the parts of a graph in several files are the graph in one, whatever its cuts,
+// in one process and by ranks.
 func TestSeveralFiles(t *testing.T) {
 	team := team(t, 3)
 	for seed := range uint64(80) {
@@ -142,16 +143,20 @@ func TestSeveralFilesErrors(t *testing.T) {
 			t.Errorf("no error, want %s", test.want)
 			continue
 		}
-		if got := strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "DIR"); got != test.want {
+		if got := strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir,
+			"DIR"); got != test.want {
 			t.Errorf("found %s\nwant %s", got, test.want)
 		}
 	}
 	_, err := read(Stdin, pieceSize, ReadOptions{})
-	wantError(t, err, "", "standard input: found no name that tells a format, expected --format: one of "+strings.Join(Formats, ", "))
+	wantError(t, err, "",
+		"standard input: found no name that tells a format, expected --format: one of "+
+			strings.Join(Formats, ", "))
 	if _, err := Absolute("-"); err == nil {
 		t.Error("standard input has a name")
 	}
-	if got, err := Absolute("/a.csv,b.csv"); err != nil || got != "/a.csv,"+filepath.Join(mustAbs(t, "."), "b.csv") {
+	if got, err := Absolute("/a.csv,b.csv"); err != nil ||
+		got != "/a.csv,"+filepath.Join(mustAbs(t, "."), "b.csv") {
 		t.Error(got, err)
 	}
 }

@@ -14,7 +14,8 @@ const asText = `text: write its edges as lines "u v"`
 
 const zipMagic = "PK\x03\x04"
 
-// magics are the first bytes of kinds of files that are not read, and what to do with one. No text of a graph begins so.
+// magics are the first bytes of kinds of files that are not read, and what to do with one. No text
+// of a graph begins so.
 var magics = []struct{ bytes, found, expected string }{
 	{"PAR1", "Parquet data", "text (--format parquet reads it)"},
 	{"\x04\x22\x4d\x18", "lz4 data", "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with unlz4"},
@@ -33,8 +34,9 @@ var magics = []struct{ bytes, found, expected string }{
 // columnar are the formats of columns between blanks, in whose place other texts are met.
 var columnar = map[Format]bool{SNAP: true, EL: true, WEL: true, MatrixMarket: true, LDBC: true, Adjacency: true}
 
-// foreign returns a fault when the content of f, of which head is the beginning, is of a known kind that is not read as
-// text. It is nil for every text that is. Of separated numbers, format says whether they are lists, if they do not look so.
+// foreign returns a fault when the content of f, of which head is the beginning, is of a known kind
+// that is not read as text. It is nil for every text that is. Of separated numbers, format says
+// whether they are lists, if they do not look so.
 func (f *file) foreign(head []byte, format Format) error {
 	text, bad := cutBOM(head)
 	if bad != nil {
@@ -75,8 +77,9 @@ func (f *file) foreign(head []byte, format Format) error {
 	return nil
 }
 
-// isBinary reports whether the beginning of a file is no text of any encoding that has ASCII in it: it has bytes that are not UTF-8, and of 32 bytes more than
-// one is a control character other than white space. Of random bytes three are; a text may have some in lines that are malformed.
+// isBinary reports whether the beginning of a file is no text of any encoding that has ASCII in it:
+// it has bytes that are not UTF-8, and of 32 bytes more than one is a control character other than
+// white space. Of random bytes three are; a text may have some in lines that are malformed.
 func isBinary(head []byte) bool {
 	n := 0
 	for _, b := range head {
@@ -87,7 +90,8 @@ func isBinary(head []byte) bool {
 	return 32*n > len(head) && !utf8.Valid(head)
 }
 
-// mayBePacked reports whether a file that is no text can be one of packed tuples, of ids below 2^32.
+// mayBePacked reports whether a file that is no text can be one of packed tuples, of ids below
+// 2^32.
 func (f *file) mayBePacked(head []byte) bool {
 	if bytes.IndexByte(head, 0) < 0 || len(head) < packedSize || (f.codec == plain && f.size()%packedSize != 0) {
 		return false
@@ -114,7 +118,8 @@ func firstLine(text []byte) (line []byte, number int) {
 	return nil, number
 }
 
-// foreignLine says what a text is whose first line of data is line, in a file of the name given, and what to do with it; nothing if it may be a list of edges or a matrix.
+// foreignLine says what a text is whose first line of data is line, in a file of the name given,
+// and what to do with it; nothing if it may be a list of edges or a matrix.
 func foreignLine(line, text []byte, name string) (found, expected string) {
 	word, rest := cutField(line)
 	lower := strings.ToLower(string(word))
@@ -143,8 +148,9 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 	return "", ""
 }
 
-// separated says what to do with a text whose columns something else than blanks is between, by its first line of data: the rest tells
-// edges from adjacency lists, which another name must tell when they are read.
+// separated says what to do with a text whose columns something else than blanks is between, by its
+// first line of data: the rest tells edges from adjacency lists, which another name must tell when
+// they are read.
 func (f *file) separated(line []byte, number int, text []byte, format Format) (found, expected string) {
 	if beginsWithNumbers(line) {
 		return "", "" // what follows the two may be anything
@@ -194,8 +200,9 @@ func quoteName(name string) string {
 // metisLines is how many lines of lists tell METIS from an edge list, where there may be more.
 const metisLines = 10
 
-// isMETIS reports whether a text that is no list of edges looks like a graph of METIS: a line of the numbers of vertices and
-// edges, then a line for each vertex with its neighbours, counted from 1. whole says that there is no more of it than head.
+// isMETIS reports whether a text that is no list of edges looks like a graph of METIS: a line of
+// the numbers of vertices and edges, then a line for each vertex with its neighbours, counted from
+// 1. whole says that there is no more of it than head.
 func isMETIS(head []byte, whole bool) bool {
 	var n uint64
 	lines := 0
@@ -234,8 +241,8 @@ func metisFault(path string) error {
 	return fileFault(path, "what looks like METIS: each line the neighbours of a vertex", `lines "u v" (--format metis reads it)`)
 }
 
-// areLists reports whether a text that is no list of edges looks like adjacency lists: lines of ids, not all as many, of which the first
-// is another in each line.
+// areLists reports whether a text that is no list of edges looks like adjacency lists: lines of
+// ids, not all as many, of which the first is another in each line.
 func areLists(head []byte, whole bool) bool {
 	seen, lengths := map[string]bool{}, map[int]bool{}
 	for len(head) > 0 && len(seen) < 1000 {

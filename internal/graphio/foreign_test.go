@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestForeign reads files of kinds that are not read: each is named, whatever its name and format, also compressed, and by
-// every part of it.
+// TestForeign reads files of kinds that are not read: each is named, whatever its name and format,
+// also compressed, and by every part of it.
 func TestForeign(t *testing.T) {
 	tar := strings.Repeat("x\x00", 128) + "\x00ustar" + strings.Repeat("\x00", 300)
 	packed := strings.Repeat(string(appendEdge(nil, 5, 1<<31)), 20)
@@ -54,10 +54,12 @@ func TestForeign(t *testing.T) {
 	dir := t.TempDir()
 	putIn(t, dir, "g.v", "1\n2\n")
 	_, err := read(putIn(t, dir, "g.e", "1|2\n"), pieceSize, ReadOptions{})
-	wantError(t, err, dir+"/g.e", `g.e:1:1: found columns separated by bars: "1|2", expected blanks between numbers: cat g.e | tr '|' ' ' > FILE.el makes them`)
+	wantError(t, err, dir+"/g.e",
+		`g.e:1:1: found columns separated by bars: "1|2", expected blanks between numbers: cat g.e | tr '|' ' ' > FILE.el makes them`)
 }
 
-// TestForeignLists: adjacency lists with commas are told from edges by their content or by the format, for another name makes them lists again.
+// TestForeignLists: adjacency lists with commas are told from edges by their content or by the
+// format, for another name makes them lists again.
 func TestForeignLists(t *testing.T) {
 	for _, test := range []struct {
 		content string
@@ -72,7 +74,8 @@ func TestForeignLists(t *testing.T) {
 		{"source,target", "", "expected blanks between columns (--format csv reads tables)"},
 	} {
 		path := put(t, "a.txt", test.content)
-		if _, err := read(path, pieceSize, ReadOptions{Format: test.format}); err == nil || !strings.HasSuffix(err.Error(), test.made) {
+		if _, err := read(path, pieceSize, ReadOptions{Format: test.format}); err == nil ||
+			!strings.HasSuffix(err.Error(), test.made) {
 			t.Errorf("%q: %v, want %s", test.content, err, test.made)
 		}
 	}

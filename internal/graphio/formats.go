@@ -103,7 +103,8 @@ var known = []Description{
 // Known returns the descriptions of all formats.
 func Known() []Description { return slices.Clone(known) }
 
-// UsualNames returns the names of columns of tables that need no flag, in the order in which they are tried.
+// UsualNames returns the names of columns of tables that need no flag, in the order in which they
+// are tried.
 func UsualNames() (source, target, weight, vertex []string) {
 	return slices.Clone(sourceNames), slices.Clone(targetNames), slices.Clone(weightNames), slices.Clone(vertexNames)
 }
@@ -124,8 +125,8 @@ func formatNames(in func(Description) bool) []string {
 	return names
 }
 
-// namesIn are the written formats whose vertices may have names. Extensions tell formats by the name of a file, under .gz and
-// the like; a .txt file may be any text.
+// namesIn are the written formats whose vertices may have names. Extensions tell formats by the
+// name of a file, under .gz and the like; a .txt file may be any text.
 var namesIn, extensions = func() (map[Format]bool, map[string]Format) {
 	named, by := map[Format]bool{}, map[string]Format{}
 	for _, d := range known {

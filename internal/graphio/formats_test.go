@@ -47,7 +47,8 @@ func describe(t testing.TB, in *edges.Input) string {
 
 // twoKeys begins a graph with a key of costs and then one of weights, which is preferred.
 func twoKeys(ofCost, ofWeight string) string {
-	return `<graphml><key id="c" for="edge" attr.name="cost">` + ofCost + `</key><key id="w" for="edge" attr.name="weight">` + ofWeight +
+	return `<graphml><key id="c" for="edge" attr.name="cost">` + ofCost +
+		`</key><key id="w" for="edge" attr.name="weight">` + ofWeight +
 		`</key><graph edgedefault="directed"><node id="1"/>`
 }
 
@@ -56,8 +57,8 @@ const graphmlHead = `<?xml version="1.0" encoding="UTF-8"?>
 <key id="d0" for="edge" attr.name="weight" attr.type="double"/><key id="d1" for="node" attr.name="color" attr.type="string"/>
 `
 
-// TestOtherFormats reads a small graph of each format that is not columns between blanks, by its name, by what is in it, in pieces of all sizes, and,
-// where several processes can, by parts.
+// TestOtherFormats reads a small graph of each format that is not columns between blanks, by its
+// name, by what is in it, in pieces of all sizes, and, where several processes can, by parts.
 func TestOtherFormats(t *testing.T) {
 	team := team(t, 3)
 	for _, test := range []struct {
@@ -86,11 +87,24 @@ func TestOtherFormats(t *testing.T) {
 		{"a.graphml", `<graphml><graph edgedefault="directed"><node id="01"/><node id="&lt;&#65;"/><edge source="01" target="&lt;A"/></graph></graphml>`, "01><A", ReadOptions{}, false},
 		{"a.graphml", `<graphml><key id="k" for="edge" attr.name="cost"><default>4</default></key><graph edgedefault="directed"><node id="1"/><edge source="1" target="1"/></graph></graphml>`, "1>1(4)", ReadOptions{}, false},
 		{"a.graphml", `<graphml><graph edgedefault="directed"><node id="1"/><node id="2"/></graph></graphml>`, "1 2", ReadOptions{}, false},
-		{"a.graphml", twoKeys("<default>5</default>", "<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(2)", ReadOptions{}, false},
-		{"a.graphml", twoKeys("<default>5</default>", "<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(5)", ReadOptions{Columns: Columns{Weight: "cost"}}, false},
-		{"a.sg", serializedText(0, []int64{0, 1, 3, 4, 4}, []int32{1, 0, 2, 1}), "0-1 1-2 3", ReadOptions{}, false},
-		{"a.sg", serializedText(1, []int64{0, 2, 2, 3}, []int32{1, 2, 0}) + serializedText(1, []int64{0, 1, 2, 3}, []int32{2, 0, 0})[17:], "0>1 0>2 2>0", ReadOptions{}, false},
-		{"a.wsg", serializedText(0, []int64{0, 1, 2}, []int32{1, -7, 0, -7}), "0-1(-7)", ReadOptions{}, false},
+		{
+			"a.graphml", twoKeys("<default>5</default>",
+				"<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(2)",
+			ReadOptions{},
+			false,
+		},
+		{
+			"a.graphml", twoKeys("<default>5</default>",
+				"<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(5)",
+			ReadOptions{Columns: Columns{Weight: "cost"}},
+			false,
+		},
+		{"a.sg", serializedText(0, []int64{0, 1, 3, 4, 4},
+			[]int32{1, 0, 2, 1}), "0-1 1-2 3", ReadOptions{}, false},
+		{"a.sg", serializedText(1, []int64{0, 2, 2, 3}, []int32{1, 2, 0}) + serializedText(1,
+			[]int64{0, 1, 2, 3}, []int32{2, 0, 0})[17:], "0>1 0>2 2>0", ReadOptions{}, false},
+		{"a.wsg", serializedText(0, []int64{0, 1, 2},
+			[]int32{1, -7, 0, -7}), "0-1(-7)", ReadOptions{}, false},
 	} {
 		path := put(t, test.name, test.text)
 		for _, piece := range []int{1, 7, 50, pieceSize} {
@@ -113,7 +127,8 @@ func TestOtherFormats(t *testing.T) {
 			wantNamedParts(t, path, test.want, test.o)
 		}
 		if !strings.HasSuffix(test.name, "sg") {
-			in, err := read(put(t, test.name+".gz", gz(test.text)), 50, ReadOptions{Format: test.o.Format, Directed: test.o.Directed, Columns: test.o.Columns, Weights: edges.Float64})
+			in, err := read(put(t, test.name+".gz", gz(test.text)), 50,
+				ReadOptions{Format: test.o.Format, Directed: test.o.Directed, Columns: test.o.Columns, Weights: edges.Float64})
 			if err != nil {
 				t.Errorf("%s.gz: %v", test.name, err)
 				continue
@@ -126,7 +141,8 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
-// wantNamedParts reads the parts of a file with names: each has names of its own, and together they have its edges.
+// wantNamedParts reads the parts of a file with names: each has names of its own, and together they
+// have its edges.
 func wantNamedParts(t *testing.T, path, want string, o ReadOptions) {
 	t.Helper()
 	for ranks := 1; ranks < 4; ranks++ {
@@ -171,7 +187,8 @@ func le64(x int64) string {
 	return b.String()
 }
 
-// TestFormatErrors has what is wrong with files of these formats: of the whole file and of its parts in the same words.
+// TestFormatErrors has what is wrong with files of these formats: of the whole file and of its
+// parts in the same words.
 func TestFormatErrors(t *testing.T) {
 	head := graphmlHead + `<graph edgedefault="directed"><node id="a"/>`
 	for _, test := range []struct {
@@ -187,7 +204,11 @@ func TestFormatErrors(t *testing.T) {
 		{"a.jsonl", "{\"u\":1,\"v\":2,\"w\":1}\n{\"u\":1,\"v\":2,\"w\":\"nan\"}\n", `a.jsonl:2:18: found the weight "nan" in "w", expected a finite number`, ReadOptions{}},
 		{"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":1,\"v\":2,\"u\":3}\n", `a.jsonl:2:14: found two members "u", expected one`, ReadOptions{}},
 		{"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":1,\"v\":2} x\n", `a.jsonl:2:15: found "x", expected the end of the line: one value a line`, ReadOptions{}},
-		{"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":1,\"v\":2,\"x\":" + strings.Repeat("[", 100) + "\n", "a.jsonl:2:83: found 64 brackets within each other, expected fewer", ReadOptions{}},
+		{
+			"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":1,\"v\":2,\"x\":" + strings.Repeat("[",
+				100) + "\n", "a.jsonl:2:83: found 64 brackets within each other, expected fewer",
+			ReadOptions{},
+		},
 		{"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":01,\"v\":2}\n", `a.jsonl:2:6: found "01,\"v\":2}", expected a vertex: a number or a string`, ReadOptions{}},
 		{"a.jsonl", "{\"u\":1,\"v\":2}\n", `a.jsonl:1:1: found no column "x", expected one of u, v`, ReadOptions{Columns: Columns{Weight: "x"}}},
 		{"a.jsonl", `{"source":"\ud800","target":"b"}` + "\n", `a.jsonl:1:11: found half of a surrogate pair: "\"\\ud800\"", expected text in UTF-8`, ReadOptions{}},
@@ -233,20 +254,59 @@ func TestFormatErrors(t *testing.T) {
 		{"a.graphml", head + "\n<node id=\"b\"><graph edgedefault=\"directed\"/></node></graph></graphml>", "a.graphml:5: found another graph, or one within a node, expected one graph", ReadOptions{}},
 		{"a.graphml", head + "<hyperedge/></graph></graphml>", "a.graphml:4: found a hyperedge, expected edges of two ends", ReadOptions{}},
 		{"a.graphml", "<!DOCTYPE x [<!ENTITY y \"zzz\">]>\n<graphml><graph edgedefault=\"directed\"><node id=\"&y;\"/></graph></graphml>", "a.graphml:2: found XML at fault: invalid character entity &y;, expected GraphML", ReadOptions{}},
-		{"a.graphml", "<graphml>" + strings.Repeat("<a>", 70), "a.graphml:1: found elements nested more than 64 deep, expected fewer", ReadOptions{}},
-		{"a.graphml", "<graphml>" + strings.Repeat("x", maxLine+10), "a.graphml:1: found an element or a text of more than 1 MiB, expected GraphML", ReadOptions{}},
+		{
+			"a.graphml", "<graphml>" + strings.Repeat("<a>",
+				70), "a.graphml:1: found elements nested more than 64 deep, expected fewer",
+			ReadOptions{},
+		},
+		{
+			"a.graphml", "<graphml>" + strings.Repeat("x",
+				maxLine+10),
+			"a.graphml:1: found an element or a text of more than 1 MiB, expected GraphML",
+			ReadOptions{},
+		},
 		{"a.graphml", "<?xml version=\"1.0\" encoding=\"latin1\"?><graphml/>", "a.graphml:1: found another encoding, expected UTF-8 (iconv converts, and the first line must say so)", ReadOptions{}},
-		{"a.graphml", twoKeys("<default>5</default>", "") + `<edge source="1" target="1"/></graph></graphml>`, `a.graphml:1: found an edge without "weight", expected one for every edge, or a default`, ReadOptions{}},
+		{
+			"a.graphml", twoKeys("<default>5</default>",
+				"") + `<edge source="1" target="1"/></graph></graphml>`,
+			`a.graphml:1: found an edge without "weight", expected one for every edge, or a default`,
+			ReadOptions{},
+		},
 		{"a.graphml", head + "</graph></graphml>", `a.graphml:4: found no attribute of edges "x", expected one of weight`, ReadOptions{Columns: Columns{Weight: "x"}}},
 		{"a.graphml", head + "</graph></graphml>", `a.graphml:4: found the id "a", expected a whole number (--ids name reads ids of any kind)`, ReadOptions{Columns: Columns{IDs: "number"}}},
 		{"a.sg", "\x00", "a.sg: found 1 byte, expected a header of 17 bytes and an offset", ReadOptions{}},
-		{"a.sg", "\x02" + serializedText(0, []int64{0, 0}, nil)[1:], "a.sg: found the byte 2, expected 0 or 1 (directed), with which a serialized graph begins", ReadOptions{}},
+		{
+			"a.sg", "\x02" + serializedText(0, []int64{0, 0},
+				nil)[1:],
+			"a.sg: found the byte 2, expected 0 or 1 (directed), with which a serialized graph begins",
+			ReadOptions{},
+		},
 		{"a.sg", "\x00" + le64(-1) + le64(1<<40) + le64(0), "a.sg: found 1099511627776 nodes and -1 edges, expected numbers that a serialized graph can have", ReadOptions{}},
 		{"a.sg", "\x00" + le64(1<<40) + le64(1<<30) + le64(0), "a.sg: found 25 bytes, expected 4,406,636,445,721: those of 1,073,741,824 nodes and 1,099,511,627,776 edges", ReadOptions{}},
-		{"a.sg", serializedText(0, []int64{0, 1, 2}, []int32{1, -7, 0, -7}), "a.sg: found 57 bytes, expected 49: those of 2 nodes and 2 edges (--format wsg reads weights)", ReadOptions{}},
-		{"a.sg", serializedText(0, []int64{0, 2, 1, 3}, []int32{0, 0, 0}), "a.sg: found the offset 1 of node 2 after 2, expected offsets that rise from 0 to 3", ReadOptions{}},
-		{"a.sg", serializedText(0, []int64{0, 1, 2}, []int32{1, 2}), "a.sg: found the neighbour 2 in the list of 1, expected one of 2 nodes, from 0", ReadOptions{}},
-		{"a.sg", serializedText(0, []int64{0, 1, 1}, []int32{1}), "a.sg: found an undirected graph with edges in the list of one end alone, expected each in the lists of both its ends, with the same weight", ReadOptions{}},
+		{
+			"a.sg", serializedText(0, []int64{0, 1, 2},
+				[]int32{1, -7, 0, -7}),
+			"a.sg: found 57 bytes, expected 49: those of 2 nodes and 2 edges (--format wsg reads weights)",
+			ReadOptions{},
+		},
+		{
+			"a.sg", serializedText(0, []int64{0, 2, 1, 3},
+				[]int32{0, 0, 0}),
+			"a.sg: found the offset 1 of node 2 after 2, expected offsets that rise from 0 to 3",
+			ReadOptions{},
+		},
+		{
+			"a.sg", serializedText(0, []int64{0, 1, 2},
+				[]int32{1, 2}),
+			"a.sg: found the neighbour 2 in the list of 1, expected one of 2 nodes, from 0",
+			ReadOptions{},
+		},
+		{
+			"a.sg", serializedText(0, []int64{0, 1, 1},
+				[]int32{1}),
+			"a.sg: found an undirected graph with edges in the list of one end alone, expected each in the lists of both its ends, with the same weight",
+			ReadOptions{},
+		},
 		{"a.sg.gz", gz("x"), "a.sg.gz: found gzip data, expected a serialized graph that is not compressed: it is read from several places at once", ReadOptions{}},
 		{"a.parquet.gz", gz("x"), "a.parquet.gz: found gzip data, expected Parquet as it is, whose pages are compressed: it is read from several places at once", ReadOptions{}},
 		{"a.parquet", "PAR1", "a.parquet: found 4 bytes, expected a file of Parquet, which has more", ReadOptions{}},
@@ -267,14 +327,16 @@ func TestFormatErrors(t *testing.T) {
 			if strings.HasSuffix(test.name, "graphml") {
 				continue
 			}
-			if _, err := joined(t, path, 3, piece, o); err == nil || err.Error() != strings.ReplaceAll(test.want, test.name+":", path+":") {
+			if _, err := joined(t, path, 3, piece, o); err == nil ||
+				err.Error() != strings.ReplaceAll(test.want, test.name+":", path+":") {
 				t.Errorf("by 3 ranks: %v\nwant %s", err, test.want)
 			}
 		}
 	}
 }
 
-// TestGraphMLParts: ranks that read a graph of GraphML, also a compressed one, have the edges in order, each some, and the names in rising order, each a run.
+// TestGraphMLParts: ranks that read a graph of GraphML, also a compressed one, have the edges in
+// order, each some, and the names in rising order, each a run.
 func TestGraphMLParts(t *testing.T) {
 	for _, numbers := range []bool{false, true} {
 		var text strings.Builder
@@ -286,7 +348,9 @@ func TestGraphMLParts(t *testing.T) {
 			return fmt.Sprintf("n%d", i)
 		}
 		for i := range 3000 {
-			fmt.Fprintf(&text, "<edge source=%q target=%q><data key=\"d0\">%d</data></edge>\n<node id=%q/>", name(i*7%3000), name(i*i%3000), i, name(i))
+			fmt.Fprintf(&text,
+				"<edge source=%q target=%q><data key=\"d0\">%d</data></edge>\n<node id=%q/>",
+				name(i*7%3000), name(i*i%3000), i, name(i))
 		}
 		text.WriteString("</graph></graphml>")
 		for _, content := range []string{text.String(), gz(text.String())} {
@@ -307,7 +371,8 @@ func TestGraphMLParts(t *testing.T) {
 					}
 					for i := 0; !numbers && i < s.Names.Len(); i++ {
 						if s.Names.Name(uint64(i)) != in.Names.Name(uint64(next)) {
-							t.Fatalf("rank %d of %d: name %d is %q", rank, ranks, next, s.Names.Name(uint64(i)))
+							t.Fatalf("rank %d of %d: name %d is %q", rank, ranks, next,
+								s.Names.Name(uint64(i)))
 						}
 						next++
 					}

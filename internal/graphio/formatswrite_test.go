@@ -44,14 +44,16 @@ func randomInput(rng *rand.Rand, n int, directed, weighted, loops bool) *edges.I
 	return &edges.Input{Name: "test", Edges: list, Vertices: n, Directed: directed, Free: list.Close}
 }
 
-// sorted is a description with its edges in order, and those of an undirected graph with the smaller end first.
+// sorted is a description with its edges in order, and those of an undirected graph with the
+// smaller end first.
 func sortedEdges(description string, directed bool) []string {
 	parts := strings.Fields(description)
 	if !directed {
 		for i, p := range parts {
 			var u, v int
 			if n, _ := fmt.Sscanf(p, "%d-%d", &u, &v); n == 2 && u > v {
-				parts[i] = fmt.Sprintf("%d-%d", v, u) + strings.TrimPrefix(p, fmt.Sprintf("%d-%d", u, v))
+				parts[i] = fmt.Sprintf("%d-%d", v, u) +
+					strings.TrimPrefix(p, fmt.Sprintf("%d-%d", u, v))
 			}
 		}
 	}
@@ -94,9 +96,11 @@ func TestWriteFormats(t *testing.T) {
 				o.Directed = &directed
 			}
 			back := mustRead(t, path, o)
-			want, got := sortedEdges(describe(t, in), directed), sortedEdges(describe(t, back), directed)
+			want, got := sortedEdges(describe(t, in), directed),
+				sortedEdges(describe(t, back), directed)
 			if !slices.Equal(want, got) || back.Vertices != in.Vertices {
-				t.Fatalf("%s: %d vertices, %v\nwant %d, %v", ending, back.Vertices, cut(got), in.Vertices, cut(want))
+				t.Fatalf("%s: %d vertices, %v\nwant %d, %v", ending, back.Vertices, cut(got),
+					in.Vertices, cut(want))
 			}
 			if rng.IntN(4) == 0 {
 				wantJoined(t, path, 3, 500, o)
@@ -119,9 +123,11 @@ func TestWriteNames(t *testing.T) {
 	var tuples [][2]uint64
 	var weights []float64
 	for i := range texts {
-		tuples, weights = append(tuples, [2]uint64{uint64(i), uint64((i * 3) % len(texts))}), append(weights, float64(i)/4)
+		tuples, weights = append(tuples, [2]uint64{uint64(i), uint64((i * 3) % len(texts))}),
+			append(weights, float64(i)/4)
 	}
-	in := &edges.Input{Name: "test", Edges: edges.Pack(uint64(len(texts)), tuples, weights), Vertices: len(texts), Names: dictionary, Directed: true}
+	in := &edges.Input{Name: "test", Edges: edges.Pack(uint64(len(texts)), tuples,
+		weights), Vertices: len(texts), Names: dictionary, Directed: true}
 	want := describe(t, in)
 	for _, ending := range []string{".csv", ".tsv", ".jsonl", ".parquet"} {
 		path := filepath.Join(t.TempDir(), "a"+ending)
@@ -134,7 +140,8 @@ func TestWriteNames(t *testing.T) {
 	}
 	for _, ending := range []string{".el", ".gr", ".metis", ".sg"} {
 		path := filepath.Join(t.TempDir(), "a"+ending)
-		if err := Write(t.Context(), path, in, WriteOptions{}); err == nil || !strings.Contains(err.Error(), "csv, tsv, jsonl and parquet have") {
+		if err := Write(t.Context(), path, in, WriteOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "csv, tsv, jsonl and parquet have") {
 			t.Errorf("%s: %v", ending, err)
 		}
 	}
@@ -151,7 +158,8 @@ func TestWriteArcs(t *testing.T) {
 	}
 	sparse := pair(false, false, 0)
 	sparse.Labels = edges.NewLabels([]uint64{1, 2, 3, 4, 9})
-	odd := &edges.Input{Name: "odd", Edges: edges.Pack(3, [][2]uint64{{0, 1}, {1, 1}}, []float64{0.5, 1}), Vertices: 3}
+	odd := &edges.Input{Name: "odd", Edges: edges.Pack(3, [][2]uint64{{0, 1}, {1, 1}},
+		[]float64{0.5, 1}), Vertices: 3}
 	for _, test := range []struct {
 		name, want string
 		in         *edges.Input
@@ -162,13 +170,16 @@ func TestWriteArcs(t *testing.T) {
 		{"a.col", "ids are written one higher: format dimacs counts from 1", pair(false, false, 0)},
 		{"a.col", "the weights are not written: graphs of DIMACS for coloring have none", pair(false, true, 1)},
 		{"a.col", "error: format dimacs needs vertices 1 to n, or 0 to n-1 to be written one higher", sparse},
-		{"a.metis", "error: format metis holds undirected graphs, the graph is directed", pair(true, false, 1)},
+		{"a.metis", "error: format metis holds undirected graphs, the graph is directed", pair(true,
+			false, 1)},
 		{"a.metis", "1 loop is not written: format metis has none", odd},
 		{"a.metis", "some weights are no whole numbers from 1 on: the program METIS takes no others", odd},
 		{"a.sg", "error: formats sg and wsg need vertices 0 to n-1", pair(false, false, 1)},
-		{"a.sg.gz", "error: formats sg and wsg are not compressed: a name without .gz", pair(false, false, 0)},
+		{"a.sg.gz", "error: formats sg and wsg are not compressed: a name without .gz", pair(false,
+			false, 0)},
 		{"a.sg", "the weights are not written: format sg has none, wsg has", pair(false, true, 0)},
-		{"a.wsg", "error: format wsg needs weights, the graph has none: write sg", pair(false, false, 0)},
+		{"a.wsg", "error: format wsg needs weights, the graph has none: write sg", pair(false,
+			false, 0)},
 		{"a.wsg", "error: format wsg holds whole weights of 32 bits: that of 0 and 1 is 0.5", odd},
 		{"a.csv", "1 isolated vertex is not written: format csv has only edges", odd},
 		{"a.csv", "format csv does not say that the graph is undirected: say so when reading it", odd},

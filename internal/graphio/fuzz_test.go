@@ -17,8 +17,8 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// Each target holds two things: no input makes a panic, and an input that is read is read as the slow parser reads it.
-// Where lines are at fault both name the same line.
+// Each target holds two things: no input makes a panic, and an input that is read is read as the
+// slow parser reads it. Where lines are at fault both name the same line.
 
 // wantTwin compares what was read with what the slow parser made of it.
 func wantTwin(t *testing.T, in *edges.Input, err error, want graph, bad badLine) {
@@ -32,15 +32,18 @@ func wantTwin(t *testing.T, in *edges.Input, err error, want graph, bad badLine)
 		return
 	}
 	var f *fault
-	if !errors.As(err, &f) || (bad > 0 && f.line > 0 && f.line != int(bad)) { // line 0: a file of another kind
+	// line 0: a file of another kind
+	if !errors.As(err, &f) || (bad > 0 && f.line > 0 && f.line != int(bad)) {
 		t.Fatalf("error %v, the slow parser stopped at line %d", err, bad)
 	}
 }
 
 func FuzzEdgeList(f *testing.F) {
 	for _, text := range []string{
-		"1 2\n", "# c\n1\t2\r\n\r\n3 4", "1 2 .5\n", "18446744073709551614 0 -1e-3\n", "\xef\xbb\xbf1 2", "\xff\xfe", "1 2\x00",
-		"1 2 0x1p-2\n", "00000000000000000000001 2 123456789012345.6\n", "1 2 3 4", "1 2 3 4 x\n5 6 7\t8 y \n5 6 7 8\n", "-1 2", "1 2.5 1", "% c\n\n 7  8  1_0 \n",
+		"1 2\n", "# c\n1\t2\r\n\r\n3 4", "1 2 .5\n", "18446744073709551614 0 -1e-3\n",
+		"\xef\xbb\xbf1 2", "\xff\xfe", "1 2\x00",
+		"1 2 0x1p-2\n", "00000000000000000000001 2 123456789012345.6\n", "1 2 3 4",
+		"1 2 3 4 x\n5 6 7\t8 y \n5 6 7 8\n", "-1 2", "1 2.5 1", "% c\n\n 7  8  1_0 \n",
 	} {
 		f.Add(text, byte(2), byte(7))
 		f.Add(text, byte(3), byte(1))
@@ -56,7 +59,8 @@ func FuzzEdgeList(f *testing.F) {
 		}
 		for kind, size := range map[edges.Weights]int{edges.Float64: 64, edges.Float32: 32} {
 			ids, weights, bad := slowList(text, "#%", n, 0, math.MaxUint64-1, size)
-			in, err := read(put(t, "a", text), int(piece)+1, ReadOptions{Format: format, Weights: kind, Team: team})
+			in, err := read(put(t, "a", text), int(piece)+1,
+				ReadOptions{Format: format, Weights: kind, Team: team})
 			if codecOf([]byte(text)) != plain {
 				return
 			}
@@ -70,14 +74,17 @@ func FuzzEdgeList(f *testing.F) {
 
 func FuzzMatrixMarket(f *testing.F) {
 	for _, text := range []string{
-		"%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n", "%%MatrixMarket matrix coordinate real symmetric\n% c\n2 2 2\n2 1 .5\n1 1 1\n",
-		"%%matrixmarket MATRIX coordinate integer general\n0 0 0", "%%MatrixMarket matrix coordinate pattern general\n9 9 99999999999999999999\n",
+		"%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n",
+		"%%MatrixMarket matrix coordinate real symmetric\n% c\n2 2 2\n2 1 .5\n1 1 1\n",
+		"%%matrixmarket MATRIX coordinate integer general\n0 0 0",
+		"%%MatrixMarket matrix coordinate pattern general\n9 9 99999999999999999999\n",
 	} {
 		f.Add(text, byte(3))
 	}
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, piece byte) {
-		in, err := read(put(t, "a", text), int(piece)+1, ReadOptions{Format: MatrixMarket, Weights: edges.Float64, Team: team})
+		in, err := read(put(t, "a", text), int(piece)+1,
+			ReadOptions{Format: MatrixMarket, Weights: edges.Float64, Team: team})
 		if codecOf([]byte(text)) != plain {
 			return
 		}
@@ -91,7 +98,8 @@ func FuzzMatrixMarket(f *testing.F) {
 
 func FuzzLDBC(f *testing.F) {
 	f.Add("1\n2\n", "1 2\n", "graph.a.directed = true\n", byte(5))
-	f.Add("1\n99999999999\n# c\n", "1 99999999999 .5\n", "graph.a.directed: \\\n false\ngraph.a.edge-properties.names = weight\n", byte(1))
+	f.Add("1\n99999999999\n# c\n", "1 99999999999 .5\n",
+		"graph.a.directed: \\\n false\ngraph.a.edge-properties.names = weight\n", byte(1))
 	f.Add("1\n1\n", "1 1\n", "graph.a.directed = maybe\n", byte(1))
 	f.Add("3\n1\n", "1 2\n", "", byte(1))
 	f.Add("3 ada 1.5\n1\tx 3\n2\n", "1 2\n2 3\n", "", byte(3))
@@ -163,7 +171,8 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// FuzzCompressed reads compressed lists and compares with the list that another decoder makes of the bytes.
+// FuzzCompressed reads compressed lists and compares with the list that another decoder makes of
+// the bytes.
 func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(gz("1 2\n")), byte(3))
 	f.Add([]byte(gz("1 ")+gz("2\n3 4")), byte(3))

@@ -107,7 +107,8 @@ func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
 	return id, bad
 }
 
-// neighbor adds v, with a weight if there are any, to the list of u. Of an edge that is in the lists of both its ends that of the smaller one counts.
+// neighbor adds v, with a weight if there are any, to the list of u. Of an edge that is in the
+// lists of both its ends that of the smaller one counts.
 func (p *parser) neighbor(u, v uint64, w float64) {
 	if p.twice {
 		p.balance.edge(u, v, w)

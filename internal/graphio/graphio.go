@@ -1,6 +1,7 @@
-// Package graphio reads graphs from files into lists of tuples, and writes graphs and results to files. It is where
-// untrusted input is read: whatever a file holds, the outcome is the graph it describes or one error that
-// names the file, the line, what was found and what was expected; never a panic, never a smaller graph.
+// Package graphio reads graphs from files into lists of tuples, and writes graphs and results to
+// files. It is where untrusted input is read: whatever a file holds, the outcome is the graph it
+// describes or one error that names the file, the line, what was found and what was expected; never
+// a panic, never a smaller graph.
 //
 //	file -> pieces of whole lines -> parser, one a worker -> batches, in order -> numbering of ids -> edges.Packed
 //	        (gzip, zstd: one goroutine                                            (bitmap or sorted)
@@ -51,7 +52,8 @@ func ParseFormat(s string) (Format, error) {
 	return Format(s), nil
 }
 
-// ReadOptions say how to read a file; the zero value sniffs the format, drops weights and uses one goroutine.
+// ReadOptions say how to read a file; the zero value sniffs the format, drops weights and uses one
+// goroutine.
 type ReadOptions struct {
 	// Format is the file's format; "" finds it by name and content.
 	Format Format
@@ -59,16 +61,18 @@ type ReadOptions struct {
 	Directed *bool
 	// Team shares the work; nil is the caller alone.
 	Team *parallel.Team
-	// MaxExpand is how many bytes a compressed file may expand to; 0 is 100 times its size and at least 1 GiB.
+	// MaxExpand is how many bytes a compressed file may expand to; 0 is 100 times its size and at
+	// least 1 GiB.
 	MaxExpand int64
-	// Progress is called now and then, by one goroutine at a time, with the bytes of the files read and to be read; a
-	// file that is read twice counts twice. The total is 0 when it is not known.
+	// Progress is called now and then, by one goroutine at a time, with the bytes of the files read
+	// and to be read; a file that is read twice counts twice. The total is 0 when it is not known.
 	Progress func(done, total int64)
 	// Weights is the kind of weights to keep where the file has weights; Unweighted drops them.
 	Weights edges.Weights
 	// Columns are those of a table.
 	Columns Columns
-	// SkipBad is how many malformed lines of a text are left out, as edges.Input.Skipped tells; one more is an error.
+	// SkipBad is how many malformed lines of a text are left out, as edges.Input.Skipped tells; one
+	// more is an error.
 	SkipBad int
 }
 
@@ -77,20 +81,23 @@ const (
 	maxVertices = 1 << 32
 	// maxLine is the longest line read, in bytes: the longest sensible one is a comment.
 	maxLine = 1 << 20
-	// pieceSize is how many bytes a worker parses at a time: what it holds of them stays in its cache.
+	// pieceSize is how many bytes a worker parses at a time: what it holds of them stays in its
+	// cache.
 	pieceSize = 1 << 20
 )
 
-// Read reads the graph in a file, or for LDBC in the files beside it. Its vertices are numbered by rising input id.
-// Errors about the content read "FILE:LINE: found X, expected Y". The caller closes the result.
+// Read reads the graph in a file, or for LDBC in the files beside it. Its vertices are numbered by
+// rising input id. Errors about the content read "FILE:LINE: found X, expected Y". The caller
+// closes the result.
 func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error) {
 	return newReader(o, pieceSize).read(ctx, path)
 }
 
-// ReadRank reads the part of a file that the given one of several ranks has: together they read all of it, in order.
-// Plain files are cut by bytes, at the ends of lines or records; compressed ones by pieces, of which a rank decodes those
-// before its own too. Errors name the file and line that Read would: of several, the one of the lowest rank comes first.
-// What only all ranks together can tell, its Check, Undeclared and Repeated say. The caller closes the result.
+// ReadRank reads the part of a file that the given one of several ranks has: together they read all
+// of it, in order. Plain files are cut by bytes, at the ends of lines or records; compressed ones
+// by pieces, of which a rank decodes those before its own too. Errors name the file and line that
+// Read would: of several, the one of the lowest rank comes first. What only all ranks together can
+// tell, its Check, Undeclared and Repeated say. The caller closes the result.
 func ReadRank(ctx context.Context, path string, rank, ranks int, o ReadOptions) (*edges.RankInput, error) {
 	r := newReader(o, pieceSize)
 	r.rank, r.ranks = rank, ranks
@@ -239,7 +246,8 @@ var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.R
 	SerializedW:  (*reader).readSerialized,
 }
 
-// directed returns what the caller says of the edges' direction, or else what the format or the file says.
+// directed returns what the caller says of the edges' direction, or else what the format or the
+// file says.
 func (r *reader) directed(file bool) bool {
 	if r.Directed != nil {
 		return *r.Directed

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// A file of GraphML (http://graphml.graphdrawing.org) is read element by element, so that it takes the memory of its edges alone. Entities other
-// than XML's own are not expanded: they are faults.
+// A file of GraphML (http://graphml.graphdrawing.org) is read element by element, so that it takes
+// the memory of its edges alone. Entities other than XML's own are not expanded: they are faults.
 const (
 	graphmlDepth = 64      // how deep elements may be nested
 	graphmlBatch = 1 << 14 // edges of a batch
@@ -60,8 +60,9 @@ type graphmlEdge struct {
 	own    bool // of this rank's part
 }
 
-// readGraphML reads a graph of GraphML. Its vertices are the nodes, by their ids: numbers, if all ids are, or names. Of several ranks each reads the whole
-// file, since only all of it tells which names are nodes, and keeps the edges of its part.
+// readGraphML reads a graph of GraphML. Its vertices are the nodes, by their ids: numbers, if all
+// ids are, or names. Of several ranks each reads the whole file, since only all of it tells which
+// names are nodes, and keeps the edges of its part.
 func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
 		return nil, fileFault(f.path, "GraphML with --skip-bad", "a format of lines: elements are not left out")
@@ -200,7 +201,8 @@ func (g *graphml) begin(e xml.StartElement, depth int) *fault {
 	return nil
 }
 
-// key reads the beginning of the key of an attribute: that of weights is the one named, or the first of the usual names.
+// key reads the beginning of the key of an attribute: that of weights is the one named, or the
+// first of the usual names.
 func (g *graphml) key(e xml.StartElement) *fault {
 	if g.graph {
 		return &fault{found: "a <key> within the graph", expected: "keys before it"}

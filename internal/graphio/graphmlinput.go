@@ -95,7 +95,8 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	return s, nil
 }
 
-// owner returns the rank whose part has what is read now: by its place in the file, or in what is packed.
+// owner returns the rank whose part has what is read now: by its place in the file, or in what is
+// packed.
 func (g *graphml) owner() int {
 	at := g.f.consumed()
 	if g.f.codec == plain {
@@ -107,8 +108,9 @@ func (g *graphml) owner() int {
 	return min(int(at*int64(g.r.ranks)/g.f.size()), g.r.ranks-1)
 }
 
-// ofRank makes s, whose endpoints are numbers of the vertices of the whole file, the input of one of several ranks: of names it has those of the rank's
-// part alone, and of numbers the endpoints, and the part of the vertices, by these.
+// ofRank makes s, whose endpoints are numbers of the vertices of the whole file, the input of one
+// of several ranks: of names it has those of the rank's part alone, and of numbers the endpoints,
+// and the part of the vertices, by these.
 func (g *graphml) ofRank(s *edges.RankInput, dictionary *names.Dictionary) error {
 	lo, hi := edges.Part(s.Vertices, g.r.rank, g.r.ranks)
 	s.Spans = []edges.Span{{From: int64(g.from), To: int64(g.to), Size: g.f.size()}}

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// jsonLines reads objects, one a line, each an edge: its source, its target and, if columns is 3, its weight, by the names of members. Others
-// are not looked at.
+// jsonLines reads objects, one a line, each an edge: its source, its target and, if columns is 3,
+// its weight, by the names of members. Others are not looked at.
 type jsonLines struct {
 	members [3]string
 	columns int

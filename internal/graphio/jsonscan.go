@@ -10,7 +10,8 @@ import (
 // jsonDepth is how deep values that are not looked at may be nested.
 const jsonDepth = 64
 
-// jsonCursor reads the JSON text of a line from its beginning to its end, without making anything of it (RFC 8259).
+// jsonCursor reads the JSON text of a line from its beginning to its end, without making anything
+// of it (RFC 8259).
 type jsonCursor struct {
 	text []byte // what is left
 	all  []byte
@@ -64,8 +65,8 @@ func (c *jsonCursor) take(b byte) bool {
 	return true
 }
 
-// list goes through what is between an opening bracket, which has been taken, and the closing one, with commas between: it reports whether
-// there is another element. first is true before the first.
+// list goes through what is between an opening bracket, which has been taken, and the closing one,
+// with commas between: it reports whether there is another element. first is true before the first.
 func (c *jsonCursor) list(closing byte, first bool) (more bool, bad *fault) {
 	if c.take(closing) {
 		return false, nil
@@ -76,7 +77,8 @@ func (c *jsonCursor) list(closing byte, first bool) (more bool, bad *fault) {
 	return true, nil
 }
 
-// string reads a string. Where nothing in it is escaped it is a part of the line, else of memory of its own.
+// string reads a string. Where nothing in it is escaped it is a part of the line, else of memory of
+// its own.
 func (c *jsonCursor) string() ([]byte, *fault) {
 	if c.next() != '"' {
 		return nil, c.bad("a string")
@@ -113,7 +115,8 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 	if json.Unmarshal(whole, &text) != nil {
 		return nil, c.bad("a string")
 	}
-	// What stands for half of a pair of surrogates comes as U+FFFD, so that different names would be one.
+	// What stands for half of a pair of surrogates comes as U+FFFD, so that different names would
+	// be one.
 	if n := strings.Count(text, "\uFFFD"); n > 0 && n > bytes.Count(whole, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(whole), []byte(`\ufffd`)) {
 		return nil, &fault{column: c.column(), found: "half of a surrogate pair: " + quote(whole), expected: "text in UTF-8"}
 	}

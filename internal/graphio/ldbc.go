@@ -15,7 +15,8 @@ type ldbcFiles struct {
 	vertices, edges, properties string // properties is "" when there are none
 }
 
-// ldbcFilesOf returns the files that belong to path: one of them, or what their names have in common.
+// ldbcFilesOf returns the files that belong to path: one of them, or what their names have in
+// common.
 func ldbcFilesOf(path string) (ldbcFiles, error) {
 	base, c := splitCodec(path)
 	for _, end := range []string{".v", ".e", ".properties"} {
@@ -42,8 +43,8 @@ func ldbcFilesOf(path string) (ldbcFiles, error) {
 	return files, nil
 }
 
-// ldbcPairs is the layout of a line of FILE.e without weights, vertexGrammar that of FILE.v, where columns of the vertex may follow its id: ReadColumn
-// reads them.
+// ldbcPairs is the layout of a line of FILE.e without weights, vertexGrammar that of FILE.v, where
+// columns of the vertex may follow its id: ReadColumn reads them.
 const ldbcPairs = `2: "u v"`
 
 var vertexGrammar = grammar{columns: 1, more: true, marks: listMarks, high: maxID, layout: "1: a vertex id"}
@@ -81,7 +82,8 @@ func (r *reader) openLDBC(ctx context.Context, path string) (*ldbcGraph, error) 
 	return g, nil
 }
 
-// ldbcGrammar is that of FILE.e: the columns that FILE.properties names, or else as many as the first line has.
+// ldbcGrammar is that of FILE.e: the columns that FILE.properties names, or else as many as the
+// first line has.
 func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
 	if g.p.edges == nil {
 		n := columns(g.e.head())
@@ -118,7 +120,8 @@ func (g *ldbcGraph) Close() { _, _ = g.v.Close(), g.e.Close() }
 
 func (g *ldbcGraph) directed() bool { return g.p.directed == nil || *g.p.directed }
 
-// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v, which are listed of a part.
+// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v, which are
+// listed of a part.
 func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, error) {
 	g, err := r.openLDBC(ctx, path)
 	if err != nil {
@@ -229,7 +232,8 @@ func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properti
 	return readProperties(f, filepath.Base(files.base))
 }
 
-// numberVertices numbers a list of ids, each of them once: of one that has come before, by its place in the list, again says what is wrong.
+// numberVertices numbers a list of ids, each of them once: of one that has come before, by its
+// place in the list, again says what is wrong.
 func (r *reader) numberVertices(ctx context.Context, path string, t *table, again func(k int, id uint64) error) (*numbering, error) {
 	x, err := number(ctx, r.Team, t)
 	if err != nil {

@@ -2,10 +2,11 @@ package graphio
 
 import "bytes"
 
-// lineFormat reads the lines of a format that is not columns between blanks: objects, lists, lines with letters in front. It is called once a
-// line, which costs little beside reading one.
+// lineFormat reads the lines of a format that is not columns between blanks: objects, lists, lines
+// with letters in front. It is called once a line, which costs little beside reading one.
 type lineFormat interface {
-	// line reads a line, without its newline and carriage return, into the columns of p. It may change the bytes of the line.
+	// line reads a line, without its newline and carriage return, into the columns of p. It may
+	// change the bytes of the line.
 	line(p *parser, line []byte) *fault
 }
 

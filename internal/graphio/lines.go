@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// lineReader reads lines one by one: headers, small files, and the way to a fault that showed after parsing.
+// lineReader reads lines one by one: headers, small files, and the way to a fault that showed after
+// parsing.
 type lineReader struct {
 	r      *bufio.Reader
 	line   int   // number of the last line read, from 1
@@ -50,14 +51,16 @@ func (l *lineReader) next() ([]byte, error) {
 	return line, nil
 }
 
-// at gives a fault the number of the last line read. Without a column it is at the beginning of the line.
+// at gives a fault the number of the last line read. Without a column it is at the beginning of the
+// line.
 func (l *lineReader) at(f *fault) error {
 	f.line, f.column = l.line, max(f.column, 1)
 	return f
 }
 
-// lineOf returns the line of the k-th line of data, from 0, of those that begin at offset from or after it, in a file
-// whose comments begin with one of marks, and where in it one of the first two columns is an id.
+// lineOf returns the line of the k-th line of data, from 0, of those that begin at offset from or
+// after it, in a file whose comments begin with one of marks, and where in it one of the first two
+// columns is an id.
 func lineOf(f *file, from int64, k int, marks string, id uint64) (number, column int, err error) {
 	f.restart()
 	l := lineReader{r: f.content}

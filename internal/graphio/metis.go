@@ -14,8 +14,9 @@ import (
 //
 //	VERTICES EDGES [FORMAT [WEIGHTS]]
 //
-// FORMAT is three digits: sizes of vertices, weights of vertices, weights of edges. Then comes a line for each vertex, counted from 1: its size,
-// its weights and its neighbours, each with the weight of the edge. An edge is in the lines of both its ends.
+// FORMAT is three digits: sizes of vertices, weights of vertices, weights of edges. Then comes a
+// line for each vertex, counted from 1: its size, its weights and its neighbours, each with the
+// weight of the edge. An edge is in the lines of both its ends.
 type metisHeader struct {
 	countedHeader
 	before   int // numbers before the neighbours
@@ -25,8 +26,8 @@ type metisHeader struct {
 // metisLists reads the lines of the vertices.
 type metisLists struct{ *metisHeader }
 
-// readMETIS reads a graph of METIS. A line does not say whose it is, so the file is read in order: parts of it are parsed at the same time, and
-// who reads a part reads those before it, too.
+// readMETIS reads a graph of METIS. A line does not say whose it is, so the file is read in order:
+// parts of it are parsed at the same time, and who reads a part reads those before it, too.
 func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
 		return nil, fileFault(f.path, "METIS with --skip-bad", "a format whose lines say whose they are: the number of a line of METIS is its vertex, so that none is left out")

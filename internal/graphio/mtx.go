@@ -13,8 +13,8 @@ import (
 // mtxBanner begins every Matrix Market file.
 const mtxBanner = "%%MatrixMarket"
 
-// lowerTriangle is which entries a symmetric matrix has: an edge in both triangles would be two edges. One with all entries
-// is a general matrix.
+// lowerTriangle is which entries a symmetric matrix has: an edge in both triangles would be two
+// edges. One with all entries is a general matrix.
 const lowerTriangle = `those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
 
 // mtxKind is a kind of matrix: what the banner may say, and the numbers of the line of sizes.
@@ -25,7 +25,8 @@ type mtxKind struct {
 	noun   [2]string   // a line of data, and several
 }
 
-// The kinds of matrices that are read: graphs, and columns of values. Unsigned integers are written by SciPy.
+// The kinds of matrices that are read: graphs, and columns of values. Unsigned integers are written
+// by SciPy.
 var (
 	mtxGraph = mtxKind{
 		[4][]string{{"matrix"}, {"coordinate"}, {"pattern", "real", "integer", "unsigned-integer"}, {"general", "symmetric"}},
@@ -50,8 +51,8 @@ type mtxHeader struct {
 	symmetric bool
 }
 
-// readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to rows. Nothing is
-// allocated by what the header says before the entries have been read.
+// readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to
+// rows. Nothing is allocated by what the header says before the entries have been read.
 func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
 	h, err := readMTXHeader(&lineReader{r: f.content}, &mtxGraph)
 	if err == nil && h.symmetric && r.directed(false) {
@@ -161,7 +162,8 @@ func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
 	return nil
 }
 
-// eachElement calls each with the elements of a vector, a Matrix Market array of one column, by row from 1: a value a line.
+// eachElement calls each with the elements of a vector, a Matrix Market array of one column, by row
+// from 1: a value a line.
 func eachElement(lines *lineReader, each func(line []byte, row uint64, value []byte) *fault) error {
 	h, err := readMTXHeader(lines, &mtxColumn)
 	if err != nil {

@@ -46,8 +46,10 @@ func TestReadColumnByNames(t *testing.T) {
 			}
 			return "", ""
 		})
-		if err == nil && got.String() != c.want || err != nil && !strings.HasSuffix(err.Error(), c.want) {
-			t.Errorf("%q, column %d: found %q, %v, expected %q", c.text, c.column, got.String(), err, c.want)
+		if err == nil && got.String() != c.want || err != nil &&
+			!strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%q, column %d: found %q, %v, expected %q", c.text, c.column, got.String(),
+				err, c.want)
 		}
 	}
 }

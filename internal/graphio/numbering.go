@@ -39,7 +39,8 @@ func (x *numbering) labels() edges.Labels {
 	return edges.Consecutive(x.first)
 }
 
-// translate replaces ids by numbers. It stops at the first id that has none and returns its place, or -1.
+// translate replaces ids by numbers. It stops at the first id that has none and returns its place,
+// or -1.
 func (x *numbering) translate(ids []uint64) int {
 	switch {
 	case x.named != nil:
@@ -86,7 +87,8 @@ func number(ctx context.Context, team *parallel.Team, t *table) (*numbering, err
 	if t.n == 0 {
 		return consecutive(0, 0), nil
 	}
-	// A bitmap of an id space 64 times as large as the list takes a word a tuple, no more than the list itself.
+	// A bitmap of an id space 64 times as large as the list takes a word a tuple, no more than the
+	// list itself.
 	if t.max <= math.MaxUint32 && t.max/64 <= uint64(t.n)+1024 {
 		return rankIDs(ctx, team, t)
 	}
@@ -119,8 +121,8 @@ func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	return x, nil
 }
 
-// markIDs makes the set of all ids in t. Each worker marks a bitmap of its own, as many as the memory of the list
-// itself would hold; then they are joined.
+// markIDs makes the set of all ids in t. Each worker marks a bitmap of its own, as many as the
+// memory of the list itself would hold; then they are joined.
 func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, error) {
 	words := bitmap.Words(int(t.max) + 1)
 	if err := t.slabs.admission.admit(8*int64(words), "the set of its vertices"); err != nil {

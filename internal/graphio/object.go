@@ -84,8 +84,9 @@ func (i objectInfo) ModTime() time.Time { return time.Time{} }
 func (i objectInfo) IsDir() bool        { return false }
 func (i objectInfo) Sys() any           { return nil }
 
-// object is an input file that is an object. Each read by offset is a request, so that several run at once; reading in order takes requestSize at
-// a time. It fails when the object is no longer the one that was opened.
+// object is an input file that is an object. Each read by offset is a request, so that several run
+// at once; reading in order takes requestSize at a time. It fails when the object is no longer the
+// one that was opened.
 type object struct {
 	ctx    context.Context // of who opened it: it ends requests
 	cancel context.CancelFunc
@@ -164,7 +165,8 @@ func upload(ctx context.Context, file, path string) (err error) {
 	return s.Put(ctx, name, f, info.Size())
 }
 
-// writable tells whether the bucket of an object that is to be written is there and lets itself be asked.
+// writable tells whether the bucket of an object that is to be written is there and lets itself be
+// asked.
 func writable(ctx context.Context, path string) error {
 	_, _, err := find(ctx, path)
 	if err != nil && (errors.Is(err, store.ErrNoBucket) || !errors.Is(err, fs.ErrNotExist)) {

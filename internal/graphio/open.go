@@ -24,7 +24,8 @@ var (
 	utf16BOMBE = []byte{0xfe, 0xff}
 )
 
-// file is an input file, open, and its content as a stream. Whoever reads a plain regular file may also go by offset.
+// file is an input file, open, and its content as a stream. Whoever reads a plain regular file may
+// also go by offset.
 type file struct {
 	path  string
 	roots *store.Roots // that it is below, if it must be
@@ -67,7 +68,8 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte", "bytes")), named.String()+" data")
 	}
 	f.decode()
-	if f.codec != plain { // a beginning that is cut would be taken for a short text, and that be blamed
+	// a beginning that is cut would be taken for a short text, and that be blamed
+	if f.codec != plain {
 		if _, err := f.content.Peek(headSize); err != nil && err != io.EOF {
 			_ = f.Close()
 			return nil, err
@@ -94,7 +96,8 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 		path = stdinName
 	}
 	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular() && path != stdinName, progress: &r.progress}
-	// A pipe may be silent for ever: a deadline in the past ends the wait when the caller has had enough.
+	// A pipe may be silent for ever: a deadline in the past ends the wait when the caller has had
+	// enough.
 	in.cancel = context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 	if in.regular && info.Size() == 0 { // files of /proc say so, and have something in them
 		n, _ := f.ReadAt(make([]byte, 1), 0)
@@ -148,8 +151,8 @@ func (f *file) decode() {
 	}
 }
 
-// consumed returns how many bytes of the file went into what of the content has been read or looked at: the same for all
-// who read the file the same way.
+// consumed returns how many bytes of the file went into what of the content has been read or looked
+// at: the same for all who read the file the same way.
 func (f *file) consumed() int64 { return f.rawAt - int64(f.raw.Buffered()) }
 
 func (f *file) closeExpander() {
@@ -159,7 +162,8 @@ func (f *file) closeExpander() {
 	}
 }
 
-// head returns the first lines of the content without taking them. What is wrong with them shows when they are read.
+// head returns the first lines of the content without taking them. What is wrong with them shows
+// when they are read.
 func (f *file) head() []byte {
 	head, err := f.content.Peek(headSize)
 	if err == nil {

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// toRead is how a file is opened to read it. A pipe that nobody has opened to write to is not waited for; that is awaitWriter's.
+// toRead is how a file is opened to read it. A pipe that nobody has opened to write to is not
+// waited for; that is awaitWriter's.
 const toRead = os.O_RDONLY | unix.O_NONBLOCK
 
 // readerPace is how long a pipe without a reader is left before it is tried again.
@@ -34,8 +35,8 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// awaitWriter waits until a pipe that was opened has something in it, or had a writer that is gone, or its deadline is over:
-// to read from one that nobody writes to yet gives its end.
+// awaitWriter waits until a pipe that was opened has something in it, or had a writer that is gone,
+// or its deadline is over: to read from one that nobody writes to yet gives its end.
 func awaitWriter(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

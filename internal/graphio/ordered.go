@@ -8,8 +8,9 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// ordered formats the pieces 0 to n-1 of an output on the team and writes them in order: while one worker writes, the
-// others format the pieces that come next. format appends a piece to dst. The first error in the order of pieces ends it.
+// ordered formats the pieces 0 to n-1 of an output on the team and writes them in order: while one
+// worker writes, the others format the pieces that come next. format appends a piece to dst. The
+// first error in the order of pieces ends it.
 func ordered(ctx context.Context, team *parallel.Team, n int,
 	format func(worker int, dst []byte, piece int) ([]byte, error), write func(piece int, data []byte) error,
 ) error {

@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// output is a file being written. It is written beside its place under another name and put there when it is whole.
+// output is a file being written. It is written beside its place under another name and put there
+// when it is whole.
 type output struct {
 	ctx     context.Context
 	path    string // where it goes: links are followed
@@ -24,8 +25,9 @@ type output struct {
 	cancel  func() bool // of what ends a wait for a pipe's reader with ctx; or nil
 }
 
-// WriteFile makes a file of what fill writes, compressed if the name ends in .gz or .zst. The file appears whole, or not
-// at all. A pipe is written in place; when ctx ends, its reader is not waited for any more.
+// WriteFile makes a file of what fill writes, compressed if the name ends in .gz or .zst. The file
+// appears whole, or not at all. A pipe is written in place; when ctx ends, its reader is not waited
+// for any more.
 func WriteFile(ctx context.Context, path string, threads int, fill func(w io.Writer) error) error {
 	_, c := splitCodec(path)
 	o, err := create(ctx, path, c, threads)
@@ -42,7 +44,8 @@ func WriteFile(ctx context.Context, path string, threads int, fill func(w io.Wri
 	return o.place()
 }
 
-// Writable tells before long work whether a file can be written: it begins one beside its place, and removes it.
+// Writable tells before long work whether a file can be written: it begins one beside its place,
+// and removes it.
 func Writable(path string) error {
 	if _, c := splitCodec(path); c == bzipped || c == xzipped {
 		return errUnwritten(c)
@@ -78,7 +81,8 @@ func create(ctx context.Context, path string, c codec, threads int) (*output, er
 		o.f, err = openInPlace(ctx, path, info)
 		if err == nil {
 			f := o.f
-			o.cancel = context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) }) // of a device it does nothing
+			// of a device it does nothing
+			o.cancel = context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
 		}
 	} else {
 		o.f, err = createBeside(path)
@@ -149,7 +153,8 @@ func reason(err error) error {
 	return err
 }
 
-// createBeside makes a new file in the directory of path. Unlike os.CreateTemp it leaves the permissions to the umask.
+// createBeside makes a new file in the directory of path. Unlike os.CreateTemp it leaves the
+// permissions to the umask.
 func createBeside(path string) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	for {

@@ -13,8 +13,9 @@ import (
 // packRound is how many blocks are packed between two releases of what has been packed.
 const packRound = 4096
 
-// pack makes the list of the tuples in t, in their order, with endpoints numbered by x or, if that is nil, as they are, and
-// frees what it has packed. When an endpoint has no number it returns the first tuple that has such a one, still in t; else -1.
+// pack makes the list of the tuples in t, in their order, with endpoints numbered by x or, if that
+// is nil, as they are, and frees what it has packed. When an endpoint has no number it returns the
+// first tuple that has such a one, still in t; else -1.
 func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind edges.Weights) (*edges.Packed, int, error) {
 	if !t.weighted {
 		kind = edges.Unweighted
@@ -69,8 +70,8 @@ func (t *table) batchOf(i int) int {
 	return at
 }
 
-// block fills b with block i of the tuples, numbered by x. It returns the first tuple with an endpoint that has no
-// number, or -1.
+// block fills b with block i of the tuples, numbered by x. It returns the first tuple with an
+// endpoint that has no number, or -1.
 func (t *table) block(i int, b *edges.Block, x *numbering) int {
 	at := i * edges.BlockSize
 	b.N = min(edges.BlockSize, t.n-at)

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// packedSize is the size in bytes of a tuple of a Graph500 file, 48 bits an endpoint (struct packed_edge of the
-// reference code), all words little-endian:
+// packedSize is the size in bytes of a tuple of a Graph500 file, 48 bits an endpoint (struct
+// packed_edge of the reference code), all words little-endian:
 //
 //	| v0, low 32 bits | v1, low 32 bits | v0, high 16 bits | v1, high 16 bits |
 //	0                 4                 8                  10                 12
@@ -33,9 +33,9 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(u>>32|v>>32<<16))
 }
 
-// readGraph500 reads packed tuples, undirected; as a part, whole blocks of them, but for the last. Its vertices are 0 to the
-// largest endpoint. The file is read twice, first for the largest endpoint and then for the tuples, so that nothing but the
-// packed list takes memory.
+// readGraph500 reads packed tuples, undirected; as a part, whole blocks of them, but for the last.
+// Its vertices are 0 to the largest endpoint. The file is read twice, first for the largest
+// endpoint and then for the tuples, so that nothing but the packed list takes memory.
 func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInput, error) {
 	f, err := r.openRecords(ctx, path, 2)
 	if err != nil {
@@ -87,7 +87,8 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 	return s, nil
 }
 
-// largestTuple refuses a largest vertex that a graph cannot have, or that so many tuples do not make likely: all up to it are vertices.
+// largestTuple refuses a largest vertex that a graph cannot have, or that so many tuples do not
+// make likely: all up to it are vertices.
 func largestTuple(path string, last uint64, tuples int) error {
 	const all = "files name all vertices up to the largest"
 	switch most := mostVertices(tuples); {
@@ -100,11 +101,13 @@ func largestTuple(path string, last uint64, tuples int) error {
 	return nil
 }
 
-// mostVertices is how many vertices a file of n edges may have. Vertices cost memory that no edge pays for, so a file that asks for a thousand
-// times more of them than it has edges is taken for a damaged one.
+// mostVertices is how many vertices a file of n edges may have. Vertices cost memory that no edge
+// pays for, so a file that asks for a thousand times more of them than it has edges is taken for a
+// damaged one.
 func mostVertices(n int) uint64 { return max(1024*uint64(n), 1<<20) }
 
-// load makes the list of some of n tuples, whose endpoints are below vertices, with weights if they are wanted and w is not nil.
+// load makes the list of some of n tuples, whose endpoints are below vertices, with weights if they
+// are wanted and w is not nil.
 func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, vertices uint64) (*edges.Packed, error) {
 	if w != nil && w.codec == plain && w.size() != int64(n)*singleSize {
 		return nil, fileFault(w.path, counted(w.size(), "byte", "bytes"), fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path))
@@ -131,8 +134,8 @@ func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, verti
 	return list, nil
 }
 
-// openRecords opens a binary file to be read the number of times given. Its name says whether it is compressed: its first
-// bytes may be anything.
+// openRecords opens a binary file to be read the number of times given. Its name says whether it is
+// compressed: its first bytes may be anything.
 func (r *reader) openRecords(ctx context.Context, path string, times int64) (*file, error) {
 	f, err := r.openRaw(ctx, path)
 	if err != nil {
@@ -187,15 +190,17 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 	return r.openRecords(ctx, path, 1)
 }
 
-// extent is some of the records of a file: from the first, a multiple of a block of a list, to before the last.
+// extent is some of the records of a file: from the first, a multiple of a block of a list, to
+// before the last.
 type extent struct{ from, to int }
 
 // all is every record, however many there are.
 var all = extent{0, math.MaxInt}
 
-// records calls do with runs of those records of f, of the size given, that are in part. The runs begin at multiples of a
-// block of a list; first is the number of the first record in data, counted from that of part. It returns how many records the file has or, of a
-// plain one, those up to the end of part.
+// records calls do with runs of those records of f, of the size given, that are in part. The runs
+// begin at multiples of a block of a list; first is the number of the first record in data, counted
+// from that of part. It returns how many records the file has or, of a plain one, those up to the
+// end of part.
 func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) (int, error) {
 	f.restart()
 	block := size * edges.BlockSize
@@ -291,8 +296,9 @@ func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, l
 	return err
 }
 
-// eachBlock calls do for every block of list that the records in data make up, beginning with record first. b, with the
-// length of the block set, is for do to use. Records that are no whole block, as the list has it, are left out.
+// eachBlock calls do for every block of list that the records in data make up, beginning with
+// record first. b, with the length of the block set, is for do to use. Records that are no whole
+// block, as the list has it, are left out.
 func eachBlock(list *edges.Packed, b *edges.Block, first int, data []byte, size int,
 	do func(i int, b *edges.Block, data []byte) error,
 ) error {

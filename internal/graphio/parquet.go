@@ -33,8 +33,8 @@ type parquetTable struct {
 	weighted bool
 }
 
-// readParquet reads a table of Parquet whose rows are edges. Its vertices are the ids, or the names, that occur. Row groups are read at the same time;
-// of several ranks each has some of them.
+// readParquet reads a table of Parquet whose rows are edges. Its vertices are the ids, or the
+// names, that occur. Row groups are read at the same time; of several ranks each has some of them.
 func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, error) {
 	p, said, err := r.openParquet(f, r.Columns)
 	if err != nil {

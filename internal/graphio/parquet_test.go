@@ -28,7 +28,8 @@ func parquetFile(t testing.TB, columns []string, nodes []parquet.Node, rows []pa
 		fields[name] = nodes[i]
 	}
 	var b bytes.Buffer
-	w := parquet.NewWriter(&b, append(o, parquet.NewSchema("test", fields), parquet.PageBufferSize(300))...)
+	w := parquet.NewWriter(&b,
+		append(o, parquet.NewSchema("test", fields), parquet.PageBufferSize(300))...)
 	for i, row := range rows {
 		if _, err := w.WriteRows([]parquet.Row{row}); err != nil {
 			t.Fatal(err)
@@ -45,7 +46,8 @@ func parquetFile(t testing.TB, columns []string, nodes []parquet.Node, rows []pa
 	return b.Bytes()
 }
 
-// rowsText writes rows as describe writes their edges: those of kind uint32 are of integers without signs.
+// rowsText writes rows as describe writes their edges: those of kind uint32 are of integers without
+// signs.
 func rowsText(rows []parquet.Row, kind string) string {
 	text := func(v parquet.Value) string {
 		switch {
@@ -77,15 +79,18 @@ func rowsText(rows []parquet.Row, kind string) string {
 	return strings.Join(parts, " ")
 }
 
-// TestParquet reads files of all types, encodings and compressions that are read, and compares with the rows that were written.
+// TestParquet reads files of all types, encodings and compressions that are read, and compares with
+// the rows that were written.
 func TestParquet(t *testing.T) {
 	team := team(t, 3)
 	codecs := []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Brotli, &parquet.Lz4Raw}
 	leaf := func(typ parquet.Type) func() parquet.Node { return func() parquet.Node { return parquet.Leaf(typ) } }
 	ids := map[string]func() parquet.Node{
-		"int64": leaf(parquet.Int64Type), "int32": leaf(parquet.Int32Type), "uint32": func() parquet.Node { return parquet.Uint(32) },
-		"uint64": func() parquet.Node { return parquet.Uint(64) }, "int16": func() parquet.Node { return parquet.Int(16) },
-		"text": parquet.String, "bytes": leaf(parquet.ByteArrayType),
+		"int64": leaf(parquet.Int64Type), "int32": leaf(parquet.Int32Type),
+		"uint32": func() parquet.Node { return parquet.Uint(32) },
+		"uint64": func() parquet.Node { return parquet.Uint(64) },
+		"int16":  func() parquet.Node { return parquet.Int(16) },
+		"text":   parquet.String, "bytes": leaf(parquet.ByteArrayType),
 	}
 	weights := map[string]func() parquet.Node{"": nil, "float": leaf(parquet.FloatType), "double": leaf(parquet.DoubleType), "int32": leaf(parquet.Int32Type)}
 	n := uint64(0)
@@ -119,7 +124,8 @@ func TestParquet(t *testing.T) {
 				return node
 			}
 			for range 3 {
-				columns, nodes := []string{"a", "b"}, []parquet.Node{encode(id(), kind), encode(id(), kind)}
+				columns, nodes := []string{"a", "b"},
+					[]parquet.Node{encode(id(), kind), encode(id(), kind)}
 				if w != nil {
 					columns, nodes = append(columns, "c"), append(nodes, encode(w(), kindOfWeight))
 				}
@@ -155,7 +161,9 @@ func TestParquet(t *testing.T) {
 					}
 					rows = append(rows, row)
 				}
-				data := parquetFile(t, columns, nodes, rows, 1+rng.IntN(800), parquet.DataPageVersion(1+rng.IntN(2)), parquet.Compression(codecs[rng.IntN(len(codecs))]))
+				data := parquetFile(t, columns, nodes, rows, 1+rng.IntN(800),
+					parquet.DataPageVersion(1+rng.IntN(2)),
+					parquet.Compression(codecs[rng.IntN(len(codecs))]))
 				path := put(t, "a.parquet", string(data))
 				o := ReadOptions{Weights: edges.Float64, Team: team, Columns: Columns{Source: "a", Target: "b"}}
 				if w != nil {
@@ -170,7 +178,8 @@ func TestParquet(t *testing.T) {
 					for at < min(len(got), len(want)) && got[at] == want[at] {
 						at++
 					}
-					t.Fatalf("%s, %s: byte %d: %.100s\nwant %.100s", kind, kindOfWeight, at, got[at:], want[at:])
+					t.Fatalf("%s, %s: byte %d: %.100s\nwant %.100s", kind, kindOfWeight, at,
+						got[at:], want[at:])
 				}
 				in.Close()
 				if kind != "text" && kind != "bytes" {
@@ -181,12 +190,16 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestParquetIDs: text that is numbers, numbers that are names, and columns that are found by their usual names.
+// TestParquetIDs: text that is numbers, numbers that are names, and columns that are found by their
+// usual names.
 func TestParquetIDs(t *testing.T) {
 	text := func(s string, column int) parquet.Value { return parquet.ByteArrayValue([]byte(s)).Level(0, 0, column) }
-	data := string(parquetFile(t, []string{"aside", "dst", "src"}, []parquet.Node{parquet.String(), parquet.String(), parquet.Leaf(parquet.Int64Type)}, []parquet.Row{
-		{text("x", 0), text("12", 1), parquet.Int64Value(7).Level(0, 0, 2)}, {text("y", 0), text("7", 1), parquet.Int64Value(12).Level(0, 0, 2)},
-	}, 10))
+	data := string(parquetFile(t, []string{"aside", "dst", "src"},
+		[]parquet.Node{parquet.String(), parquet.String(), parquet.Leaf(parquet.Int64Type)},
+		[]parquet.Row{
+			{text("x", 0), text("12", 1), parquet.Int64Value(7).Level(0, 0, 2)},
+			{text("y", 0), text("7", 1), parquet.Int64Value(12).Level(0, 0, 2)},
+		}, 10))
 	for ids, want := range map[string]string{"": "7>12 12>7", "name": "7>12 12>7", "number": "7>12 12>7"} {
 		in := mustRead(t, put(t, "a.parquet", data), ReadOptions{Columns: Columns{IDs: ids}})
 		if got := describe(t, in); got != want || (in.Names != nil) != (ids != "number") {
@@ -201,7 +214,8 @@ func TestParquetErrors(t *testing.T) {
 	ints := []parquet.Node{parquet.Leaf(parquet.Int64Type), parquet.Leaf(parquet.Int64Type)}
 	rows := []parquet.Row{{long(1, 0), long(2, 1)}, {long(3, 0), long(-4, 1)}}
 	maybe := []parquet.Node{parquet.Leaf(parquet.Int64Type), parquet.Optional(parquet.Leaf(parquet.Int64Type))}
-	null := []parquet.Row{{long(1, 0), parquet.Int64Value(2).Level(0, 1, 1)}, {long(3, 0), parquet.NullValue().Level(0, 0, 1)}}
+	null := []parquet.Row{{long(1, 0), parquet.Int64Value(2).Level(0, 1, 1)}, {long(3,
+		0), parquet.NullValue().Level(0, 0, 1)}}
 	doubles := []parquet.Node{parquet.Leaf(parquet.Int64Type), parquet.Leaf(parquet.DoubleType)}
 	nan := []parquet.Row{{long(1, 0), parquet.DoubleValue(math.NaN()).Level(0, 0, 1)}}
 	dates := []parquet.Node{parquet.Leaf(parquet.Int64Type), parquet.Date()}
@@ -219,18 +233,22 @@ func TestParquetErrors(t *testing.T) {
 		{[]string{"u", "v"}, dates, day, Columns{}, `the column "v" of DATE, expected whole numbers or text`},
 		{[]string{"u", "v"}, ints, rows, Columns{Source: "x"}, `no column "x", expected one of u, v`},
 		{[]string{"u", "v"}, ints, nil, Columns{}, `no edges, expected one or more`},
-		{[]string{"u"}, ints[:1], []parquet.Row{{long(1, 0)}}, Columns{}, `1 column, expected 2 or more`},
+		{[]string{"u"}, ints[:1], []parquet.Row{{long(1,
+			0)}}, Columns{}, `1 column, expected 2 or more`},
 		{[]string{"u", "v"}, []parquet.Node{ints[0], parquet.Repeated(ints[0])}, []parquet.Row{{long(1, 0), parquet.Int64Value(2).Level(0, 1, 1)}}, Columns{}, `the column "v" of lists or groups, expected whole numbers or text`},
 	} {
-		path := put(t, "a.parquet", string(parquetFile(t, test.columns, test.nodes, test.rows, 100)))
+		path := put(t, "a.parquet",
+			string(parquetFile(t, test.columns, test.nodes, test.rows, 100)))
 		_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float64, Columns: test.o})
 		wantError(t, err, path, "a.parquet: found "+test.want)
 	}
 	weighted := []parquet.Node{ints[0], ints[1], parquet.Leaf(parquet.DoubleType)}
 	for _, w := range []float64{math.NaN(), math.Inf(-1)} {
-		path := put(t, "a.parquet", string(parquetFile(t, []string{"u", "v", "w"}, weighted, []parquet.Row{{long(1, 0), long(2, 1), parquet.DoubleValue(w).Level(0, 0, 2)}}, 100)))
+		path := put(t, "a.parquet", string(parquetFile(t, []string{"u", "v", "w"}, weighted,
+			[]parquet.Row{{long(1, 0), long(2, 1), parquet.DoubleValue(w).Level(0, 0, 2)}}, 100)))
 		_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float64})
-		wantError(t, err, path, fmt.Sprintf(`a.parquet: found the weight %v in "w", row 1, expected a finite number that fits`, w))
+		wantError(t, err, path,
+			fmt.Sprintf(`a.parquet: found the weight %v in "w", row 1, expected a finite number that fits`, w))
 	}
 }
 
@@ -239,7 +257,8 @@ func TestParquetRows(t *testing.T) {
 	seed := parquetSeeds(t)[0]
 	meta := new(format.FileMetaData)
 	size := int(binary.LittleEndian.Uint32(seed[len(seed)-8:]))
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), seed[len(seed)-8-size:len(seed)-8], meta); err != nil {
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), seed[len(seed)-8-size:len(seed)-8],
+		meta); err != nil {
 		t.Fatal(err)
 	}
 	for rows, want := range map[int64]string{
@@ -274,23 +293,31 @@ func parquetSeeds(t testing.TB) [][]byte {
 	var seeds [][]byte
 	long := func(x int64, level, column int) parquet.Value { return parquet.Int64Value(x).Level(0, level, column) }
 	for i, codec := range []compress.Codec{
-		&parquet.Uncompressed, &parquet.Snappy, &parquet.Zstd, &parquet.Gzip, &parquet.Brotli, &parquet.Lz4Raw,
+		&parquet.Uncompressed, &parquet.Snappy, &parquet.Zstd, &parquet.Gzip, &parquet.Brotli,
+		&parquet.Lz4Raw,
 	} {
 		var rows, named []parquet.Row
 		for j := range int64(40) {
 			rows = append(rows, parquet.Row{long(j, 0, 0), long(j*j%7, 1, 1)})
-			named = append(named, parquet.Row{parquet.ByteArrayValue(fmt.Append(nil, "n", j%5)).Level(0, 0, 0), parquet.ByteArrayValue(fmt.Append(nil, j)).Level(0, 0, 1)})
+			named = append(named, parquet.Row{parquet.ByteArrayValue(fmt.Append(nil, "n",
+				j%5)).Level(0, 0, 0), parquet.ByteArrayValue(fmt.Append(nil, j)).Level(0, 0, 1)})
 		}
-		second := parquet.Optional(parquet.Encoded(parquet.Leaf(parquet.Int64Type), &parquet.RLEDictionary))
+		second := parquet.Optional(parquet.Encoded(parquet.Leaf(parquet.Int64Type),
+			&parquet.RLEDictionary))
 		o := []parquet.WriterOption{parquet.Compression(codec), parquet.DataPageVersion(1 + i%2)}
 		seeds = append(seeds,
-			parquetFile(t, []string{"u", "v"}, []parquet.Node{parquet.Encoded(parquet.Leaf(parquet.Int64Type), &parquet.DeltaBinaryPacked), second}, rows, 25, o...),
-			parquetFile(t, []string{"u", "v"}, []parquet.Node{parquet.Encoded(parquet.String(), &parquet.DeltaByteArray), parquet.String()}, named, 100, o...))
+			parquetFile(t, []string{"u", "v"},
+				[]parquet.Node{parquet.Encoded(parquet.Leaf(parquet.Int64Type),
+					&parquet.DeltaBinaryPacked), second}, rows, 25, o...),
+			parquetFile(t, []string{"u", "v"},
+				[]parquet.Node{parquet.Encoded(parquet.String(),
+					&parquet.DeltaByteArray), parquet.String()}, named, 100, o...))
 	}
 	return seeds
 }
 
-// FuzzParquet reads files that are at fault somewhere: there is a graph or an error that names the file.
+// FuzzParquet reads files that are at fault somewhere: there is a graph or an error that names the
+// file.
 func FuzzParquet(f *testing.F) {
 	for _, seed := range parquetSeeds(f) {
 		f.Add(seed)
@@ -298,7 +325,8 @@ func FuzzParquet(f *testing.F) {
 	team := team(f, 2)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := put(t, "a.parquet", string(data))
-		in, err := read(path, pieceSize, ReadOptions{Format: Parquet, Weights: edges.Float64, Team: team})
+		in, err := read(path, pieceSize,
+			ReadOptions{Format: Parquet, Weights: edges.Float64, Team: team})
 		if err == nil {
 			_ = plainly(t, in)
 			in.Close()
@@ -311,7 +339,8 @@ func FuzzParquet(f *testing.F) {
 	})
 }
 
-// TestParquetFaults changes one byte or a few of whole files, many times: the outcome is a graph or an error.
+// TestParquetFaults changes one byte or a few of whole files, many times: the outcome is a graph or
+// an error.
 func TestParquetFaults(t *testing.T) {
 	const rounds = 50 // FuzzParquet goes on
 	path := filepath.Join(t.TempDir(), "a.parquet")
@@ -325,7 +354,8 @@ func TestParquetFaults(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if in, err := read(path, pieceSize, ReadOptions{Weights: edges.Float64, Format: Parquet}); err == nil {
+			if in, err := read(path, pieceSize,
+				ReadOptions{Weights: edges.Float64, Format: Parquet}); err == nil {
 				in.Close()
 			} else if !strings.Contains(err.Error(), path) {
 				t.Fatal(err)
@@ -334,8 +364,8 @@ func TestParquetFaults(t *testing.T) {
 	}
 }
 
-// BenchmarkReadParquet reads two columns of int64, plain values, of 8 row groups, with two threads: as they are and by Snappy; and, to compare, the
-// pages alone, without making a graph of them.
+// BenchmarkReadParquet reads two columns of int64, plain values, of 8 row groups, with two threads:
+// as they are and by Snappy; and, to compare, the pages alone, without making a graph of them.
 func BenchmarkReadParquet(b *testing.B) {
 	team := team(b, 2)
 	for name, codec := range map[string]compress.Codec{"plain": &parquet.Uncompressed, "snappy": &parquet.Snappy} {
@@ -347,7 +377,8 @@ func BenchmarkReadParquet(b *testing.B) {
 			b.Fatal(err)
 		}
 		type edge struct{ Source, Target int64 }
-		w, some := parquet.NewGenericWriter[edge](f, parquet.Compression(codec), parquet.PageBufferSize(1<<20)), make([]edge, 1<<20)
+		w, some := parquet.NewGenericWriter[edge](f, parquet.Compression(codec),
+			parquet.PageBufferSize(1<<20)), make([]edge, 1<<20)
 		for range rows / len(some) {
 			for i := range some {
 				some[i] = edge{rng.Int64N(1 << 20), rng.Int64N(1 << 20)}

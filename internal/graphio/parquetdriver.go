@@ -7,10 +7,11 @@ import (
 	"io"
 )
 
-// A driver reads and writes the pages of Parquet (drivers/parquet): a program that does not import it does not link the library for them.
-// What the columns of a table mean is known here.
+// A driver reads and writes the pages of Parquet (drivers/parquet): a program that does not import
+// it does not link the library for them. What the columns of a table mean is known here.
 
-// A file of Parquet ends with what it holds: | PAR1 | pages ... | footer | size of the footer (uint32) | PAR1 |.
+// A file of Parquet ends with what it holds: | PAR1 | pages ... | footer | size of the footer
+// (uint32) | PAR1 |.
 const (
 	parquetMagic = "PAR1"
 	// maxFooter is how long a footer may be.
@@ -41,7 +42,8 @@ type ParquetColumn struct {
 	Type ColumnType
 }
 
-// ParquetWriter writes a table. Each row is a value for each column, in order, by the method of the column's type, and Row.
+// ParquetWriter writes a table. Each row is a value for each column, in order, by the method of the
+// column's type, and Row.
 type ParquetWriter interface {
 	Int(column int, x int64)
 	Uint(column int, x uint64)
@@ -78,7 +80,8 @@ type ParquetFile struct {
 
 // ParquetPages reads a column in a row group, in order.
 type ParquetPages interface {
-	// Words fills dst with the bits of the next numbers: integers extended to 64 bits, or the bits of a float64.
+	// Words fills dst with the bits of the next numbers: integers extended to 64 bits, or the bits
+	// of a float64.
 	Words(dst []uint64) error
 	// Texts calls each with the next n texts.
 	Texts(n int, each func(text []byte) error) error

@@ -8,22 +8,25 @@ import (
 
 // grammar says what a line of data looks like: one id, two, or two and a weight, between blanks.
 type grammar struct {
-	columns   int          // that are read: 1, 2 or 3
-	before    int          // columns between the ids and the weight, which are not looked at
-	after     int          // columns after all that are read, which are not looked at
-	marks     string       // bytes that make a line a comment when they begin it
-	low, high uint64       // the ids there are
-	single    bool         // weights are rounded to single precision
-	lower     bool         // of a symmetric matrix: no column is larger than its row
-	more      bool         // any number of columns may follow, which are not looked at
-	twice     bool         // of lists: an edge is in those of both its ends, and the pair of the larger one is left out
-	layout    string       // the columns in words, for errors
-	csv       *csvGrammar  // of a table; nil of columns between blanks
-	own       lineFormat   // of other formats, whose lines it reads; nil of columns between blanks and of tables
-	named     *names.Table // of own: of ids that are text; nil of numbers
+	columns   int    // that are read: 1, 2 or 3
+	before    int    // columns between the ids and the weight, which are not looked at
+	after     int    // columns after all that are read, which are not looked at
+	marks     string // bytes that make a line a comment when they begin it
+	low, high uint64 // the ids there are
+	single    bool   // weights are rounded to single precision
+	lower     bool   // of a symmetric matrix: no column is larger than its row
+	more      bool   // any number of columns may follow, which are not looked at
+	// of lists: an edge is in those of both its ends, and the pair of the larger one is left out
+	twice  bool
+	layout string      // the columns in words, for errors
+	csv    *csvGrammar // of a table; nil of columns between blanks
+	// of other formats, whose lines it reads; nil of columns between blanks and of tables
+	own   lineFormat
+	named *names.Table // of own: of ids that are text; nil of numbers
 }
 
-// parser reads lines into columns. ids holds the endpoints one after another, weights one for each line of data.
+// parser reads lines into columns. ids holds the endpoints one after another, weights one for each
+// line of data.
 type parser struct {
 	grammar
 	ids             []uint64
@@ -32,10 +35,14 @@ type parser struct {
 	balance         balance     // of lists: of their edges
 	names           names.Batch // of a table of names
 	lines, comments int
-	first, rows     int      // of formats whose lines are numbered: how many lines of data come before, and how many of them were read
-	limit           int      // of malformed lines that may be left out
-	bad             []*fault // those left out and, if they are more than the limit, one more. Their lines are counted from that of the data
-	cut             cutter   // of a table
+	// of formats whose lines are numbered: how many lines of data come before, and how many of them
+	// were read
+	first, rows int
+	limit       int // of malformed lines that may be left out
+	// those left out and, if they are more than the limit, one more. Their lines are counted from
+	// that of the data
+	bad []*fault
+	cut cutter // of a table
 }
 
 // reset empties the columns and counts, and keeps the memory.
@@ -45,7 +52,8 @@ func (p *parser) reset() {
 	p.listed, p.balance, p.bad = p.listed[:0], balance{}, nil
 }
 
-// parse reads data, whole lines, until one is at fault, and by how many lines that may be left out have been: p.bad then ends with it.
+// parse reads data, whole lines, until one is at fault, and by how many lines that may be left out
+// have been: p.bad then ends with it.
 func (p *parser) parse(data []byte) {
 	if p.csv != nil {
 		p.parseCSV(data)
@@ -93,8 +101,9 @@ func (p *parser) leave(f *fault) bool {
 	return len(p.bad) <= p.limit && !f.fatal
 }
 
-// fast reads lines of the plain form, nothing but ids of up to 19 digits, a short weight, blanks and columns that are not looked at, from
-// data[at:] on, and returns where the first line begins that is different. It accepts nothing that line refuses, with the same result.
+// fast reads lines of the plain form, nothing but ids of up to 19 digits, a short weight, blanks
+// and columns that are not looked at, from data[at:] on, and returns where the first line begins
+// that is different. It accepts nothing that line refuses, with the same result.
 func (p *parser) fast(data []byte, at int) int {
 	ids, weights, lines := p.ids, p.weights, 0
 	for at < len(data) {
@@ -148,8 +157,8 @@ func (p *parser) fast(data []byte, at int) int {
 	return at
 }
 
-// digits reads decimal digits from data[i:], which a byte that is none ends, and returns their value, right for up to
-// 19 of them, and where they end.
+// digits reads decimal digits from data[i:], which a byte that is none ends, and returns their
+// value, right for up to 19 of them, and where they end.
 func digits(data []byte, i int) (uint64, int) {
 	x := uint64(0)
 	for ; i < len(data); i++ {
@@ -162,7 +171,8 @@ func digits(data []byte, i int) (uint64, int) {
 	return x, i
 }
 
-// skipColumns skips n columns of bytes above the blank, each after blanks, and returns where they end and whether they are there.
+// skipColumns skips n columns of bytes above the blank, each after blanks, and returns where they
+// end and whether they are there.
 func skipColumns(data []byte, i, n int) (int, bool) {
 	for ; n > 0; n-- {
 		from := i

@@ -17,13 +17,16 @@ import (
 func TestDecimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	texts := []string{
-		"0", "-0", "0.0", "1.", "123456789012345", "1234567890123456", "0.000000000000001", "16777217", "33554435", "-0.1",
-		"0.00000000000001", "999999999999999", "1.00000005960464", "1.000000059604645", "1e5", ".5", "-", "+1", "1.2.3", "--1",
+		"0", "-0", "0.0", "1.", "123456789012345", "1234567890123456", "0.000000000000001",
+		"16777217", "33554435", "-0.1",
+		"0.00000000000001", "999999999999999", "1.00000005960464", "1.000000059604645", "1e5", ".5",
+		"-", "+1", "1.2.3", "--1",
 	}
 	for range 20_000 {
 		digits := fmt.Sprint(rng.Uint64N(1 << rng.UintN(52)))
 		at := rng.IntN(len(digits) + 1)
-		texts = append(texts, digits[:at]+"."+digits[at:], strconv.FormatFloat(float64(rng.Float32()), 'f', 1+rng.IntN(15), 64))
+		texts = append(texts, digits[:at]+"."+digits[at:],
+			strconv.FormatFloat(float64(rng.Float32()), 'f', 1+rng.IntN(15), 64))
 	}
 	fast := 0
 	for _, text := range texts {
@@ -64,8 +67,10 @@ func TestPieces(t *testing.T) {
 				var all []byte
 				src := f.source(0, size, false)
 				for p := (piece{}); src.next(t.Context(), &p) == nil; {
-					if len(p.data) > 0 && int(p.at) != len(all) || len(p.data) > 0 && p.data[len(p.data)-1] != '\n' {
-						t.Errorf("%q by %d: piece %d at %d is %q", text, size, p.index, p.at, p.data)
+					if len(p.data) > 0 && int(p.at) != len(all) || len(p.data) > 0 &&
+						p.data[len(p.data)-1] != '\n' {
+						t.Errorf("%q by %d: piece %d at %d is %q", text, size, p.index, p.at,
+							p.data)
 					}
 					all = append(all, p.data...)
 				}
@@ -78,7 +83,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestNumbering numbers ids of every kind and compares with a sorted list; ids that are not there have no number.
+// TestNumbering numbers ids of every kind and compares with a sorted list; ids that are not there
+// have no number.
 func TestNumbering(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for name, id := range map[string]func(i int) uint64{
@@ -133,7 +139,8 @@ func contains(rising []uint64, id uint64) bool {
 	return found
 }
 
-// TestNoAllocation holds the parser to none for a line, slow or fast, once its columns are large enough.
+// TestNoAllocation holds the parser to none for a line, slow or fast, once its columns are large
+// enough.
 func TestNoAllocation(t *testing.T) {
 	for _, line := range []string{"12345\t67890\t0.25\n", "# comment\n", " 7 8 12345.6789012345678\n", "7 8 1e-3 \r\n"} {
 		p := &parser{grammar: grammar{columns: 3, marks: listMarks, high: maxID}}
@@ -237,7 +244,8 @@ func BenchmarkRead(b *testing.B) {
 				team := team(b, workers)
 				b.SetBytes(size)
 				for b.Loop() {
-					in, err := Read(b.Context(), path, ReadOptions{Team: team, Weights: edges.Float64})
+					in, err := Read(b.Context(), path,
+						ReadOptions{Team: team, Weights: edges.Float64})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -250,17 +258,21 @@ func BenchmarkRead(b *testing.B) {
 
 // BenchmarkWrite is the way from the packed list to a file.
 func BenchmarkWrite(b *testing.B) {
-	in := mustRead(b, put(b, "a.wel", string(list(16<<20, true, dense))), ReadOptions{Weights: edges.Float64, Team: team(b, 2)})
+	in := mustRead(b, put(b, "a.wel", string(list(16<<20, true, dense))),
+		ReadOptions{Weights: edges.Float64, Team: team(b, 2)})
 	for _, name := range []string{"a.el", "a.wel", "a.el.gz", "a.el.zst", "a.mtx"} {
 		b.Run(name, func(b *testing.B) {
 			path := b.TempDir() + "/" + name
 			team := team(b, 2)
 			for b.Loop() {
-				if err := Write(b.Context(), path, in, WriteOptions{Team: team, Format: formatOfName(name)}); err != nil && !strings.Contains(err.Error(), "mtx needs") {
+				if err := Write(b.Context(), path, in,
+					WriteOptions{Team: team, Format: formatOfName(name)}); err != nil &&
+					!strings.Contains(err.Error(), "mtx needs") {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in.Edges.Len()), "ns/tuple")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in.Edges.Len()),
+				"ns/tuple")
 		})
 	}
 }

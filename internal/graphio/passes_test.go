@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestWeightsOfWholeBlocks has files of weights that end, too soon or too late, where a block of the list ends, plain and
-// compressed, read whole and in parts: where nothing is cut the number alone tells.
+// TestWeightsOfWholeBlocks has files of weights that end, too soon or too late, where a block of
+// the list ends, plain and compressed, read whole and in parts: where nothing is cut the number
+// alone tells.
 func TestWeightsOfWholeBlocks(t *testing.T) {
 	const b = edges.BlockSize
 	for _, test := range []struct {
@@ -24,7 +25,8 @@ func TestWeightsOfWholeBlocks(t *testing.T) {
 		{b, 2 * b, "8,192 bytes, expected 4,096: 4 for each tuple of a.bin", "more than 1,024 records, expected 1,024, one a tuple"},
 		{b + 1, b, "4,096 bytes, expected 4,100: 4 for each tuple of a.bin", "1,024 records, expected 1,025, one a tuple"},
 	} {
-		tuples, weights := strings.Repeat(string(appendEdge(nil, 1, 2)), test.tuples), strings.Repeat("\x00\x00\x80\x3f", test.weights)
+		tuples, weights := strings.Repeat(string(appendEdge(nil, 1, 2)), test.tuples),
+			strings.Repeat("\x00\x00\x80\x3f", test.weights)
 		dir := t.TempDir()
 		for _, format := range []struct {
 			suffix, want string
@@ -52,8 +54,8 @@ func TestWeightsOfWholeBlocks(t *testing.T) {
 	}
 }
 
-// TestChangedBetweenPasses changes a file when it, or the one before it, has been read once: what was understood of it the
-// first time does not hold any more.
+// TestChangedBetweenPasses changes a file when it, or the one before it, has been read once: what
+// was understood of it the first time does not hold any more.
 func TestChangedBetweenPasses(t *testing.T) {
 	const n = 3 * edges.BlockSize
 	tuples := strings.Repeat(string(appendEdge(nil, 1, 2)), n)

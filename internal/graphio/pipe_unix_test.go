@@ -55,12 +55,14 @@ func TestSilentPipe(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = Read(t.Context(), path, ReadOptions{Format: Graph500})
-	wantError(t, err, path, "pipe: found a pipe or device, expected a regular file, to be read twice")
+	wantError(t, err, path,
+		"pipe: found a pipe or device, expected a regular file, to be read twice")
 }
 
 var errEnough = errors.New("enough")
 
-// TestFileOfUnknownSize reads what calls itself a regular file of 0 bytes and has something in it: files of /proc do.
+// TestFileOfUnknownSize reads what calls itself a regular file of 0 bytes and has something in it:
+// files of /proc do.
 func TestFileOfUnknownSize(t *testing.T) {
 	const path = "/proc/self/environ"
 	if _, err := os.Stat(path); err != nil || os.Getenv("PATH") == "" {
@@ -98,7 +100,8 @@ func TestPipeWithoutWriter(t *testing.T) {
 	}
 }
 
-// TestPipeWithoutReader gives up on a pipe that nobody opens to read from, or from which nobody reads.
+// TestPipeWithoutReader gives up on a pipe that nobody opens to read from, or from which nobody
+// reads.
 func TestPipeWithoutReader(t *testing.T) {
 	for _, name := range []string{"pipe", "pipe.gz", "pipe.zst"} {
 		for _, opened := range []bool{false, true} {
@@ -141,7 +144,8 @@ func TestPipeWithReader(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Create(path); err == nil || err.Error() != "cannot write "+path+": it is a pipe that nobody reads" {
+	if _, err := Create(path); err == nil || err.Error() != "cannot write "+path+
+		": it is a pipe that nobody reads" {
 		t.Error(err)
 	}
 	done := make(chan error, 1)
@@ -167,8 +171,8 @@ func TestPipeWithReader(t *testing.T) {
 	}
 }
 
-// TestSharesOfPipes: a part is of a regular file, also when one worker has all of it. A pipe that nobody writes to is refused
-// without waiting for it.
+// TestSharesOfPipes: a part is of a regular file, also when one worker has all of it. A pipe that
+// nobody writes to is refused without waiting for it.
 func TestSharesOfPipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -179,7 +183,8 @@ func TestSharesOfPipes(t *testing.T) {
 	for _, format := range []Format{"", EL, MatrixMarket, Graph500} {
 		for ranks := 1; ranks <= 2; ranks++ {
 			_, err := ReadRank(ctx, path, 0, ranks, ReadOptions{Format: format})
-			wantError(t, err, path, "pipe: found a pipe or device, expected a regular file, which all workers can read")
+			wantError(t, err, path,
+				"pipe: found a pipe or device, expected a regular file, which all workers can read")
 		}
 	}
 }

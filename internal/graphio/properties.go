@@ -12,13 +12,14 @@ import (
 // properties is what a Graphalytics .properties file says about the form of a graph.
 type properties struct {
 	directed *bool
-	// The names of the columns that follow the ids in FILE.v and FILE.e, where there are entries of them, and which of the latter is the
-	// weight, by the entry of the algorithm SSSP.
+	// The names of the columns that follow the ids in FILE.v and FILE.e, where there are entries of
+	// them, and which of the latter is the weight, by the entry of the algorithm SSSP.
 	vertices, edges *[]string
 	weight          string
 }
 
-// weightColumn returns which of the edges' properties is the weight, from 0: the one that SSSP takes, that of this name, or the only one.
+// weightColumn returns which of the edges' properties is the weight, from 0: the one that SSSP
+// takes, that of this name, or the only one.
 func (p *properties) weightColumn() (int, bool) {
 	for _, name := range []string{p.weight, "weight"} {
 		if i := slices.Index(*p.edges, name); i >= 0 && name != "" {
@@ -28,8 +29,8 @@ func (p *properties) weightColumn() (int, bool) {
 	return 0, len(*p.edges) == 1
 }
 
-// readProperties reads the entries of the graph called name, or of whatever graph the file is about when it is one that
-// goes by another name. All other keys are ignored.
+// readProperties reads the entries of the graph called name, or of whatever graph the file is about
+// when it is one that goes by another name. All other keys are ignored.
 //
 //	graph.NAME.directed = true
 //	graph.NAME.vertex-properties.names = age, height
@@ -97,8 +98,8 @@ func propertyNames(value string) []string {
 	return strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
 }
 
-// nextProperty reads the next entry of a Java properties file: key, then = or : or a blank, then value, where a line
-// that ends with a backslash goes on in the next.
+// nextProperty reads the next entry of a Java properties file: key, then = or : or a blank, then
+// value, where a line that ends with a backslash goes on in the next.
 func nextProperty(lines *lineReader) (key, value string, err error) {
 	text := ""
 	for text == "" {
@@ -145,7 +146,8 @@ func goesOn(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
-// unescape removes the backslashes before characters. Names with \u in them are not those of any key looked for.
+// unescape removes the backslashes before characters. Names with \u in them are not those of any
+// key looked for.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -166,8 +168,8 @@ type Entry struct {
 	Line  int
 }
 
-// ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its graphs. Of keys that come again the last
-// entry counts.
+// ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its
+// graphs. Of keys that come again the last entry counts.
 func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 	all, lines := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}
 	for {

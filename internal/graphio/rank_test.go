@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// joined reads a file by shares and puts them together, the slow way. Its error is that of the lowest rank.
+// joined reads a file by shares and puts them together, the slow way. Its error is that of the
+// lowest rank.
 func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, error) {
 	t.Helper()
 	shares := make([]*edges.RankInput, ranks)
@@ -37,7 +38,8 @@ func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, 
 	for rank, s := range shares {
 		if rank > 0 {
 			for i, span := range s.Spans {
-				if before := shares[rank-1].Spans[i]; before.To != span.From || before.Size != span.Size {
+				if before := shares[rank-1].Spans[i]; before.To != span.From ||
+					before.Size != span.Size {
 					t.Fatalf("%s: rank %d: %+v after %+v", path, rank, span, before)
 				}
 			}
@@ -139,7 +141,8 @@ func randomLines(rng *rand.Rand, line func() string, bad []string) string {
 		case i == wrong:
 			b.WriteString(bad[rng.IntN(len(bad))])
 		case rng.IntN(12) == 0:
-			b.WriteString([]string{"", "# remark", " \t", "% " + strings.Repeat("long ", rng.IntN(100))}[rng.IntN(4)])
+			b.WriteString([]string{"", "# remark", " \t", "% " + strings.Repeat("long ",
+				rng.IntN(100))}[rng.IntN(4)])
 		default:
 			b.WriteString(line())
 		}
@@ -177,8 +180,8 @@ func randomLists(rng *rand.Rand, undirected bool) string {
 	}, []string{"1 x", "-1", "1,2"})
 }
 
-// TestShares: the shares of any number of ranks together are the whole, whatever is in the file and wherever it is cut; and
-// what is wrong with it is said in the same words.
+// TestShares: the shares of any number of ranks together are the whole, whatever is in the file and
+// wherever it is cut; and what is wrong with it is said in the same words.
 func TestShares(t *testing.T) {
 	team := parallel.NewTeam(3, false)
 	defer team.Close()
@@ -210,7 +213,8 @@ func TestShares(t *testing.T) {
 			write("a", randomLines(rng, pair, badPairs))
 		case 1:
 			o.Format = WEL
-			write("a", "\xef\xbb\xbf"[:3*rng.IntN(2)]+randomLines(rng, triple, []string{"1 2", "1 2 x", "1 2 nan"}))
+			write("a", "\xef\xbb\xbf"[:3*rng.IntN(2)]+
+				randomLines(rng, triple, []string{"1 2", "1 2 x", "1 2 nan"}))
 		case 2:
 			o.Format = MatrixMarket
 			entries := randomLines(rng, func() string { return fmt.Sprint(1+rng.IntN(50), 1+rng.IntN(50)) }, []string{"0 1", "51 1", "1"})
@@ -220,7 +224,8 @@ func TestShares(t *testing.T) {
 			if rng.IntN(6) == 0 {
 				n++
 			}
-			write("a", fmt.Sprintf("%%%%MatrixMarket matrix coordinate pattern general\n%% remark\n50 50 %d\n%s", n, entries))
+			write("a",
+				fmt.Sprintf("%%%%MatrixMarket matrix coordinate pattern general\n%% remark\n50 50 %d\n%s", n, entries))
 		case 3:
 			pack, suffix = func(s string) string { return s }, ""
 			path = filepath.Join(dir, "a.v")
@@ -314,7 +319,8 @@ func FuzzShares(f *testing.F) {
 	for _, text := range []string{"1 2\n3 4\n5 6", "# c\r\n1 2\n\n\n3 4 5\n", "1 2\n" + strings.Repeat("7 8\n", 50) + "x", "\xff\xfe1 2", "1 2\n3 \x004\n"} {
 		f.Add(text, byte(3), byte(5), byte(0))
 		f.Add(text, byte(2), byte(200), byte(1))
-		f.Add("%%MatrixMarket matrix coordinate pattern general\n9 9 2\n"+text, byte(4), byte(3), byte(2))
+		f.Add("%%MatrixMarket matrix coordinate pattern general\n9 9 2\n"+text, byte(4), byte(3),
+			byte(2))
 		f.Add(text, byte(5), byte(9), byte(3))
 		f.Add("1 2 3\n2 1\n3 1 3\n"+text, byte(3), byte(4), byte(4))
 		f.Add("1 2 3\n2 1\n3 1 3\n", byte(3), byte(4), byte(5))
@@ -331,19 +337,21 @@ func FuzzShares(f *testing.F) {
 			name = "a.bin"
 			if len(text) >= packedSize && len(text)%packedSize == 0 {
 				// An id as large as the text says would ask for as many vertices.
-				text = strings.Repeat("\x01\x02\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00", len(text)/packedSize)
+				text = strings.Repeat("\x01\x02\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00",
+					len(text)/packedSize)
 			}
 		}
 		wantJoined(t, put(t, name, text), 1+int(ranks%7), 1+int(piece), o)
 	})
 }
 
-// TestMarkAcrossParts: a table of a few bytes that begins with a byte order mark is read once, also by
-// so many ranks that parts end within the mark.
+// TestMarkAcrossParts: a table of a few bytes that begins with a byte order mark is read once, also
+// by so many ranks that parts end within the mark.
 func TestMarkAcrossParts(t *testing.T) {
 	for _, text := range []string{"\xef\xbb\xbf1,2\n3,4\n", "\xef\xbb\xbf1,2", "\xef\xbb\xbf", "1,2\n3,4\n"} {
 		for ranks := 1; ranks <= 16; ranks++ {
-			wantJoined(t, put(t, "a.csv", text), ranks, 64, ReadOptions{Team: team(t, 2), Format: CSV})
+			wantJoined(t, put(t, "a.csv", text), ranks, 64,
+				ReadOptions{Team: team(t, 2), Format: CSV})
 		}
 	}
 }

@@ -144,7 +144,8 @@ func TestRead(t *testing.T) {
 				t.Fatalf("%s: %v", test.account, err)
 			}
 			same(t, plainly(t, in), test.want)
-			if got := strings.ReplaceAll(strings.Join(in.Account, "\n"), filepath.Dir(path)+"/", ""); got != test.account {
+			if got := strings.ReplaceAll(strings.Join(in.Account, "\n"), filepath.Dir(path)+"/",
+				""); got != test.account {
 				t.Errorf("account\n%s\nwant\n%s", got, test.account)
 			}
 			if in.Directed != test.directed || in.Name != path {
@@ -211,12 +212,14 @@ func TestLDBCProperties(t *testing.T) {
 		want := "g.v: Graphalytics vertices, 2 vertices\ng.e.gz: Graphalytics edges, gzip, 1 edge, 2 vertices, ids 1..2, weights no, " +
 			directedAccount(test.directed) + "\n" + test.account
 		if in.Directed != test.directed || account != want {
-			t.Errorf("%q: directed %t, account\n%s\nwant\n%s", test.properties, in.Directed, account, want)
+			t.Errorf("%q: directed %t, account\n%s\nwant\n%s", test.properties, in.Directed,
+				account, want)
 		}
 	}
 }
 
-// TestAgainstSlow reads lists of all kinds of ids, in pieces of all sizes, and compares with the plain parser.
+// TestAgainstSlow reads lists of all kinds of ids, in pieces of all sizes, and compares with the
+// plain parser.
 func TestAgainstSlow(t *testing.T) {
 	kinds := map[string]func(*rand.Rand) uint64{
 		"dense":  func(r *rand.Rand) uint64 { return r.Uint64N(300) },
@@ -230,8 +233,11 @@ func TestAgainstSlow(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			var b strings.Builder
 			for range rng.IntN(3000) {
-				fmt.Fprintf(&b, "%d%s%d%s%v%s\n", id(rng), pick(rng, " ", "\t", "  "), id(rng), pick(rng, " ", "\t \t"),
-					pick(rng, "0.5", "17", "1e-3", "-3.25", fmt.Sprint(rng.Float64()), fmt.Sprint(rng.ExpFloat64()*1e9)), pick(rng, "", "", " ", "\r", "\t\r", "\n#x", "\n"))
+				fmt.Fprintf(&b, "%d%s%d%s%v%s\n", id(rng), pick(rng, " ", "\t", "  "), id(rng),
+					pick(rng, " ", "\t \t"),
+					pick(rng, "0.5", "17", "1e-3", "-3.25", fmt.Sprint(rng.Float64()),
+						fmt.Sprint(rng.ExpFloat64()*1e9)), pick(rng, "", "", " ", "\r", "\t\r",
+						"\n#x", "\n"))
 			}
 			text := b.String()
 			ids, weights, bad := slowList(text, "#%", 3, 0, math.MaxUint64-1, 64)
@@ -241,7 +247,8 @@ func TestAgainstSlow(t *testing.T) {
 			want := slowGraph(ids, weights)
 			for _, file := range []string{put(t, "a.wel", text), put(t, "a.gz", gz(text))} {
 				piece := 1 << rng.IntN(18)
-				in, err := read(file, piece, ReadOptions{Format: WEL, Weights: edges.Float64, Team: team(t, 1+rng.IntN(4))})
+				in, err := read(file, piece,
+					ReadOptions{Format: WEL, Weights: edges.Float64, Team: team(t, 1+rng.IntN(4))})
 				if err != nil {
 					t.Fatalf("%s, seed %d, pieces of %d: %v", name, seed, piece, err)
 				}
@@ -258,7 +265,8 @@ func pick(r *rand.Rand, choice ...string) string { return choice[r.IntN(len(choi
 func TestCancel(t *testing.T) {
 	text := strings.Repeat("1 2\n", 10000)
 	packed := strings.Repeat(string(appendEdge(nil, 1, 2)), 10000)
-	for path, last := range map[string]int{put(t, "a.el", text): 5, put(t, "a.el.gz", gz(text)): 1, put(t, "a.bin", packed): 8} {
+	for path, last := range map[string]int{put(t, "a.el", text): 5, put(t, "a.el.gz",
+		gz(text)): 1, put(t, "a.bin", packed): 8} {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
 		r := newReader(ReadOptions{Team: team(t, 2), Progress: func(done, total int64) {
@@ -277,7 +285,8 @@ func TestCancel(t *testing.T) {
 func TestProgress(t *testing.T) {
 	text := strings.Repeat("1 2\n", 90000)
 	packed := strings.Repeat(string(appendEdge(nil, 1, 2)), 10000)
-	for _, path := range []string{put(t, "a.el", text), put(t, "a.el.gz", gz(text)), put(t, "a.bin", packed), put(t, "b.bin.gz", gz(packed))} {
+	for _, path := range []string{put(t, "a.el", text), put(t, "a.el.gz", gz(text)), put(t, "a.bin",
+		packed), put(t, "b.bin.gz", gz(packed))} {
 		var last, all int64
 		r := newReader(ReadOptions{Team: team(t, 2), Progress: func(done, total int64) {
 			if done < last && last > headSize || done > total {
@@ -304,7 +313,8 @@ func TestDirectoryBesideGraph(t *testing.T) {
 	}
 }
 
-// TestOtherColumns reads lists with columns beside the ids and the weight, which are left alone, in pieces of all sizes.
+// TestOtherColumns reads lists with columns beside the ids and the weight, which are left alone, in
+// pieces of all sizes.
 func TestOtherColumns(t *testing.T) {
 	want := graph{[]uint64{1, 2, 3}, [][2]uint64{{1, 2}, {2, 3}, {3, 1}}, []float64{0.5, -2, 7}}
 	plain := graph{want.vertices, want.tuples, nil}

@@ -6,12 +6,15 @@ import (
 	"math"
 )
 
-// A record of a table is a line, or several where a field in quotes has line breaks in it. Where records end is told by the quotes that open a field:
-// those after the beginning of the record or a delimiter, with blanks between at most. A quote twice within quotes is one of the text; every other one
-// ends the field, and whatever else there is up to the next delimiter or line break may be malformed, but does not open quotes.
+// A record of a table is a line, or several where a field in quotes has line breaks in it. Where
+// records end is told by the quotes that open a field: those after the beginning of the record or a
+// delimiter, with blanks between at most. A quote twice within quotes is one of the text; every
+// other one ends the field, and whatever else there is up to the next delimiter or line break may
+// be malformed, but does not open quotes.
 
-// recordEnd returns where the newline is that ends the record of which data[from] is a part outside of quotes, or -1 if there is none, or quotes do not
-// end. Data begins with a record, or within one that data[:from] ends the quotes of.
+// recordEnd returns where the newline is that ends the record of which data[from] is a part outside
+// of quotes, or -1 if there is none, or quotes do not end. Data begins with a record, or within one
+// that data[:from] ends the quotes of.
 func (c *csvGrammar) recordEnd(data []byte, from int) int {
 	end := from - 1
 	for at := from; ; {
@@ -63,7 +66,8 @@ func closing(data []byte, at int) int {
 	}
 }
 
-// lastEnd returns where the last record of data that is complete ends, after its newline; 0 if there is none. Data begins with a record.
+// lastEnd returns where the last record of data that is complete ends, after its newline; 0 if
+// there is none. Data begins with a record.
 func (c *csvGrammar) lastEnd(data []byte) int {
 	end := 0
 	for at := 0; ; {
@@ -82,13 +86,15 @@ func (c *csvGrammar) lastEnd(data []byte) int {
 			at = quote + 1
 			continue
 		}
-		if at = closing(data, quote+1) + 1; at == 0 || at == len(data) { // the quote may be the first of two
+		// the quote may be the first of two
+		if at = closing(data, quote+1) + 1; at == 0 || at == len(data) {
 			return end
 		}
 	}
 }
 
-// starts returns where records of data begin, after the first of them: if data begins with a record, or else if it begins within quotes.
+// starts returns where records of data begin, after the first of them: if data begins with a
+// record, or else if it begins within quotes.
 func (c *csvGrammar) starts(data []byte, within bool) []int {
 	var all []int
 	at := 0
@@ -107,7 +113,8 @@ func (c *csvGrammar) starts(data []byte, within bool) []int {
 	}
 }
 
-// endAfter returns where the first record begins that does so at data[over:] or later, 0 if data does not tell. Data begins with a record.
+// endAfter returns where the first record begins that does so at data[over:] or later, 0 if data
+// does not tell. Data begins with a record.
 func (c *csvGrammar) endAfter(data []byte, over int) int {
 	at := 0
 	for at < over {
@@ -120,7 +127,8 @@ func (c *csvGrammar) endAfter(data []byte, over int) int {
 	return at
 }
 
-// eachRecord calls each with the records of a table that begin at a place or later, in order, and the lines that they begin in.
+// eachRecord calls each with the records of a table that begin at a place or later, in order, and
+// the lines that they begin in.
 func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each func(record []byte, line int) error) error {
 	if _, err := f.content.Discard(int(from.offset)); err != nil {
 		return err

@@ -38,10 +38,13 @@ func allRows(text string, delimiter byte) (rows [][]string, bad *fault) {
 	return rows, nil
 }
 
-// FuzzCSVLikeGo: what encoding/csv reads is read as it does, but for blanks around fields; and so does the slow parser, of anything.
+// FuzzCSVLikeGo: what encoding/csv reads is read as it does, but for blanks around fields; and so
+// does the slow parser, of anything.
 func FuzzCSVLikeGo(f *testing.F) {
 	for _, text := range []string{
-		"a,b\n", "\"a\nb\",c\n\"d\"\"\r\n\",e\r\n", "a,\"b\n", "\"a\"x,b\n", "\n\n \"a\n\" , b\n", "a,\"\"\n\"\n\n\",b", "\xef\xbb\xbf\"a\n\",b\n", "a\"b,c\n", "\"a\",\"b\nc\nd\"\n1,2\n", "\"\r\n",
+		"a,b\n", "\"a\nb\",c\n\"d\"\"\r\n\",e\r\n", "a,\"b\n", "\"a\"x,b\n", "\n\n \"a\n\" , b\n",
+		"a,\"\"\n\"\n\n\",b", "\xef\xbb\xbf\"a\n\",b\n", "a\"b,c\n", "\"a\",\"b\nc\nd\"\n1,2\n",
+		"\"\r\n",
 	} {
 		f.Add(text, byte(0))
 		f.Add(strings.ReplaceAll(text, ",", "\t"), byte(1))
@@ -50,7 +53,8 @@ func FuzzCSVLikeGo(f *testing.F) {
 		delimiter := []byte{',', '\t', ';'}[kind%3]
 		rows, bad := allRows(text, delimiter)
 		slow, slowBad := slowCSV(text, delimiter)
-		if !strings.ContainsAny(text, "\x00") && !strings.HasPrefix(text, "\xff\xfe") && !strings.HasPrefix(text, "\xfe\xff") {
+		if !strings.ContainsAny(text, "\x00") && !strings.HasPrefix(text, "\xff\xfe") &&
+			!strings.HasPrefix(text, "\xfe\xff") {
 			if (bad != nil) != (slowBad != 0) {
 				t.Fatalf("%q: found %v, the slow parser stopped at line %d", text, bad, slowBad)
 			}
@@ -73,7 +77,8 @@ func FuzzCSVLikeGo(f *testing.F) {
 			}
 			return all
 		}
-		if strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") { // a carriage return alone is refused here
+		// a carriage return alone is refused here
+		if strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
 			return
 		}
 		if bad != nil || !slices.Equal(trim(rows), trim(want)) {
@@ -119,7 +124,8 @@ func wantTable(t *testing.T, text string) (want graph) {
 		if _, err := fmt.Sscan(row[0]+" "+row[2], &u, &v); err != nil {
 			t.Fatal(err)
 		}
-		want.tuples, want.vertices = append(want.tuples, [2]uint64{u, v}), append(want.vertices, u, v)
+		want.tuples, want.vertices = append(want.tuples, [2]uint64{u, v}),
+			append(want.vertices, u, v)
 	}
 	slices.Sort(want.vertices)
 	want.vertices = slices.Compact(want.vertices)
@@ -155,13 +161,16 @@ func TestRecords(t *testing.T) {
 // TestRecordErrors: a fault within a record of several lines has the line it is in.
 func TestRecordErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"from,to\n\"a\nb\",c\n\"d\n\n\",\n":                    `a.csv:6:3: found nothing in "to", expected a vertex`,
-		"from,to\na,b\n\"c\nd\"x,e\n":                          `a.csv:4:3: found "x,e" after the quotes of a field, expected the end of the field (a quote within quotes is written twice)`,
-		"from,to\na,b\nc,\"d\ne,f\n":                           `a.csv:3:3: found quotes that do not end, expected a " that ends them`,
-		"from,to\n\"a\nb\",\"c\n":                              `a.csv:3:4: found quotes that do not end, expected a " that ends them`,
-		"from,to,cost\n\"a\nb\", c ,\" x\"\n":                  `a.csv:3:8: found the weight " x" in "cost", expected a number`,
-		"from,to\na,b\n\"" + strings.Repeat("c\n", 1<<20):      `a.csv:3:1: found a record of more than 1 MiB: "\"` + strings.Repeat(`c\n`, 39) + `c"..., expected quotes that end, and shorter ones`,
-		"from,to\n" + strings.Repeat("a,b\n", 1000) + "a,\xff": `a.csv:1002:3: found bytes that are not UTF-8: "a,\xff", expected names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)`,
+		"from,to\n\"a\nb\",c\n\"d\n\n\",\n":   `a.csv:6:3: found nothing in "to", expected a vertex`,
+		"from,to\na,b\n\"c\nd\"x,e\n":         `a.csv:4:3: found "x,e" after the quotes of a field, expected the end of the field (a quote within quotes is written twice)`,
+		"from,to\na,b\nc,\"d\ne,f\n":          `a.csv:3:3: found quotes that do not end, expected a " that ends them`,
+		"from,to\n\"a\nb\",\"c\n":             `a.csv:3:4: found quotes that do not end, expected a " that ends them`,
+		"from,to,cost\n\"a\nb\", c ,\" x\"\n": `a.csv:3:8: found the weight " x" in "cost", expected a number`,
+		"from,to\na,b\n\"" + strings.Repeat("c\n",
+			1<<20): `a.csv:3:1: found a record of more than 1 MiB: "\"` + strings.Repeat(`c\n`,
+			39) + `c"..., expected quotes that end, and shorter ones`,
+		"from,to\n" + strings.Repeat("a,b\n", 1000) +
+			"a,\xff": `a.csv:1002:3: found bytes that are not UTF-8: "a,\xff", expected names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)`,
 	} {
 		path := put(t, "a.csv", text)
 		for _, piece := range []int{7, 1 << 20} {

@@ -27,8 +27,9 @@ func (f *file) lines(from int64, size int, rank, ranks int, c *csvGrammar) sourc
 	return src
 }
 
-// recordSource reads pieces of a plain file that is a table, those records that begin in [lo, end). A line break may be within quotes, and what is
-// within is known from the beginning of the record alone: one goroutine at a time reads and cuts, which takes little, while the others parse.
+// recordSource reads pieces of a plain file that is a table, those records that begin in [lo, end).
+// A line break may be within quotes, and what is within is known from the beginning of the record
+// alone: one goroutine at a time reads and cuts, which takes little, while the others parse.
 type recordSource struct {
 	streamSource
 	from, lo int64
@@ -55,9 +56,11 @@ func (s *recordSource) next(ctx context.Context, p *piece) error {
 	return s.streamSource.next(ctx, p)
 }
 
-// sync returns where the first record begins that does so at lo or later. Whether lo is within quotes is told by the lines before it: read as if
-// they began within, and as if not, both soon agree on where a record begins, and from there on on all. They may not where there are no quotes: but
-// then quotes that go on to lo would be those of a record that is too long, which is an error of an earlier part.
+// sync returns where the first record begins that does so at lo or later. Whether lo is within
+// quotes is told by the lines before it: read as if they began within, and as if not, both soon
+// agree on where a record begins, and from there on on all. They may not where there are no quotes:
+// but then quotes that go on to lo would be those of a record that is too long, which is an error
+// of an earlier part.
 func (s *recordSource) sync() (int64, error) {
 	if s.lo <= s.from {
 		return s.lo, nil

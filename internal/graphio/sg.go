@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// A serialized graph of the GAP Benchmark Suite (S. Beamer, src/writer.h), .sg, or .wsg with weights. Numbers are little-endian; vertices are
-// signed numbers of 32 bits from 0 on. An edge of an undirected graph is in the lists of both its ends; a directed graph has the lists of
+// A serialized graph of the GAP Benchmark Suite (S. Beamer, src/writer.h), .sg, or .wsg with
+// weights. Numbers are little-endian; vertices are signed numbers of 32 bits from 0 on. An edge of
+// an undirected graph is in the lists of both its ends; a directed graph has the lists of
 // in-neighbours, too, which say nothing new.
 //
 //	0          1         9         17                     17 + 8(n+1)
@@ -36,8 +37,8 @@ func (h *serialized) recordSize() int64 {
 // neighbors is where the neighbours begin.
 func (h *serialized) neighbors() int64 { return serializedHead + 8*(h.nodes+1) }
 
-// readSerialized reads a serialized graph. Its vertices are 0 to n-1. The neighbours are cut into equal parts, of which each finds in the offsets
-// whose they are.
+// readSerialized reads a serialized graph. Its vertices are 0 to n-1. The neighbours are cut into
+// equal parts, of which each finds in the offsets whose they are.
 func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput, error) {
 	weighted := r.format == SerializedW
 	h, err := serializedHeader(f, weighted)
@@ -140,7 +141,8 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 	return h, nil
 }
 
-// checkOffsets checks this rank's part of the offsets: they begin with 0, rise, and end with the number of edges.
+// checkOffsets checks this rank's part of the offsets: they begin with 0, rise, and end with the
+// number of edges.
 func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error {
 	lo, hi := edges.Part(int(h.nodes)+1, r.rank, r.ranks)
 	src := &fileSource{f: f, from: serializedHead, size: int64(r.piece/8+1) * 8, records: true}
@@ -181,7 +183,8 @@ const offsetsAtOnce = 4096
 // lists adds the neighbours in data, of which the first has the number at, to what q has read.
 func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
 	var failed error
-	node := int64(sort.Search(int(h.nodes), func(i int) bool { // the last whose list begins at or before at
+	// the last whose list begins at or before at
+	node := int64(sort.Search(int(h.nodes), func(i int) bool {
 		begins, err := h.offset(f, int64(i)+1)
 		if err != nil {
 			failed = err

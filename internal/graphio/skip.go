@@ -5,8 +5,9 @@ import "github.com/superstep-go/superstep/internal/edges"
 // mayLeave returns how many malformed lines may still be left out.
 func (r *reader) mayLeave() int { return max(r.SkipBad-len(r.skipped), 0) }
 
-// leaveOut notes the malformed lines of batches, those of a source, in their order, until they are more than may be left out: that line is the fault it
-// returns. A rank whose lines alone are too many notes that one as well, and leaves it to all of them to tell which is the first too many.
+// leaveOut notes the malformed lines of batches, those of a source, in their order, until they are
+// more than may be left out: that line is the fault it returns. A rank whose lines alone are too
+// many notes that one as well, and leaves it to all of them to tell which is the first too many.
 func (r *reader) leaveOut(f *file, src source, from start, batches []batch) error {
 	before, err := src.before()
 	if err != nil {

@@ -11,14 +11,16 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestSkipBad: malformed lines are left out and noted, up to as many as are allowed; one more is the fault.
+// TestSkipBad: malformed lines are left out and noted, up to as many as are allowed; one more is
+// the fault.
 func TestSkipBad(t *testing.T) {
 	team := team(t, 3)
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		format, sep, wrong := EL, " ", []string{"x 1", "1", "1 2 3", "-1 2", "1 2\x00"}
 		if rng.IntN(2) == 0 {
-			format, sep, wrong = CSV, ",", []string{"x,1", "1", "1,2,3", "-1,2", "1,\"2\"x", "1,2\x00", `1,"2`}
+			format, sep, wrong = CSV, ",",
+				[]string{"x,1", "1", "1,2,3", "-1,2", "1,\"2\"x", "1,2\x00", `1,"2`}
 		}
 		var text, clean strings.Builder
 		var bad []string
@@ -65,7 +67,8 @@ func TestSkipBad(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "/"+bad[o.SkipBad]) {
 			t.Fatalf("seed %d: found %v, expected that of %s", seed, err, bad[o.SkipBad])
 		}
-		if o.SkipBad > 0 && !strings.Contains(err.Error(), fmt.Sprintf("(malformed line %d, and %d may be left out)", o.SkipBad+1, o.SkipBad)) {
+		if o.SkipBad > 0 && !strings.Contains(err.Error(),
+			fmt.Sprintf("(malformed line %d, and %d may be left out)", o.SkipBad+1, o.SkipBad)) {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +81,8 @@ func wantSkipped(t *testing.T, got, want []string) {
 	}
 }
 
-// TestSkipBadOfOtherLines is TestSkipBad of formats that are no columns between blanks. A line is left out with all it has: edges, weights and names.
+// TestSkipBadOfOtherLines is TestSkipBad of formats that are no columns between blanks. A line is
+// left out with all it has: edges, weights and names.
 func TestSkipBadOfOtherLines(t *testing.T) {
 	team := team(t, 3)
 	for seed := range uint64(120) {
@@ -127,7 +131,8 @@ func TestSkipBadOfOtherLines(t *testing.T) {
 		}
 		wantSkipped(t, in.Skipped, bad)
 		in.Close()
-		if want.Names == nil && o.Format != DIMACS { // joined does not count what ranks have left out
+		// joined does not count what ranks have left out
+		if want.Names == nil && o.Format != DIMACS {
 			got, err := joined(t, path, 1+rng.IntN(4), piece, o)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -137,25 +142,29 @@ func TestSkipBadOfOtherLines(t *testing.T) {
 		want.Close()
 		if len(bad) > 0 {
 			o.SkipBad = rng.IntN(len(bad))
-			if _, err = read(path, piece, o); err == nil || !strings.Contains(err.Error(), "/"+bad[o.SkipBad]) {
+			if _, err = read(path, piece, o); err == nil ||
+				!strings.Contains(err.Error(), "/"+bad[o.SkipBad]) {
 				t.Fatalf("seed %d: found %v, expected that of %s", seed, err, bad[o.SkipBad])
 			}
 		}
 	}
 	for name, text := range map[string]string{"a.metis": "2 1\n2\n1\n", "a.graphml": `<graphml><graph edgedefault="directed"><node id="1"/></graph></graphml>`} {
-		if _, err := read(put(t, name, text), pieceSize, ReadOptions{SkipBad: 1}); err == nil || !strings.Contains(err.Error(), "with --skip-bad, expected a format ") {
+		if _, err := read(put(t, name, text), pieceSize, ReadOptions{SkipBad: 1}); err == nil ||
+			!strings.Contains(err.Error(), "with --skip-bad, expected a format ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	path := put(t, "a.giraph", "[1,0,[[2,1]]]\nx\n[2,0,[[7,1]]]\n")
 	_, err := read(path, pieceSize, ReadOptions{Format: Giraph, SkipBad: 1})
-	wantError(t, err, path, "a.giraph:3:1: found vertex 7, expected one of the vertices that have a line")
+	wantError(t, err, path,
+		"a.giraph:3:1: found vertex 7, expected one of the vertices that have a line")
 	path = put(t, "a.giraph", "[1,0,[[2,1]]]\nx\n[1,0,[[1,1]]]\n")
 	_, err = read(path, pieceSize, ReadOptions{Format: Giraph, SkipBad: 1})
 	wantError(t, err, path, "a.giraph:3:1: found vertex 1 again, expected every vertex once")
 }
 
-// TestSkipBadOfRanks: a rank that has more malformed lines than all may have leaves it to all of them to tell which is one too many.
+// TestSkipBadOfRanks: a rank that has more malformed lines than all may have leaves it to all of
+// them to tell which is one too many.
 func TestSkipBadOfRanks(t *testing.T) {
 	path := put(t, "a.el", strings.Repeat("1 2\n", 50)+strings.Repeat("x\n", 50))
 	r := newReader(ReadOptions{SkipBad: 2}, 10)
@@ -165,19 +174,24 @@ func TestSkipBadOfRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if len(s.Skipped) < 3 || s.SkipBad != 2 || !strings.Contains(s.Skipped[0], "a.el:51:1: found ") && !strings.Contains(s.Skipped[0], "a.el:51:2: found ") {
+	if len(s.Skipped) < 3 || s.SkipBad != 2 || !strings.Contains(s.Skipped[0],
+		"a.el:51:1: found ") && !strings.Contains(s.Skipped[0], "a.el:51:2: found ") {
 		t.Errorf("%q", s.Skipped)
 	}
 }
 
-// TestSkipBadElsewhere: of a matrix the entries left out count, and of a graph of LDBC a vertex whose line is left out is not there.
+// TestSkipBadElsewhere: of a matrix the entries left out count, and of a graph of LDBC a vertex
+// whose line is left out is not there.
 func TestSkipBadElsewhere(t *testing.T) {
-	path := put(t, "a.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n9 1\n2 3\n")
+	path := put(t, "a.mtx",
+		"%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n9 1\n2 3\n")
 	in := mustRead(t, path, ReadOptions{SkipBad: 1})
-	if in.Edges.Len() != 2 || len(in.Skipped) != 1 || !strings.HasSuffix(in.Skipped[0], `a.mtx:4:1: found the id "9", expected a whole number from 1 to 3`) {
+	if in.Edges.Len() != 2 || len(in.Skipped) != 1 || !strings.HasSuffix(in.Skipped[0],
+		`a.mtx:4:1: found the id "9", expected a whole number from 1 to 3`) {
 		t.Errorf("%d edges, %q", in.Edges.Len(), in.Skipped)
 	}
-	path = put(t, "b.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n9 1\n2 3\n")
+	path = put(t, "b.mtx",
+		"%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n9 1\n2 3\n")
 	_, err := read(path, pieceSize, ReadOptions{SkipBad: 1})
 	wantError(t, err, path, "b.mtx:2:1: found 3 entries in the file, expected 4, as this line says")
 	path = put(t, "a.v", "1\nx\n2\n")
@@ -186,7 +200,8 @@ func TestSkipBadElsewhere(t *testing.T) {
 	wantSkipped(t, in.Skipped, []string{"a.v:2:1: ", "a.e:2:2: "})
 	path = put(t, "long.el", "1 2\n"+strings.Repeat("3", 1<<21)+"\n5 6\n")
 	_, err = read(path, 100, ReadOptions{SkipBad: 100})
-	if err == nil || !strings.Contains(err.Error(), "long.el:2:1048577: found a line of more than 1 MiB") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "long.el:2:1048577: found a line of more than 1 MiB") {
 		t.Error(err)
 	}
 }

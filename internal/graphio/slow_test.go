@@ -38,7 +38,8 @@ func slowLines(data, marks string) (lines [][]string, numbers []int, bad badLine
 	return lines, numbers, 0
 }
 
-// slowList is the twin of the parser of edge lists, of as many columns as given, of which it reads three.
+// slowList is the twin of the parser of edge lists, of as many columns as given, of which it reads
+// three.
 func slowList(data, marks string, columns int, low, high uint64, size int) (ids []uint64, weights []float64, bad badLine) {
 	lines, numbers, bad := slowLines(data, marks)
 	for i, fields := range lines {
@@ -117,8 +118,10 @@ func slowMTX(data string) (g graph, symmetric bool, bad badLine) {
 	head, _, _ := strings.Cut(strings.TrimPrefix(data, "\xef\xbb\xbf"), "\n")
 	banner := strings.Fields(strings.ToLower(head))
 	lines, _, bad := slowLines(data, "%")
-	if bad != 0 || len(head) > 1<<20 || len(banner) != 5 || banner[0] != "%%matrixmarket" || banner[1] != "matrix" || banner[2] != "coordinate" ||
-		!slices.Contains(mtxGraph.banner[2], banner[3]) || (banner[4] != "general" && banner[4] != "symmetric") ||
+	if bad != 0 || len(head) > 1<<20 || len(banner) != 5 || banner[0] != "%%matrixmarket" ||
+		banner[1] != "matrix" || banner[2] != "coordinate" ||
+		!slices.Contains(mtxGraph.banner[2], banner[3]) ||
+		(banner[4] != "general" && banner[4] != "symmetric") ||
 		len(lines) == 0 || len(lines[0]) != 3 {
 		return g, false, -1
 	}
@@ -128,7 +131,8 @@ func slowMTX(data string) (g graph, symmetric bool, bad badLine) {
 	}
 	rows, err := strconv.ParseUint(lines[0][0], 10, 64)
 	entries, err2 := strconv.ParseUint(lines[0][2], 10, 64)
-	if err != nil || err2 != nil || lines[0][0] != lines[0][1] || entries != uint64(len(lines)-1) || rows > max(1<<20, 1024*entries) {
+	if err != nil || err2 != nil || lines[0][0] != lines[0][1] || entries != uint64(len(lines)-1) ||
+		rows > max(1<<20, 1024*entries) {
 		return g, false, -1
 	}
 	text := ""

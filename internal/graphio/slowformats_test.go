@@ -35,7 +35,8 @@ func slowID(text string, low, high uint64) (uint64, bool) {
 
 // rawLines are the lines of a text, without what ends them; ok is false if no text has such.
 func rawLines(data string) (lines []string, ok bool) {
-	if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") || strings.Contains(data, "\x00") {
+	if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") ||
+		strings.Contains(data, "\x00") {
 		return nil, false
 	}
 	data = strings.TrimPrefix(data, "\xef\xbb\xbf")
@@ -65,7 +66,8 @@ func slowScalar(raw json.RawMessage) (text string, number, ok bool) {
 	return n.String(), true, true
 }
 
-// slowJSONLines is the twin of readJSONLines, of the members source, target and weight: the edges as describe has them.
+// slowJSONLines is the twin of readJSONLines, of the members source, target and weight: the edges
+// as describe has them.
 func slowJSONLines(data string, named, weighted bool) (parts []string, ok bool) {
 	lines, ok := rawLines(data)
 	for _, line := range lines {
@@ -88,7 +90,9 @@ func slowJSONLines(data string, named, weighted bool) (parts []string, ok bool) 
 				return nil, false
 			}
 			name := key.(string)
-			if _, twice := members[name]; twice && slices.Contains([]string{"source", "target", "weight"}, name) && (weighted || name != "weight") {
+			if _, twice := members[name]; twice &&
+				slices.Contains([]string{"source", "target", "weight"}, name) &&
+				(weighted || name != "weight") {
 				return nil, false
 			}
 			members[name] = raw
@@ -131,7 +135,8 @@ func slowGiraph(data string) (g graph, ok bool) {
 			continue
 		}
 		var parts []json.RawMessage
-		if !ok || !utf8.ValidString(line) || json.Unmarshal([]byte(line), &parts) != nil || len(parts) != 3 {
+		if !ok || !utf8.ValidString(line) || json.Unmarshal([]byte(line), &parts) != nil ||
+			len(parts) != 3 {
 			return g, false
 		}
 		id := func(raw json.RawMessage) uint64 {
@@ -195,7 +200,8 @@ func slowDIMACS(data string) (g graph, ok bool) {
 			continue
 		case f[0] == "n" && kind != "sp":
 			continue
-		case kind == "sp" && (f[0] != "a" || len(f) != 4) || kind != "sp" && (f[0] != "e" || len(f) != 3):
+		case kind == "sp" && (f[0] != "a" || len(f) != 4) || kind != "sp" &&
+			(f[0] != "e" || len(f) != 3):
 			return g, false
 		}
 		u, good := slowID(f[1], 1, n)
@@ -233,7 +239,8 @@ func slowMETIS(data string) (g graph, ok bool) {
 	arcs := map[string]int{}
 	rows := uint64(0)
 	for i, line := range lines {
-		if raw := strings.Split(strings.TrimPrefix(data, "\xef\xbb\xbf"), "\n")[i]; strings.HasPrefix(raw, "%") {
+		if raw := strings.Split(strings.TrimPrefix(data, "\xef\xbb\xbf"),
+			"\n")[i]; strings.HasPrefix(raw, "%") {
 			continue
 		}
 		f := strings.FieldsFunc(line, func(c rune) bool { return c == ' ' || c == '\t' })
@@ -253,7 +260,8 @@ func slowMETIS(data string) (g graph, ok bool) {
 			}
 			n = header[0]
 			if len(header) > 2 {
-				if format := fmt.Sprintf("%03d", header[2]); len(format) != 3 || strings.Trim(format, "01") != "" {
+				if format := fmt.Sprintf("%03d", header[2]); len(format) != 3 ||
+					strings.Trim(format, "01") != "" {
 					return g, false
 				} else {
 					weights := int(format[1] - '0')
@@ -309,7 +317,8 @@ func slowMETIS(data string) (g graph, ok bool) {
 	for _, n := range arcs {
 		ok = ok && n == 0
 	}
-	if header == nil || rows < n || header[1] != uint64(len(g.tuples)) || n > max(1<<20, 1024*header[1]) {
+	if header == nil || rows < n || header[1] != uint64(len(g.tuples)) ||
+		n > max(1<<20, 1024*header[1]) {
 		return g, false
 	}
 	if !weighted {
@@ -333,7 +342,8 @@ func slowSerialized(data []byte, weighted bool) (g graph, ok bool) {
 	if weighted {
 		size, g.weights = 8, []float64{}
 	}
-	if m < 0 || n < 0 || n > 1<<20 || m > 1<<20 || len(data) != 17+(1+int(data[0]))*(8*(int(n)+1)+size*int(m)) || word(17) != 0 || word(17+8*int(n)) != m {
+	if m < 0 || n < 0 || n > 1<<20 || m > 1<<20 || len(data) != 17+
+		(1+int(data[0]))*(8*(int(n)+1)+size*int(m)) || word(17) != 0 || word(17+8*int(n)) != m {
 		return g, false
 	}
 	arcs := map[string]int{}

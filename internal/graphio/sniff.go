@@ -14,8 +14,9 @@ func formatOfName(path string) Format {
 	return extensions[strings.ToLower(filepath.Ext(base))]
 }
 
-// formatOfContent returns the format of a text file that begins with head, when its name says format. A Matrix Market
-// header tells more than a name, and so does the number of columns in an edge list without weights in its name.
+// formatOfContent returns the format of a text file that begins with head, when its name says
+// format. A Matrix Market header tells more than a name, and so does the number of columns in an
+// edge list without weights in its name.
 func formatOfContent(format Format, head []byte) Format {
 	head, _ = bytes.CutPrefix(head, utf8BOM)
 	if isMatrixMarket(head) {
@@ -72,7 +73,8 @@ func lookOf(head []byte) Format {
 	return ""
 }
 
-// columns counts the columns of the first line of data in the head of an edge list; 0 when there is none.
+// columns counts the columns of the first line of data in the head of an edge list; 0 when there is
+// none.
 func columns(head []byte) int {
 	head, _ = bytes.CutPrefix(head, utf8BOM)
 	for len(head) > 0 {
@@ -107,8 +109,9 @@ func isLDBCBase(path string) bool {
 	return v && e
 }
 
-// Present returns an error when there is no file of the name given and, where the format is not known, none of a graph of LDBC that goes by
-// this name without an ending; where the format is LDBC's, when one of the graph's files is missing.
+// Present returns an error when there is no file of the name given and, where the format is not
+// known, none of a graph of LDBC that goes by this name without an ending; where the format is
+// LDBC's, when one of the graph's files is missing.
 func Present(path string, format Format) error {
 	if format == LDBC {
 		_, err := ldbcFilesOf(path)
@@ -128,7 +131,8 @@ func Present(path string, format Format) error {
 	return err
 }
 
-// beside returns the name of the file base+suffix, compressed as c by preference, and whether there is such a file.
+// beside returns the name of the file base+suffix, compressed as c by preference, and whether there
+// is such a file.
 func beside(base, suffix string, c codec) (string, bool) {
 	for _, try := range []codec{c, plain, gzipped, zstandard} {
 		if path := base + suffix + try.suffix(); exists(path) {

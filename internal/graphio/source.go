@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// piece is a run of whole lines, or of whole records, of an input. Pieces are numbered in the order of the input.
+// piece is a run of whole lines, or of whole records, of an input. Pieces are numbered in the order
+// of the input.
 type piece struct {
 	index int
 	at    int64  // offset of data[0] in the content
@@ -19,8 +20,9 @@ type piece struct {
 	first int    // how many lines of data come before, if the source counts them
 }
 
-// source cuts an input into pieces. next may be called by several goroutines at once, each with its own piece. Indices
-// are handed out in order, also to calls that fail; after the last piece next returns io.EOF.
+// source cuts an input into pieces. next may be called by several goroutines at once, each with its
+// own piece. Indices are handed out in order, also to calls that fail; after the last piece next
+// returns io.EOF.
 type source interface {
 	next(ctx context.Context, p *piece) error
 	// span returns what part of the content the pieces are, when all have been handed out.
@@ -29,14 +31,15 @@ type source interface {
 	before() (int, error)
 }
 
-// source returns the content of f in pieces of about size bytes: lines, or records whose length divides size. The
-// pieces begin at offset from, which for anything but a plain regular file is how much of the content has been read.
+// source returns the content of f in pieces of about size bytes: lines, or records whose length
+// divides size. The pieces begin at offset from, which for anything but a plain regular file is how
+// much of the content has been read.
 func (f *file) source(from int64, size int, records bool) source {
 	return f.part(from, size, records, 0, 1)
 }
 
-// part is source of one of several parts of the content, which are about equal: of a plain file in bytes, of others in
-// what they are of the compressed file.
+// part is source of one of several parts of the content, which are about equal: of a plain file in
+// bytes, of others in what they are of the compressed file.
 func (f *file) part(from int64, size int, records bool, rank, ranks int) source {
 	if f.regular && f.codec == plain {
 		f.uncount()
@@ -46,8 +49,8 @@ func (f *file) part(from int64, size int, records bool, rank, ranks int) source 
 	return &streamSource{f: f, offset: from, size: size, records: records, rank: rank, ranks: ranks, first: -1, end: math.MaxInt64}
 }
 
-// fileSource reads pieces of a plain file by offset, so that workers read in parallel. It does not map the file into
-// memory: a mapped file that shrinks kills the process that reads it.
+// fileSource reads pieces of a plain file by offset, so that workers read in parallel. It does not
+// map the file into memory: a mapped file that shrinks kills the process that reads it.
 type fileSource struct {
 	f       *file
 	from    int64 // where the first part begins
@@ -134,7 +137,8 @@ func (f *file) newlines(from, to int64) (n int, err error) {
 
 var newline = []byte{'\n'}
 
-// finish completes the last line of p, which goes on after hi. A line that is too long is left cut: the parser refuses it.
+// finish completes the last line of p, which goes on after hi. A line that is too long is left cut:
+// the parser refuses it.
 func (s *fileSource) finish(p *piece, hi int64) error {
 	const step = 4 << 10
 	last := len(p.data) - bytes.LastIndexByte(p.data, '\n') - 1
@@ -159,9 +163,9 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 	return nil
 }
 
-// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they have. Of several parts
-// a piece belongs to the one that has the place in the compressed file at which reading the piece begins. Who reads a part
-// decodes those before it.
+// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they
+// have. Of several parts a piece belongs to the one that has the place in the compressed file at
+// which reading the piece begins. Who reads a part decodes those before it.
 type streamSource struct {
 	f           *file
 	content     io.Reader // of a plain file, from the first piece on; nil is f's
@@ -281,8 +285,9 @@ func (s *streamSource) fill(p *piece, want int) error {
 	return err
 }
 
-// cut moves what follows the last line of p to the next piece or, if over is not 0, what follows the first record that ends there or later.
-// It reports whether p may be parsed: it ends with a line, or its only line is too long for any answer but an error.
+// cut moves what follows the last line of p to the next piece or, if over is not 0, what follows
+// the first record that ends there or later. It reports whether p may be parsed: it ends with a
+// line, or its only line is too long for any answer but an error.
 func (s *streamSource) cut(p *piece, over int) bool {
 	if s.records {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// sortIDs numbers ids by sorting them: each batch by itself, then ranges of ids, cut so that they hold about as many,
-// are merged each by one worker.
+// sortIDs numbers ids by sorting them: each batch by itself, then ranges of ids, cut so that they
+// hold about as many, are merged each by one worker.
 func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
 	const what = "sorting the ids of its vertices"
 	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), what); err != nil {
@@ -71,7 +71,8 @@ func sortedIDs(t *table, i int) []uint64 {
 	return slices.Clip(slices.Compact(ids))
 }
 
-// cutRanges returns rising ids that cut the runs, taken together, into about n equal parts: quantiles of a sample.
+// cutRanges returns rising ids that cut the runs, taken together, into about n equal parts:
+// quantiles of a sample.
 func cutRanges(runs [][]uint64, n int) []uint64 {
 	const samples = 64 // of a run: parts differ by a few percent
 	var sample []uint64

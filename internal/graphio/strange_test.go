@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestStrangeInputs reads what looks like a graph of another kind than it is: each is refused with what is strange about it.
+// TestStrangeInputs reads what looks like a graph of another kind than it is: each is refused with
+// what is strange about it.
 func TestStrangeInputs(t *testing.T) {
 	long := `{"source":5,"target":6,"x":"` + strings.Repeat("y", 1<<16) + "\"}\n"
 	for _, c := range []struct{ name, text, want string }{
@@ -17,7 +18,8 @@ func TestStrangeInputs(t *testing.T) {
 		{"d.csv", "a,b\n\"x\ry\",b\nx\ry,b\n", "d.csv:3:2: found a carriage return within a line"},
 		{"e.jsonl", long + "{\"source\":7,\"target\":8}\n", "e.jsonl:1:1: found no whole line in the first 64 KiB"},
 	} {
-		if _, err := Read(t.Context(), put(t, c.name, c.text), ReadOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Read(t.Context(), put(t, c.name, c.text), ReadOptions{}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %s", c.name, err, c.want)
 		}
 	}
@@ -36,11 +38,13 @@ func TestStrangeInputs(t *testing.T) {
 		name := "a.csv." + map[string]string{"xz": "xz", "bzip2": "bz2"}[codec]
 		for _, more := range []string{"garbage that follows", "gar"} {
 			_, err = Read(t.Context(), put(t, name, string(data)+more), ReadOptions{})
-			if want := "found something else after the " + codec + " data"; codec+more != "bzip2gar" && (err == nil || !strings.Contains(err.Error(), want)) {
+			if want := "found something else after the " + codec + " data"; codec+
+				more != "bzip2gar" && (err == nil || !strings.Contains(err.Error(), want)) {
 				t.Errorf("%s: %v, expected %s", name, err, want)
 			}
 		}
-		if in, err := Read(t.Context(), put(t, name, string(data)+string(data)), ReadOptions{}); err != nil || in.Edges.Len() != 4 {
+		if in, err := Read(t.Context(), put(t, name, string(data)+string(data)),
+			ReadOptions{}); err != nil || in.Edges.Len() != 4 {
 			t.Errorf("%s, twice: %v, %v", name, in, err)
 		}
 	}
@@ -49,17 +53,21 @@ func TestStrangeInputs(t *testing.T) {
 // TestNamesThatCSVCannotHold writes names that would be read as others.
 func TestNamesThatCSVCannotHold(t *testing.T) {
 	for _, name := range []string{`a\r\nb`, `a\u0000b`} {
-		in := mustRead(t, put(t, "a.jsonl", `{"source":"`+name+`","target":"x"}`+"\n"+`{"source":"a\nb","target":"c\rd"}`+"\n"), ReadOptions{})
+		in := mustRead(t, put(t, "a.jsonl", `{"source":"`+name+`","target":"x"}`+"\n"+
+			`{"source":"a\nb","target":"c\rd"}`+"\n"), ReadOptions{})
 		for file, ok := range map[string]bool{"b.csv": false, "b.tsv": false, "b.jsonl": true, "b.parquet": true} {
 			path := t.TempDir() + "/" + file
 			err := Write(t.Context(), path, in, WriteOptions{Format: formatOfName(file)})
-			if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "cannot hold the name") {
+			if (err == nil) != ok || err != nil &&
+				!strings.Contains(err.Error(), "cannot hold the name") {
 				t.Errorf("%s in %s: %v", name, file, err)
 			}
 			if ok {
 				back := mustRead(t, path, ReadOptions{})
-				if back.Names.Len() != in.Names.Len() || !bytes.Equal(back.Names.Append(nil, 0), in.Names.Append(nil, 0)) {
-					t.Errorf("%s in %s: %d names, %q first", name, file, back.Names.Len(), back.Names.Name(0))
+				if back.Names.Len() != in.Names.Len() ||
+					!bytes.Equal(back.Names.Append(nil, 0), in.Names.Append(nil, 0)) {
+					t.Errorf("%s in %s: %d names, %q first", name, file, back.Names.Len(),
+						back.Names.Name(0))
 				}
 			}
 		}

@@ -11,14 +11,15 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// start is where the lines of data begin in a text file: after a header that has been read, or at its first byte.
+// start is where the lines of data begin in a text file: after a header that has been read, or at
+// its first byte.
 type start struct {
 	offset int64
 	lines  int
 }
 
-// readTable parses the lines of this rank's part of f from the start given. Of several faults it returns the one that comes
-// first.
+// readTable parses the lines of this rank's part of f from the start given. Of several faults it
+// returns the one that comes first.
 func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
 	if g.csv != nil {
 		if _, err := f.content.Discard(int(from.offset)); err != nil {
@@ -56,7 +57,8 @@ func (t *table) put(index int, b batch) {
 	t.batches[index] = b
 }
 
-// errMalformed is the error of a piece with malformed lines, of which its batch tells, that are too many.
+// errMalformed is the error of a piece with malformed lines, of which its batch tells, that are too
+// many.
 var errMalformed = errors.New("graphio: malformed lines")
 
 // parseInto adds to t the lines of a source, a part of f.

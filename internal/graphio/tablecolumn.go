@@ -47,7 +47,8 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	return c.eachRecord(ctx, f, from, t.record)
 }
 
-// namedRows tells whether rows of CSV that begin with names have a line of titles: that which results are written with.
+// namedRows tells whether rows of CSV that begin with names have a line of titles: that which
+// results are written with.
 func (o *Columns) namedRows(f *file, column int) error {
 	c := csvGrammar{delimiter: ','}
 	rows, _, err := c.rows(bytes.TrimPrefix(f.head(), utf8BOM), f.headIsAll())
@@ -64,7 +65,8 @@ func (o *Columns) namedRows(f *file, column int) error {
 	return nil
 }
 
-// valueColumn returns which column has the values: the one that is named, or the only one that no id has.
+// valueColumn returns which column has the values: the one that is named, or the only one that no
+// id has.
 func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
 	if name != "" {
 		return c.column(name, header)

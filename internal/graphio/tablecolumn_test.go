@@ -70,7 +70,8 @@ func TestTableColumn(t *testing.T) {
 	}
 }
 
-// TestVertexTable reads tables of vertices beside edges, as a whole and by ranks, of CSV and of Parquet, and says what is wrong with one.
+// TestVertexTable reads tables of vertices beside edges, as a whole and by ranks, of CSV and of
+// Parquet, and says what is wrong with one.
 func TestVertexTable(t *testing.T) {
 	people := mustParquet(t, "source,target\n1,2\n7,3\n")
 	for _, test := range []struct {
@@ -86,8 +87,18 @@ func TestVertexTable(t *testing.T) {
 		{"1,2\n", "v", people, Columns{}, "1>2 7"},
 		{"a,1\n", "v.parquet", people, Columns{}, "a>1 7"},
 		{"1,2\n", "v.parquet", people, Columns{Vertex: "name"}, `v.parquet: found no column "name", expected one of source, target`},
-		{"1,2\n", "v.parquet", mustParquet(t, "source,target\n1,2\n3,2\n"), Columns{Vertex: "target"}, "v.parquet: found the vertex of row 2 again, expected every vertex once"},
-		{"a,b\n", "v.parquet", mustParquet(t, "source,target\nx,2\ny,2\n"), Columns{Vertex: "2"}, "v.parquet: found the vertex of row 2 again, expected every vertex once"},
+		{
+			"1,2\n", "v.parquet", mustParquet(t,
+				"source,target\n1,2\n3,2\n"),
+			Columns{Vertex: "target"},
+			"v.parquet: found the vertex of row 2 again, expected every vertex once",
+		},
+		{
+			"a,b\n", "v.parquet", mustParquet(t,
+				"source,target\nx,2\ny,2\n"),
+			Columns{Vertex: "2"},
+			"v.parquet: found the vertex of row 2 again, expected every vertex once",
+		},
 		{"1,2\n", "v.csv", "", Columns{}, "v.csv: found no vertices, expected a line for each"},
 		{"1,2\n", "v.csv", "\n\n", Columns{}, "v.csv: found no vertices, expected a line for each"},
 		{"1,2\n", "v.csv", "id,age\n\n", Columns{}, "v.csv: found no vertices, expected a line for each"},
@@ -109,15 +120,18 @@ func TestVertexTable(t *testing.T) {
 		if err == nil {
 			in.Close()
 		}
-		for ranks := 1; ranks < 4 && !named && !strings.Contains(test.want, `"b" again`) && !strings.Contains(test.edges, "a"); ranks++ {
+		for ranks := 1; ranks < 4 && !named && !strings.Contains(test.want, `"b" again`) &&
+			!strings.Contains(test.edges, "a"); ranks++ {
 			for _, piece := range []int{1, 7, pieceSize} {
 				wantJoined(t, edges, ranks, piece, o)
 			}
 		}
 	}
 	for _, name := range []string{"e.el", "e.v", "e.g500", "e.gr"} {
-		_, err := read(put(t, name, "1 2\n"), pieceSize, ReadOptions{Columns: Columns{Vertices: "v.csv"}})
-		if err == nil || !strings.Contains(err.Error(), "expected edges of csv, tsv, jsonl or parquet") {
+		_, err := read(put(t, name, "1 2\n"), pieceSize,
+			ReadOptions{Columns: Columns{Vertices: "v.csv"}})
+		if err == nil ||
+			!strings.Contains(err.Error(), "expected edges of csv, tsv, jsonl or parquet") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -190,7 +204,8 @@ func TestVertices(t *testing.T) {
 			wantError(t, err, path, test.want)
 			continue
 		}
-		if got := strings.TrimPrefix(strings.ReplaceAll(in.Account[0], dir, "DIR"), "DIR/a.csv: "); got != test.want {
+		if got := strings.TrimPrefix(strings.ReplaceAll(in.Account[0], dir, "DIR"),
+			"DIR/a.csv: "); got != test.want {
 			t.Errorf("%q: account\n%s\nwant\n%s", test.vertices, got, test.want)
 		}
 		_ = plainly(t, in)
@@ -198,5 +213,6 @@ func TestVertices(t *testing.T) {
 	}
 	path := put(t, "a.el", "1 2\n")
 	_, err := read(path, pieceSize, ReadOptions{Columns: Columns{Vertices: "v.csv"}})
-	wantError(t, err, path, "v.csv: found a table of vertices beside edges of format el, expected edges of csv, tsv, jsonl or parquet")
+	wantError(t, err, path,
+		"v.csv: found a table of vertices beside edges of format el, expected edges of csv, tsv, jsonl or parquet")
 }

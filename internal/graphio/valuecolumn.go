@@ -16,7 +16,8 @@ type Value struct {
 	// Names are the texts of the ids, of a table and of lines of names, until the next one is read.
 	Names [2][]byte
 	Text  []byte // until the next one is read
-	// OfID is set by who is called with the value, if what it finds wrong is an id rather than the value.
+	// OfID is set by who is called with the value, if what it finds wrong is an id rather than the
+	// value.
 	OfID bool
 }
 
@@ -57,10 +58,10 @@ const (
 )
 
 // ReadColumn reads a file of lines "id value", or of edges "from to value", or of names, plain or
-// compressed, and calls each with the values in a column of it, where the ids are the first columns,
-// from 1. Column 0 is what WriteValues has written: all that follows the ids and a blank, be it
-// nothing. What each returns as found, if that is anything, is an error of the line, with what it
-// expected.
+// compressed, and calls each with the values in a column of it, where the ids are the first
+// columns, from 1. Column 0 is what WriteValues has written: all that follows the ids and a blank,
+// be it nothing. What each returns as found, if that is anything, is an error of the line, with
+// what it expected.
 //
 // A Matrix Market array of one column is a file of values of vertices, too, whose ids are its rows
 // from 1 on, and a matrix of coordinates one of edges. Of a table, CSV or TSV by its name, the ids

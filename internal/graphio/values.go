@@ -16,8 +16,8 @@ import (
 // atOnce is how many lines of values, or lists of neighbours, a worker formats at a time.
 const atOnce = 8 << 10
 
-// WriteValues writes n lines to w in order. line appends line i, without its newline, to dst, or nothing if there is no such line; several
-// goroutines call it at once.
+// WriteValues writes n lines to w in order. line appends line i, without its newline, to dst, or
+// nothing if there is no such line; several goroutines call it at once.
 func WriteValues(w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
 	return writeValues(context.Background(), w, n, team, line)
 }
@@ -47,7 +47,8 @@ func writeEach(ctx context.Context, w io.Writer, n int, team *parallel.Team, for
 	})
 }
 
-// CheckLine refuses a line "id value" of a result that is too long to be read back, or to be merged by a master.
+// CheckLine refuses a line "id value" of a result that is too long to be read back, or to be merged
+// by a master.
 func CheckLine(line []byte) error {
 	if len(line) < maxLine {
 		return nil
@@ -56,7 +57,8 @@ func CheckLine(line []byte) error {
 	return fmt.Errorf("the value of vertex %s takes %d bytes: with its id it may take %d", id, len(value), maxLine-1)
 }
 
-// AppendField appends what write appends, in quotes as Go has them if it would not be read as a field of a line with tabs between fields.
+// AppendField appends what write appends, in quotes as Go has them if it would not be read as a
+// field of a line with tabs between fields.
 func AppendField(dst []byte, write func(dst []byte) []byte) []byte {
 	start := len(dst)
 	dst = write(dst)
@@ -66,8 +68,8 @@ func AppendField(dst []byte, write func(dst []byte) []byte) []byte {
 	return dst
 }
 
-// AppendFloat appends x, a float of 32 or 64 bits, with as many digits as it takes to read the same back; infinity, -infinity and nan are
-// the words for what is no number, as Graphalytics has them.
+// AppendFloat appends x, a float of 32 or 64 bits, with as many digits as it takes to read the same
+// back; infinity, -infinity and nan are the words for what is no number, as Graphalytics has them.
 func AppendFloat(dst []byte, x float64, bits int) []byte {
 	switch {
 	case math.IsNaN(x):
@@ -80,8 +82,8 @@ func AppendFloat(dst []byte, x float64, bits int) []byte {
 	return strconv.AppendFloat(dst, x, 'g', -1, bits)
 }
 
-// ReadValues reads lines "id value", where a value is the rest of the line; name is for errors. Comments and empty
-// lines are left out.
+// ReadValues reads lines "id value", where a value is the rest of the line; name is for errors.
+// Comments and empty lines are left out.
 func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
 	lines := &lineReader{r: bufio.NewReaderSize(r, headSize)}
 	_, err = readFields(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
@@ -103,7 +105,8 @@ func noValue(id uint64) *fault {
 	return &fault{found: fmt.Sprintf(`no value in "%d"`, id), expected: vertexLine}
 }
 
-// eachValue calls each with a line, the id that it begins with and the rest of it, with the blank before.
+// eachValue calls each with a line, the id that it begins with and the rest of it, with the blank
+// before.
 func eachValue(lines *lineReader, each func(line []byte, id uint64, rest []byte) *fault) error {
 	g := grammar{high: maxID}
 	for {
@@ -129,7 +132,8 @@ func eachValue(lines *lineReader, each func(line []byte, id uint64, rest []byte)
 	}
 }
 
-// LineError is what is wrong in a line of a file, as the errors of this package word it, by somebody who does not know the column.
+// LineError is what is wrong in a line of a file, as the errors of this package word it, by
+// somebody who does not know the column.
 func LineError(path string, line int, found, expected string) error {
 	return &fault{file: path, line: line, found: found, expected: expected}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// A table of vertices beside a table of edges (Columns.Vertices) has a line, or a row of Parquet, for each vertex: those that no edge names exist all the
-// same. Its ids are numbers or names as those of the edges are. Of several ranks each reads a part of it, as of the edges.
+// A table of vertices beside a table of edges (Columns.Vertices) has a line, or a row of Parquet,
+// for each vertex: those that no edge names exist all the same. Its ids are numbers or names as
+// those of the edges are. Of several ranks each reads a part of it, as of the edges.
 
 // noVertices is the fault of a table of vertices without any.
 func noVertices(path string) *fault { return fileFault(path, "no vertices", "a line for each") }
@@ -28,7 +29,8 @@ func (r *reader) takesVertices(format Format) error {
 	return fileFault(r.Columns.Vertices, "a table of vertices beside edges of format "+string(format), "edges of csv, tsv, jsonl or parquet")
 }
 
-// readVertices reads this rank's part of the table of vertices. texts has the names of the edges' vertices, to which its own are added; nil of numbers.
+// readVertices reads this rank's part of the table of vertices. texts has the names of the edges'
+// vertices, to which its own are added; nil of numbers.
 func (r *reader) readVertices(ctx context.Context, texts *names.Table) (*table, error) {
 	f, err := r.open(ctx, r.Columns.Vertices)
 	if err != nil {
@@ -57,7 +59,8 @@ func (r *reader) readVertices(ctx context.Context, texts *names.Table) (*table, 
 	return t, nil
 }
 
-// understandVertices tells what the columns of a table of vertices mean; of Parquet, whose columns have names and types, it returns no grammar.
+// understandVertices tells what the columns of a table of vertices mean; of Parquet, whose columns
+// have names and types, it returns no grammar.
 func (r *reader) understandVertices(f *file) (*csvGrammar, string, start, error) {
 	format := formatOfName(f.path)
 	head := f.head()
@@ -89,7 +92,8 @@ func (r *reader) parquetVertices(ctx context.Context, f *file, texts *names.Tabl
 	return t, said, err
 }
 
-// with returns a table that has the ids of another one, too, to number them. Its edges are not to be read.
+// with returns a table that has the ids of another one, too, to number them. Its edges are not to
+// be read.
 func (t *table) with(also *table) *table {
 	all := &table{columns: 2, n: t.n + also.n, max: max(t.max, also.max), batches: append([]batch(nil), t.batches...)}
 	all.slabs.admission = t.slabs.admission
@@ -100,7 +104,8 @@ func (t *table) with(also *table) *table {
 	return all
 }
 
-// once refuses a table of vertices that has one of them twice. Its ids are numbers, or provisional ones of names.
+// once refuses a table of vertices that has one of them twice. Its ids are numbers, or provisional
+// ones of names.
 func (r *reader) once(ctx context.Context, also *table, named bool) error {
 	x, err := number(ctx, r.Team, also)
 	if err != nil || x.n == also.n {
@@ -109,7 +114,8 @@ func (r *reader) once(ctx context.Context, also *table, named bool) error {
 	return r.repeatedVertex(ctx, named)
 }
 
-// listOf gives a rank's input the vertices of its part of the table, by their numbers in x or, if that is nil, by their ids.
+// listOf gives a rank's input the vertices of its part of the table, by their numbers in x or, if
+// that is nil, by their ids.
 func (r *reader) listOf(also *table, x *numbering, s *edges.RankInput) error {
 	if err := also.slabs.admission.admit(8*int64(also.n), "the list of its vertices"); err != nil {
 		return err
@@ -130,8 +136,9 @@ func (r *reader) added(s *edges.RankInput, n int) {
 	r.note(s, r.Columns.Vertices, what+" not in it, and added")
 }
 
-// repeatedVertex looks for the first line of the table of vertices whose vertex has come before, and returns the fault of it. It reads the table anew, in
-// order. named says that vertices are names.
+// repeatedVertex looks for the first line of the table of vertices whose vertex has come before,
+// and returns the fault of it. It reads the table anew, in order. named says that vertices are
+// names.
 func (r *reader) repeatedVertex(ctx context.Context, named bool) error {
 	f, err := r.open(ctx, r.Columns.Vertices)
 	if err != nil {

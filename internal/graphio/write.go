@@ -17,20 +17,24 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// WriteOptions say how to write a graph; the zero value goes by the file's name and uses one goroutine.
+// WriteOptions say how to write a graph; the zero value goes by the file's name and uses one
+// goroutine.
 type WriteOptions struct {
-	// Format is the format to write; "" goes by the name, without .gz or .zst, which ask for compression.
+	// Format is the format to write; "" goes by the name, without .gz or .zst, which ask for
+	// compression.
 	Format Format
 	// Team shares the work; nil is the caller alone.
 	Team *parallel.Team
-	// Progress is called now and then, by one goroutine at a time, with the number of tuples written and to be written.
+	// Progress is called now and then, by one goroutine at a time, with the number of tuples
+	// written and to be written.
 	Progress func(done, total int64)
 	// Warn is told, a line each, what of the graph the format does not hold.
 	Warn func(string)
 }
 
-// Write writes a graph. Its files appear whole or not at all. A graph that the format cannot hold is an error; where
-// what is lost can be told when reading, or may not be wanted, o.Warn is told instead.
+// Write writes a graph. Its files appear whole or not at all. A graph that the format cannot hold
+// is an error; where what is lost can be told when reading, or may not be wanted, o.Warn is told
+// instead.
 func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) error {
 	format, err := FormatToWrite(path, string(o.Format))
 	if err != nil {
@@ -78,7 +82,8 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	return nil
 }
 
-// FormatToWrite returns the format that a graph is written to a file in: the one named, or the one the file's name tells.
+// FormatToWrite returns the format that a graph is written to a file in: the one named, or the one
+// the file's name tells.
 func FormatToWrite(path, name string) (Format, error) {
 	format := formatOfName(path)
 	if name != "" {

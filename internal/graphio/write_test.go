@@ -24,7 +24,8 @@ func sample(n int, weighted, directed bool, labels edges.Labels) *edges.Input {
 			weights = append(weights, float64(i)/7)
 		}
 	}
-	return &edges.Input{Name: "sample", Edges: edges.Pack(1000, tuples, weights), Vertices: 1000, Directed: directed, Labels: labels}
+	return &edges.Input{Name: "sample", Edges: edges.Pack(1000, tuples,
+		weights), Vertices: 1000, Directed: directed, Labels: labels}
 }
 
 // labels makes ids first, first+step, ...
@@ -64,7 +65,8 @@ func TestRoundTrip(t *testing.T) {
 			path := filepath.Join(t.TempDir(), test.name)
 			done := int64(0)
 			o := WriteOptions{Team: team(t, 3), Warn: func(line string) {
-				if !strings.HasSuffix(line, "weights are rounded to single precision: format graph500 has no other") {
+				if !strings.HasSuffix(line,
+					"weights are rounded to single precision: format graph500 has no other") {
 					t.Errorf("%s: %s", test.name, line)
 				}
 			}, Progress: func(d, total int64) { done = d }}
@@ -111,7 +113,8 @@ func wantTidy(t *testing.T, dir string) {
 
 // small is a graph of tuples between vertices 0 to n-1.
 func small(n int, directed bool, weights []float64, tuples ...[2]uint64) *edges.Input {
-	return &edges.Input{Edges: edges.Pack(uint64(max(n, 1)), tuples, weights), Vertices: n, Directed: directed}
+	return &edges.Input{Edges: edges.Pack(uint64(max(n, 1)), tuples,
+		weights), Vertices: n, Directed: directed}
 }
 
 // TestWritten has the exact bytes of small graphs, and what is said of what they lose.
@@ -132,14 +135,24 @@ func TestWritten(t *testing.T) {
 			"format el does not say that the graph is undirected: say so when reading it",
 		}},
 		{"a.wel", small(3, true, half, arc, loop), "0\t1\t0.5\n2\t2\t1e-07\n", nil},
-		{"a.txt", small(3, true, nil), "", []string{"3 isolated vertices are not written: format snap has only edges"}},
-		{"a.mtx", small(3, false, nil, arc, loop), "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n", []string{
-			"ids are written one higher: format mtx counts from 1",
-		}},
-		{"a.mtx", small(3, true, half, arc, loop), "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3 3 1e-07\n", []string{
-			"ids are written one higher: format mtx counts from 1",
-		}},
-		{"a.mtx", small(0, true, nil), "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n", nil},
+		{"a.txt", small(3, true,
+			nil), "", []string{"3 isolated vertices are not written: format snap has only edges"}},
+		{
+			"a.mtx", small(3, false, nil, arc,
+				loop), "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
+			[]string{
+				"ids are written one higher: format mtx counts from 1",
+			},
+		},
+		{
+			"a.mtx", small(3, true, half, arc,
+				loop), "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3 3 1e-07\n",
+			[]string{
+				"ids are written one higher: format mtx counts from 1",
+			},
+		},
+		{"a.mtx", small(0, true,
+			nil), "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n", nil},
 		{"a.e", small(4, false, nil, arc, loop), "0 1\n2 2\n", nil},
 		{"a.g500", small(5, false, nil, arc), string(appendEdge(nil, 0, 1)), []string{
 			"3 isolated vertices at the end are not written: format graph500 has vertices up to the largest with an edge",
@@ -161,7 +174,8 @@ func TestWritten(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := Write(t.Context(), dir+"/a b.e", small(3, false, half, arc, loop), WriteOptions{}); err != nil {
+	if err := Write(t.Context(), dir+"/a b.e", small(3, false, half, arc, loop),
+		WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(dir + "/a b.properties")
@@ -170,7 +184,8 @@ func TestWritten(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("properties\n%s, want\n%s", got, want)
 	}
-	if in := mustRead(t, dir+"/a b", ReadOptions{Weights: edges.Float64}); in.Directed || !in.Edges.Weighted() {
+	if in := mustRead(t, dir+"/a b", ReadOptions{Weights: edges.Float64}); in.Directed ||
+		!in.Edges.Weighted() {
 		t.Error("properties of a name with a blank")
 	}
 }
@@ -186,19 +201,41 @@ func TestWriteErrors(t *testing.T) {
 		in   *edges.Input
 		want string
 	}{
-		{"a.what", small(2, true, nil, arc), "writing a.what: the name does not tell the format: give one of snap, el, wel, mtx, ldbc, graph500, csv, tsv, jsonl, parquet, dimacs, metis, sg, wsg"},
-		{"a.wel", small(2, true, nil, arc), "writing a.wel: format wel needs weights, the graph has none: write el"},
-		{"a.wel", small(2, true, nan, arc), "writing a.wel: the weight of tuple 0 is NaN, which no file may hold"},
-		{"a.v", small(2, true, inf, arc), "writing a.v: the weight of tuple 0 is +Inf, which no file may hold"},
+		{
+			"a.what", small(2, true, nil,
+				arc),
+			"writing a.what: the name does not tell the format: give one of snap, el, wel, mtx, ldbc, graph500, csv, tsv, jsonl, parquet, dimacs, metis, sg, wsg",
+		},
+		{"a.wel", small(2, true, nil,
+			arc), "writing a.wel: format wel needs weights, the graph has none: write el"},
+		{"a.wel", small(2, true, nan,
+			arc), "writing a.wel: the weight of tuple 0 is NaN, which no file may hold"},
+		{"a.v", small(2, true, inf,
+			arc), "writing a.v: the weight of tuple 0 is +Inf, which no file may hold"},
 		{"a.mtx", sparse, "writing a.mtx: format mtx needs vertices 1 to n, or 0 to n-1 to be written one higher"},
-		{"a.mtx", sample(10, false, false, labels(2, 1)), "writing a.mtx: format mtx needs vertices 1 to n, or 0 to n-1 to be written one higher"},
+		{
+			"a.mtx", sample(10, false, false, labels(2,
+				1)),
+			"writing a.mtx: format mtx needs vertices 1 to n, or 0 to n-1 to be written one higher",
+		},
 		{"a.g500", sparse, "writing a.g500: format graph500 needs vertices 0 to n-1"},
-		{"a.g500", small(2, true, nil, arc), "writing a.g500: format graph500 holds undirected graphs, the graph is directed"},
-		{"a.g500", small(2, false, huge, arc), "writing a.g500: the weight of tuple 0 is 1e+300, too large or too small for the single precision of format graph500"},
-		{"a.g500", small(2, false, tiny, arc), "writing a.g500: the weight of tuple 0 is 1e-60, too large or too small for the single precision of format graph500"},
-		{"none/a.el", small(2, true, nil, arc), "writing none/a.el: cannot write none/a.el: no such file or directory"},
+		{"a.g500", small(2, true, nil,
+			arc), "writing a.g500: format graph500 holds undirected graphs, the graph is directed"},
+		{
+			"a.g500", small(2, false, huge,
+				arc),
+			"writing a.g500: the weight of tuple 0 is 1e+300, too large or too small for the single precision of format graph500",
+		},
+		{
+			"a.g500", small(2, false, tiny,
+				arc),
+			"writing a.g500: the weight of tuple 0 is 1e-60, too large or too small for the single precision of format graph500",
+		},
+		{"none/a.el", small(2, true, nil,
+			arc), "writing none/a.el: cannot write none/a.el: no such file or directory"},
 		{".el", small(2, true, nil, arc), "writing .el: cannot write .el: it is a directory"},
-		{"a.el", &edges.Input{Edges: edges.Pack(2, [][2]uint64{arc}, nil), Vertices: 1}, "writing a.el: an edge has vertex 1, the graph has 1"},
+		{"a.el", &edges.Input{Edges: edges.Pack(2, [][2]uint64{arc},
+			nil), Vertices: 1}, "writing a.el: an edge has vertex 1, the graph has 1"},
 	}
 	for _, test := range tests {
 		dir := t.TempDir()
@@ -218,13 +255,15 @@ func TestWriteErrors(t *testing.T) {
 		if got != test.want {
 			t.Errorf("error\n%s\nwant\n%s", got, test.want)
 		}
-		if files, _ := os.ReadDir(dir); len(files) > 1 || len(files) == 1 && files[0].Name() != ".el" {
+		if files, _ := os.ReadDir(dir); len(files) > 1 || len(files) == 1 &&
+			files[0].Name() != ".el" {
 			t.Errorf("%s: left behind %v", test.name, files)
 		}
 	}
 }
 
-// TestWriteReplaces leaves an old file alone until the new one is whole, and removes weights that are no longer true.
+// TestWriteReplaces leaves an old file alone until the new one is whole, and removes weights that
+// are no longer true.
 func TestWriteReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := putIn(t, dir, "a.el", "old")
@@ -241,20 +280,24 @@ func TestWriteReplaces(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(t.Context(), link, small(2, true, nil, [2]uint64{1, 0}), WriteOptions{}); err != nil {
+	if err := Write(t.Context(), link, small(2, true, nil, [2]uint64{1, 0}),
+		WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "1\t0\n" {
 		t.Errorf("through a link: %q", got)
 	}
 	weights := putIn(t, dir, "a.g500.weights", "1234")
-	if err := Write(t.Context(), dir+"/a.g500", small(2, false, nil, [2]uint64{1, 0}), WriteOptions{}); err != nil || exists(weights) {
+	if err := Write(t.Context(), dir+"/a.g500", small(2, false, nil, [2]uint64{1, 0}),
+		WriteOptions{}); err != nil || exists(weights) {
 		t.Errorf("weights of another graph stay: %v", err)
 	}
-	if err := Write(t.Context(), "/dev/full", sample(5000, false, true, edges.Labels{}), WriteOptions{Format: EL}); err == nil {
+	if err := Write(t.Context(), "/dev/full", sample(5000, false, true, edges.Labels{}),
+		WriteOptions{Format: EL}); err == nil {
 		t.Error("a full disk goes unnoticed")
 	}
-	if err := Write(t.Context(), os.DevNull, small(2, true, nil), WriteOptions{Format: EL}); err != nil {
+	if err := Write(t.Context(), os.DevNull, small(2, true, nil),
+		WriteOptions{Format: EL}); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
@@ -268,7 +311,8 @@ func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(t.Context(), path, small(2, true, nil, [2]uint64{1, 0}), WriteOptions{}); err != nil {
+	if err := Write(t.Context(), path, small(2, true, nil, [2]uint64{1, 0}),
+		WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -315,7 +359,8 @@ func (f *full) Write(p []byte) (int, error) {
 
 func TestValuesErrors(t *testing.T) {
 	line := func(dst []byte, i int) []byte { return append(dst, 'x') }
-	if err := WriteValues(&full{}, 10*atOnce, team(t, 3), line); err == nil || err.Error() != "disk full" {
+	if err := WriteValues(&full{}, 10*atOnce, team(t, 3), line); err == nil ||
+		err.Error() != "disk full" {
 		t.Errorf("error %v", err)
 	}
 	func() {

@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// neighborLists are the neighbours of each vertex, one after the other: those of vertex v are at starts[v] to starts[v+1].
+// neighborLists are the neighbours of each vertex, one after the other: those of vertex v are at
+// starts[v] to starts[v+1].
 type neighborLists struct {
 	starts    []int64
 	neighbors []listed
@@ -26,8 +27,8 @@ type listed struct {
 // of returns the neighbours of a vertex.
 func (l *neighborLists) of(v int) []listed { return l.neighbors[l.starts[v]:l.starts[v+1]] }
 
-// lists makes the lists of n vertices: of out-neighbours, of in-neighbours if reversed says so, of both for undirected graphs. A loop is in one
-// list once, or left out. The lists are sorted.
+// lists makes the lists of n vertices: of out-neighbours, of in-neighbours if reversed says so, of
+// both for undirected graphs. A loop is in one list once, or left out. The lists are sorted.
 func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 	most := int64(w.in.Edges.Len())
 	if !w.in.Directed {
@@ -66,7 +67,8 @@ func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 		}
 		return nil
 	}
-	// Two places further on, so that starts[v+1] is where the next neighbour of v goes and, in the end, where its list ends.
+	// Two places further on, so that starts[v+1] is where the next neighbour of v goes and, in the
+	// end, where its list ends.
 	err := each(func(u, _ uint64, _ float64) { l.starts[u+2]++ })
 	if err != nil {
 		return nil, err

@@ -64,7 +64,8 @@ func (w *writer) table(format Format) error {
 	return w.lines(w.path, header, l)
 }
 
-// AppendCSV appends a field, in quotes if it must be: also for blanks at its ends, which readers cut.
+// AppendCSV appends a field, in quotes if it must be: also for blanks at its ends, which readers
+// cut.
 func AppendCSV(dst, text []byte, delimiter string) []byte {
 	blank := len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[len(text)-1] == ' ' || text[len(text)-1] == '\t')
 	if !blank && !bytes.ContainsAny(text, "\"\r\n"+delimiter) {
@@ -84,7 +85,8 @@ func appendJSON(dst, text []byte) []byte {
 	return append(dst, bytes.TrimSuffix(b.Bytes(), newline)...)
 }
 
-// dimacs writes a graph of DIMACS: for shortest paths, or, of undirected graphs without weights and files called .col, for coloring.
+// dimacs writes a graph of DIMACS: for shortest paths, or, of undirected graphs without weights and
+// files called .col, for coloring.
 func (w *writer) dimacs() error {
 	vertices, err := w.fromOne(DIMACS)
 	if err != nil {
@@ -114,7 +116,8 @@ func (w *writer) dimacs() error {
 	})
 }
 
-// fromOne counts vertices, and refuses those that are not 1 to n, or 0 to n-1, which are written one higher.
+// fromOne counts vertices, and refuses those that are not 1 to n, or 0 to n-1, which are written
+// one higher.
 func (w *writer) fromOne(format Format) (vertices int, err error) {
 	if vertices, _, err = w.extent(); err != nil {
 		return 0, err

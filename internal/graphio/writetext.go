@@ -24,7 +24,8 @@ func (w *writer) edgeList(format Format) error {
 	return w.lines(w.path, "", lineLayout{before: [3]string{"", "\t", "\t"}, end: "\n", weighted: weighted, labels: w.in.Labels})
 }
 
-// lineLayout is what a line of a tuple looks like: source, target and perhaps weight, each with what stands before it.
+// lineLayout is what a line of a tuple looks like: source, target and perhaps weight, each with
+// what stands before it.
 type lineLayout struct {
 	before   [3]string
 	end      string
@@ -75,8 +76,8 @@ func (l *lineLayout) append(dst []byte, u, v uint64, weight float64) (_ []byte, 
 	return append(dst, l.end...), nil
 }
 
-// matrixMarket writes entries of a pattern or real matrix, symmetric when the graph is undirected. Its vertices are
-// numbered from 1.
+// matrixMarket writes entries of a pattern or real matrix, symmetric when the graph is undirected.
+// Its vertices are numbered from 1.
 func (w *writer) matrixMarket() error {
 	vertices, err := w.fromOne(MatrixMarket)
 	if err != nil {
@@ -96,7 +97,8 @@ func (w *writer) matrixMarket() error {
 	})
 }
 
-// consecutiveLabels reports whether n vertices have ids that follow one another, and the first of them.
+// consecutiveLabels reports whether n vertices have ids that follow one another, and the first of
+// them.
 func consecutiveLabels(l edges.Labels, n int) (first uint64, ok bool) {
 	if l.Identity() || n == 0 {
 		return 0, true
@@ -105,7 +107,8 @@ func consecutiveLabels(l edges.Labels, n int) (first uint64, ok bool) {
 	return first, l.Of(uint64(n-1))-first == uint64(n-1) // labels rise
 }
 
-// ldbc writes FILE.v, FILE.e and FILE.properties, where path is one of them or what they have in common.
+// ldbc writes FILE.v, FILE.e and FILE.properties, where path is one of them or what they have in
+// common.
 func (w *writer) ldbc() error {
 	base := w.base
 	for _, end := range []string{".v", ".e", ".properties"} {

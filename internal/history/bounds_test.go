@@ -17,7 +17,8 @@ func TestBounds(t *testing.T) {
 		must(t, s.Record(active(fmt.Sprint(i), 0, 1)))
 		must(t, s.Record(&trace.End{Job: fmt.Sprint(i), State: trace.Done, Ended: trace.Converged}))
 	}
-	if jobs := s.Jobs(); len(jobs) != maxJobs || jobs[0].ID != "11" || s.rows != maxJobs || len(s.last) != maxJobs {
+	if jobs := s.Jobs(); len(jobs) != maxJobs || jobs[0].ID != "11" || s.rows != maxJobs ||
+		len(s.last) != maxJobs {
 		t.Errorf("%d jobs from %s, %d rows, %d names", len(jobs), jobs[0].ID, s.rows, len(s.last))
 	}
 	for range maxLog + 1 {
@@ -41,7 +42,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestOldRunsAreLetGo: runs of many partitions, or of many supersteps, take no more memory than is allowed.
+// TestOldRunsAreLetGo: runs of many partitions, or of many supersteps, take no more memory than is
+// allowed.
 func TestOldRunsAreLetGo(t *testing.T) {
 	s := NewStore()
 	s.most = 1 << 20
@@ -55,7 +57,8 @@ func TestOldRunsAreLetGo(t *testing.T) {
 	for _, j := range s.jobs {
 		bytes += j.bytes()
 	}
-	if n := len(s.jobs); bytes > s.most || n < 3 || s.jobs[n-1].Job.Job.Job != "59" || s.rows != 500*n {
+	if n := len(s.jobs); bytes > s.most || n < 3 || s.jobs[n-1].Job.Job.Job != "59" ||
+		s.rows != 500*n {
 		t.Errorf("%d runs of %d bytes with %d rows are kept", n, bytes, s.rows)
 	}
 	if _, ok := s.last["0"]; ok || s.last["59"] == nil {
@@ -115,7 +118,8 @@ func TestPairsAreLetGoFirst(t *testing.T) {
 	}
 	whole, err := s.Whole("1")
 	must(t, err)
-	if sum := whole.Matrix.Bytes[1] + whole.Matrix.Bytes[2]; sum != 2*50*7 || s.peers != 60 || s.rows != 80 {
+	if sum := whole.Matrix.Bytes[1] + whole.Matrix.Bytes[2]; sum != 2*50*7 || s.peers != 60 ||
+		s.rows != 80 {
 		t.Errorf("%d bytes in all, %d pairs, %d rows", sum, s.peers, s.rows)
 	}
 }

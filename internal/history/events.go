@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// maxEvents is how many events are kept for readers that come back: a reader farther behind reads everything anew.
+// maxEvents is how many events are kept for readers that come back: a reader farther behind reads
+// everything anew.
 const maxEvents = 4096
 
-// Event is something new. Kind is job, gone, step, stage or log; Data is a Job, nothing, a *trace.Step, a trace.Stage or a
-// trace.Log, and must not be changed.
+// Event is something new. Kind is job, gone, step, stage or log; Data is a Job, nothing, a
+// *trace.Step, a trace.Stage or a trace.Log, and must not be changed.
 type Event struct {
 	Number uint64
 	Kind   string
@@ -42,8 +43,9 @@ func (r *ring) put(kind, job string, data any) {
 // Cursor is a place in a Store's events, as text. The empty one is the end.
 type Cursor string
 
-// Events returns what came after a cursor, the cursor after it, and a channel that is closed when there is more. Lost says
-// that events between are not kept any more, or were another process's: the reader must read all anew.
+// Events returns what came after a cursor, the cursor after it, and a channel that is closed when
+// there is more. Lost says that events between are not kept any more, or were another process's:
+// the reader must read all anew.
 func (s *Store) Events(after Cursor) (events []Event, next Cursor, changed <-chan struct{}, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,11 +18,13 @@ import (
 // superstep is one in which each partition worked for so many seconds of two.
 func superstep(number int, busy ...float64) *record.Superstep {
 	s := &record.Superstep{
-		Job: "j", Superstep: number, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
+		Job: "j", Superstep: number, Scheme: "pull", Delivery: "pull", Reason: "why",
+		Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
 	}
 	for p, busy := range busy {
 		s.Partitions = append(s.Partitions, record.Partition{
-			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, Messages: 5, Sent: 6, Bytes: 7, Memory: 100, GCPause: .5,
+			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, Messages: 5, Sent: 6,
+			Bytes: 7, Memory: 100, GCPause: .5,
 			Peers: []record.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "sparse", Messages: 6, Bytes: 7}},
 			Times: record.Seconds{Expand: busy / 2, Traverse: busy / 2, Wait: 2 - busy, Total: 2},
 		})
@@ -46,7 +48,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// filled is a Store of a run of some supersteps in two partitions, of which the second does a third of the work.
+// filled is a Store of a run of some supersteps in two partitions, of which the second does a third
+// of the work.
 func filled(t *testing.T, supersteps int) *Store {
 	t.Helper()
 	s := NewStore()
@@ -65,9 +68,11 @@ func TestStepSumsAndMeans(t *testing.T) {
 	}
 	got := *steps[0]
 	want := trace.Step{
-		Superstep: 0, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
+		Superstep: 0, Scheme: "pull", Delivery: "pull", Reason: "why",
+		Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
 		Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10, Sent: 12, Bytes: 14,
-		Times: record.Seconds{Expand: .5, Traverse: .5, Wait: 1, Total: 2}, Busy: trace.Spread{Least: .5, Mean: 1, Most: 1.5, Slowest: 0},
+		Times:      record.Seconds{Expand: .5, Traverse: .5, Wait: 1, Total: 2},
+		Busy:       trace.Spread{Least: .5, Mean: 1, Most: 1.5, Slowest: 0},
 		Partitions: 2, Memory: 100, GCPause: .5,
 	}
 	a, _ := json.Marshal(got)
@@ -110,20 +115,26 @@ func TestRegret(t *testing.T) {
 func TestJobGoesFromBeginToEnd(t *testing.T) {
 	s := filled(t, 3)
 	idle := superstep(3, .1)
-	idle.Partitions[0].Computed, idle.Partitions[0].Messages = 0, 0 // it delivers to nobody: only its bytes count
+	// it delivers to nobody: only its bytes count
+	idle.Partitions[0].Computed, idle.Partitions[0].Messages = 0, 0
 	must(t, s.Record(idle))
-	must(t, s.Record(&trace.End{Job: "j", State: trace.Done, Ended: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
-		"most": []byte("9223372036854775807"), "long": []byte(`"` + strings.Repeat("é", 100) + `"`),
-	}}))
+	must(t,
+		s.Record(&trace.End{Job: "j", State: trace.Done, Ended: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
+			"most": []byte("9223372036854775807"),
+			"long": []byte(`"` + strings.Repeat("é", 100) + `"`),
+		}}))
 	j, err := s.Job("1")
 	must(t, err)
-	if j.State != trace.Done || j.Ended != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 || j.Messages != 30 || j.Bytes != 49 || j.Summary.Bytes != 49 || j.Summary.Supersteps != 3 {
+	if j.State != trace.Done || j.Ended != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 ||
+		j.Messages != 30 || j.Bytes != 49 || j.Summary.Bytes != 49 || j.Summary.Supersteps != 3 {
 		t.Errorf("found %+v", j)
 	}
-	if a := j.Aggregators; a["most"] != "9223372036854775807" || a["long"] != strings.Repeat("é", 40)+"..." {
+	if a := j.Aggregators; a["most"] != "9223372036854775807" ||
+		a["long"] != strings.Repeat("é", 40)+"..." {
 		t.Errorf("the aggregators are %q", a)
 	}
-	if len(j.Said) != 3 || !strings.Contains(j.Said[0], "time: ") || !strings.Contains(j.Said[2], "partition 0 worked 1.5 times the mean") {
+	if len(j.Said) != 3 || !strings.Contains(j.Said[0], "time: ") ||
+		!strings.Contains(j.Said[2], "partition 0 worked 1.5 times the mean") {
 		t.Errorf("said %q", j.Said)
 	}
 	steps, err := s.Steps("1", 1, 2)
@@ -142,7 +153,8 @@ func TestARunWithoutBeginOrEnd(t *testing.T) {
 	must(t, s.Record(superstep(1, 1)))
 	must(t, s.Record(&trace.Job{Job: "j"}))
 	jobs := s.Jobs()
-	if len(jobs) != 2 || jobs[0].State != trace.Failed || jobs[0].Supersteps != 2 || jobs[1].State != trace.Running {
+	if len(jobs) != 2 || jobs[0].State != trace.Failed || jobs[0].Supersteps != 2 ||
+		jobs[1].State != trace.Running {
 		t.Errorf("found %+v", jobs)
 	}
 }
@@ -167,18 +179,22 @@ func TestWholeAndDetail(t *testing.T) {
 	s := filled(t, 4)
 	w, err := s.Whole("1")
 	must(t, err)
-	if len(w.Totals) != 2 || w.Totals[0].Times.Expand != 3 || w.Totals[1].Bytes != 28 || w.Totals[1].Partition != 1 {
+	if len(w.Totals) != 2 || w.Totals[0].Times.Expand != 3 || w.Totals[1].Bytes != 28 ||
+		w.Totals[1].Partition != 1 {
 		t.Errorf("totals %+v", w.Totals)
 	}
-	if !slices.Equal(w.Matrix.Bytes, []int{0, 28, 28, 0}) || w.Matrix.Side != 2 || w.Matrix.Per != 1 {
+	if !slices.Equal(w.Matrix.Bytes, []int{0, 28, 28, 0}) || w.Matrix.Side != 2 ||
+		w.Matrix.Per != 1 {
 		t.Errorf("matrix %+v", w.Matrix)
 	}
-	if len(w.Encoded) != 1 || w.Encoded[0] != (record.Sum{Exchange: "expand", Encoding: "sparse", Columns: 8, Messages: 48, Bytes: 56}) {
+	if len(w.Encoded) != 1 ||
+		w.Encoded[0] != (record.Sum{Exchange: "expand", Encoding: "sparse", Columns: 8, Messages: 48, Bytes: 56}) {
 		t.Errorf("encoded %+v", w.Encoded)
 	}
 	d, err := s.Detail("1", 1)
 	must(t, err)
-	if len(d.Partitions) != 2 || d.Partitions[1].Partition != 1 || d.peers() != 2 || d.Partitions[1].Peers[0].Partition != 0 {
+	if len(d.Partitions) != 2 || d.Partitions[1].Partition != 1 || d.peers() != 2 ||
+		d.Partitions[1].Peers[0].Partition != 0 {
 		t.Errorf("detail %+v", d)
 	}
 	l, err := s.Lanes("1", 2)
@@ -195,7 +211,8 @@ func TestSums(t *testing.T) {
 	big := active("big", 0, 2)
 	for p := range big.Partitions {
 		big.Partitions[p].Bytes, big.Partitions[p].Sums = 8, []record.Sum{
-			{Exchange: "fold", Encoding: "sparse", Columns: 3, Messages: 4, Bytes: 5}, {Exchange: "fold", Encoding: "bitmap", Columns: 1, Messages: 2, Bytes: 3},
+			{Exchange: "fold", Encoding: "sparse", Columns: 3, Messages: 4, Bytes: 5},
+			{Exchange: "fold", Encoding: "bitmap", Columns: 1, Messages: 2, Bytes: 3},
 		}
 	}
 	must(t, s.Record(big))
@@ -204,10 +221,12 @@ func TestSums(t *testing.T) {
 	if !w.Matrix.Summed || !slices.Equal(w.Matrix.Bytes, make([]int, 4)) || w.Totals[1].Bytes != 8 {
 		t.Errorf("found %+v", w)
 	}
-	if len(w.Encoded) != 2 || w.Encoded[0] != (record.Sum{Exchange: "fold", Encoding: "sparse", Columns: 6, Messages: 8, Bytes: 10}) {
+	if len(w.Encoded) != 2 ||
+		w.Encoded[0] != (record.Sum{Exchange: "fold", Encoding: "sparse", Columns: 6, Messages: 8, Bytes: 10}) {
 		t.Errorf("encoded %+v", w.Encoded)
 	}
-	if d, err := s.Detail("1", 0); err != nil || d.peers() != 4 || d.Partitions[0].Bytes != 8 || d.Step.Bytes != 16 {
+	if d, err := s.Detail("1", 0); err != nil || d.peers() != 4 || d.Partitions[0].Bytes != 8 ||
+		d.Step.Bytes != 16 {
 		t.Errorf("found %+v, %v", d, err)
 	}
 	if w, err := filled(t, 1).Whole("1"); err != nil || w.Matrix.Summed {
@@ -269,12 +288,14 @@ func TestEventsResume(t *testing.T) {
 	for range maxEvents {
 		must(t, s.Record(&trace.Log{}))
 	}
-	for _, c := range []Cursor{start, "x", "-", "x-1", Cursor(NewStore().epoch + "-1"), s.cursor(math.MaxUint64)} {
+	for _, c := range []Cursor{start, "x", "-", "x-1", Cursor(NewStore().epoch +
+		"-1"), s.cursor(math.MaxUint64)} {
 		if events, _, _, lost := s.Events(c); !lost || len(events) != 0 {
 			t.Errorf("%s: lost %t, with %d events", c, lost, len(events))
 		}
 	}
-	if events, _, _, lost := s.Events(s.cursor(s.ring.next - maxEvents)); lost || len(events) != maxEvents {
+	if events, _, _, lost := s.Events(s.cursor(s.ring.next - maxEvents)); lost ||
+		len(events) != maxEvents {
 		t.Errorf("the oldest kept: lost %t, with %d events", lost, len(events))
 	}
 }
@@ -332,7 +353,9 @@ func TestSummary(t *testing.T) {
 	push("j warm-up", 0, 100)
 	push("j", 0, 6) // predicted: naive 3, pull 1
 	push("j", 1, 1.5)
-	must(t, m.Record(&record.Superstep{Job: "j", Superstep: 2, Delivery: "push", Partitions: make([]record.Partition, 2)})) // empty: does not count
+	// empty: does not count
+	must(t,
+		m.Record(&record.Superstep{Job: "j", Superstep: 2, Delivery: "push", Partitions: make([]record.Partition, 2)}))
 	s := m.Summary
 	if s.Supersteps != 2 || s.Pushed != (StepTotal{2, 4}) || s.Pulled != (StepTotal{}) {
 		t.Errorf("found %+v", s)
@@ -353,12 +376,15 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestSummariesOfTinyRuns: what lasts less than a millisecond says nothing of a program or of predictions.
+// TestSummariesOfTinyRuns: what lasts less than a millisecond says nothing of a program or of
+// predictions.
 func TestSummariesOfTinyRuns(t *testing.T) {
 	step := func(total, actual float64) *trace.Step {
 		return &trace.Step{
-			Delivery: "push", Scheme: "naive", Active: 1, Partitions: 1, Times: record.Seconds{Compute: total - actual, Traverse: actual, Total: total},
-			Actual: actual, Predicted: map[string]float64{"naive": actual / 246, "pull": actual / 200},
+			Delivery: "push", Scheme: "naive", Active: 1, Partitions: 1,
+			Times:     record.Seconds{Compute: total - actual, Traverse: actual, Total: total},
+			Actual:    actual,
+			Predicted: map[string]float64{"naive": actual / 246, "pull": actual / 200},
 		}
 	}
 	for _, test := range []struct {
@@ -366,7 +392,11 @@ func TestSummariesOfTinyRuns(t *testing.T) {
 		want  []string
 	}{
 		{[]*trace.Step{step(.9e-3, .8e-3)}, nil},
-		{[]*trace.Step{step(5e-3, .9e-3)}, []string{"time: compute 82 %, traverse 18 %", "delivery: 1 pushed in 5 ms, 0 pulled in 0 s"}},
+		{
+			[]*trace.Step{step(5e-3,
+				.9e-3)},
+			[]string{"time: compute 82 %, traverse 18 %", "delivery: 1 pushed in 5 ms, 0 pulled in 0 s"},
+		},
 		{[]*trace.Step{step(.8e-3, .6e-3), step(.8e-3, .6e-3)}, []string{
 			"time: traverse 75 %, compute 25 %",
 			"delivery: 2 pushed in 1.6 ms, 0 pulled in 0 s",
@@ -377,7 +407,8 @@ func TestSummariesOfTinyRuns(t *testing.T) {
 			s.Add("j", step)
 		}
 		if got := s.Lines(); !slices.Equal(got, test.want) {
-			t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"),
+				strings.Join(test.want, "\n"))
 		}
 	}
 }
@@ -387,7 +418,8 @@ func TestPredictionsAreJudgedByARange(t *testing.T) {
 	var s Summary
 	for _, off := range []float64{1, 2, 4, 162754} {
 		s.Add("j", &trace.Step{
-			Delivery: "pull", Scheme: "pull", Active: 1, Partitions: 1, Times: record.Seconds{Traverse: 2e-3, Total: 2e-3},
+			Delivery: "pull", Scheme: "pull", Active: 1, Partitions: 1,
+			Times:  record.Seconds{Traverse: 2e-3, Total: 2e-3},
 			Actual: 2e-3, Predicted: map[string]float64{"naive": 1, "pull": 2e-3 / off},
 		})
 	}
@@ -408,7 +440,8 @@ func TestMediansOfFactors(t *testing.T) {
 			f.add(math.Log(all[i]))
 		}
 		slices.Sort(all)
-		if got, want := f.quantile(2), min(all[(n-1)/2], 160e3); math.Abs(math.Log(got/want)) > .025 {
+		if got, want := f.quantile(2),
+			min(all[(n-1)/2], 160e3); math.Abs(math.Log(got/want)) > .025 {
 			t.Errorf("median %g of %d factors, expected %g", got, n, want)
 		}
 	}
@@ -444,7 +477,8 @@ func BenchmarkMeter(b *testing.B) {
 
 func TestSeconds(t *testing.T) {
 	for s, want := range map[float64]string{
-		0: "0 s", 2.5e-6: "2.5 µs", 9.994e-4: "999 µs", 9.996e-4: "1 ms", .0123: "12.3 ms", .9994: "999 ms", .9996: "1 s", 99.94: "99.9 s", 99.96: "100 s", 3600: "3600 s",
+		0: "0 s", 2.5e-6: "2.5 µs", 9.994e-4: "999 µs", 9.996e-4: "1 ms", .0123: "12.3 ms",
+		.9994: "999 ms", .9996: "1 s", 99.94: "99.9 s", 99.96: "100 s", 3600: "3600 s",
 	} {
 		if found := Seconds(s); found != want {
 			t.Errorf("%v s: found %s, expected %s", s, found, want)
@@ -452,12 +486,14 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// TestARunThatGoesOnCountsFromItsBeginning: its figures are those of a run that was not disturbed, whenever it is told what came before.
+// TestARunThatGoesOnCountsFromItsBeginning: its figures are those of a run that was not disturbed,
+// whenever it is told what came before.
 func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	step := func(i int) *record.Superstep {
 		s := superstep(i, .25*float64(1+i))
-		s.Scheme, s.Predicted, s.Actual = "pull", map[string]float64{"pull": .01 * float64(1+i), "naive": .5}, .02
+		s.Scheme, s.Predicted, s.Actual = "pull",
+			map[string]float64{"pull": .01 * float64(1+i), "naive": .5}, .02
 		return s
 	}
 	whole, first := NewStore(), &Meter{}
@@ -472,7 +508,8 @@ func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	want, err := whole.Job("1")
 	must(t, err)
 	for _, late := range []bool{false, true} {
-		s, b := NewNamedStore(), &trace.Job{Job: "j", Began: time.Now(), Before: first.Account(began)}
+		s, b := NewNamedStore(),
+			&trace.Job{Job: "j", Began: time.Now(), Before: first.Account(began)}
 		if late {
 			must(t, s.Record(&trace.Job{Job: "j", Began: time.Now()}))
 			b.More = true
@@ -481,7 +518,8 @@ func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 			must(t, s.Record(b))
 		}
 		must(t, s.Record(step(4)))
-		must(t, s.Record(&trace.Job{More: true, Job: "j", Began: time.Now(), Before: first.Account(began)}))
+		must(t,
+			s.Record(&trace.Job{More: true, Job: "j", Began: time.Now(), Before: first.Account(began)}))
 		must(t, s.Record(step(5)))
 		got, err := s.Job("j")
 		must(t, err)

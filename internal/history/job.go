@@ -13,13 +13,16 @@ import (
 type Job struct {
 	ID string `json:"id"`
 	trace.Job
-	State      string      `json:"state"`           // queued, running, done, failed, cancelled
-	Ended      trace.Ended `json:"ended,omitempty"` // of one that is done: converged, iterations, limit, halted, stopped
-	Error      string      `json:"error,omitempty"`
-	Forked     string      `json:"forked,omitempty"` // from which other run's checkpoint it went on, and in what the two differ
-	Supersteps int         `json:"supersteps"`
-	Seconds    float64     `json:"seconds"`
-	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it seems; 0 if there is nothing to tell it by.
+	State string `json:"state"` // queued, running, done, failed, cancelled
+	// of one that is done: converged, iterations, limit, halted, stopped
+	Ended trace.Ended `json:"ended,omitempty"`
+	Error string      `json:"error,omitempty"`
+	// from which other run's checkpoint it went on, and in what the two differ
+	Forked     string  `json:"forked,omitempty"`
+	Supersteps int     `json:"supersteps"`
+	Seconds    float64 `json:"seconds"`
+	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it
+	// seems; 0 if there is nothing to tell it by.
 	Left float64 `json:"left_seconds,omitempty"`
 	// Result says that what it has computed can be asked for in this process.
 	Result   bool `json:"result,omitempty"`
@@ -35,7 +38,8 @@ type Job struct {
 	Said []string `json:"said"`
 }
 
-// Detail is a superstep, partition by partition, as its record has it. It is missing of supersteps so old that it was let go.
+// Detail is a superstep, partition by partition, as its record has it. It is missing of supersteps
+// so old that it was let go.
 type Detail struct {
 	Step       *trace.Step        `json:"step"`
 	Partitions []record.Partition `json:"partitions"`
@@ -64,10 +68,12 @@ type job struct {
 	detailed int // supersteps in the Store's details
 }
 
-// MaxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the totals have all.
+// MaxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the
+// totals have all.
 const MaxSteps = 50_000
 
-// bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and its predictions.
+// bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and
+// its predictions.
 func (j *job) bytes() int {
 	const aStep, aTotal = 1 << 10, 220
 	bytes := cap(j.steps)*8 + len(j.steps)*aStep + cap(j.totals)*aTotal + cap(j.matrix.Bytes)*8 + 4<<10
@@ -91,7 +97,8 @@ func (j *job) goesOn() {
 	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = before.Supersteps, before.Messages, before.Sent, before.Bytes, before.Times.Total
 }
 
-// record takes a superstep in. One that ran before, and runs again after a failure, takes the earlier's place.
+// record takes a superstep in. One that ran before, and runs again after a failure, takes the
+// earlier's place.
 func (j *job) record(s *record.Superstep) *Detail {
 	step := new(trace.Step)
 	step.Sum(s)

@@ -3,13 +3,14 @@ package history
 // maxSide is how many rows a matrix has at most: more could not be seen.
 const maxSide = 128
 
-// Matrix is the bytes between partitions, of a whole run. Cell from*Side+to has those of the Per partitions from from*Per
-// on to the Per from to*Per on.
+// Matrix is the bytes between partitions, of a whole run. Cell from*Side+to has those of the Per
+// partitions from from*Per on to the Per from to*Per on.
 type Matrix struct {
 	Side  int   `json:"side"`
 	Per   int   `json:"per"`
 	Bytes []int `json:"bytes"`
-	// Summed says that pairs are not told of, of some supersteps at least: there are too many partitions.
+	// Summed says that pairs are not told of, of some supersteps at least: there are too many
+	// partitions.
 	Summed bool `json:"summed,omitempty"`
 }
 
@@ -26,7 +27,8 @@ func (m *matrix) add(from, to, bytes int) {
 	m.Bytes[from/m.Per*m.Side+to/m.Per] += bytes
 }
 
-// grow makes room for more partitions. Per is a power of two, so that old cells fall whole into new ones.
+// grow makes room for more partitions. Per is a power of two, so that old cells fall whole into new
+// ones.
 func (m *matrix) grow(partitions int) {
 	if partitions <= m.partitions {
 		return
@@ -51,11 +53,13 @@ func (m *matrix) copied() Matrix {
 	return c
 }
 
-// Lanes is how busy partitions were over time: a line for each, a cell for some supersteps in a row.
+// Lanes is how busy partitions were over time: a line for each, a cell for some supersteps in a
+// row.
 type Lanes struct {
 	From  int `json:"from"` // the first superstep
 	Every int `json:"every"`
-	// Busy has the percent of the time that partitions worked, line by line; -1 where that is not known any more.
+	// Busy has the percent of the time that partitions worked, line by line; -1 where that is not
+	// known any more.
 	Partitions int    `json:"partitions"`
 	Columns    int    `json:"columns"`
 	Busy       []int8 `json:"busy"`

@@ -35,7 +35,8 @@ func TestNamedStore(t *testing.T) {
 	}
 	must(t, s.Record(&trace.End{Job: "a 1", State: trace.Done, Ended: trace.Converged}))
 	is(trace.Done, "", 7)
-	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost") // the job begins again, in place of what was
+	// the job begins again, in place of what was
+	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost")
 	is(trace.Queued, "a worker was lost", 0)
 	for range maxLog + 5 {
 		must(t, s.Record(&trace.Stage{Stage: "x", Seconds: 1}))

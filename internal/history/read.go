@@ -53,7 +53,8 @@ func (s *Store) Job(id string) (d Job, err error) {
 	return d, err
 }
 
-// Steps returns the supersteps of a run from one on, at most so many. The Steps must not be changed.
+// Steps returns the supersteps of a run from one on, at most so many. The Steps must not be
+// changed.
 func (s *Store) Steps(id string, from, most int) (steps []*trace.Step, err error) {
 	err = s.see(id, func(j *job) {
 		i, _ := slices.BinarySearchFunc(j.steps, from, func(step *trace.Step, n int) int { return step.Superstep - n })

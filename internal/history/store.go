@@ -1,5 +1,6 @@
-// Package history gathers the supersteps of runs into what people look at: a row for each superstep, totals by partition and
-// by pair, a summary in words. The terminal, the API and the page show the same.
+// Package history gathers the supersteps of runs into what people look at: a row for each
+// superstep, totals by partition and by pair, a summary in words. The terminal, the API and the
+// page show the same.
 package history
 
 import (
@@ -27,8 +28,8 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// Store is a Journal that keeps the runs of a process, within bounds, and tells readers what is new. Its methods may be
-// called by several goroutines at once.
+// Store is a Journal that keeps the runs of a process, within bounds, and tells readers what is
+// new. Its methods may be called by several goroutines at once.
 type Store struct {
 	named     bool // jobs have their names as ids
 	past      bool // what is recorded ended long ago
@@ -66,17 +67,20 @@ func NewStore() *Store {
 	return &Store{mostRows: maxRows, mostPeers: maxPeers, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
-// NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have the same.
+// NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have
+// the same.
 func NewNamedStore() *Store {
 	s := NewStore()
 	s.named = true
 	return s
 }
 
-// Past says that what is recorded comes from a file: a run without an end has no time left, but is cut short.
+// Past says that what is recorded comes from a file: a run without an end has no time left, but is
+// cut short.
 func (s *Store) Past() { s.past = true }
 
-// SetResult says whether what the newest run of a name has computed can be asked for in this process, and returns the run's id.
+// SetResult says whether what the newest run of a name has computed can be asked for in this
+// process, and returns the run's id.
 func (s *Store) SetResult(name string, there bool) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +214,8 @@ func (s *Store) remove(i int) {
 	s.bytes -= j.counted
 }
 
-// drop lets a run's details go. The oldest run's are the first, mostly: no others are looked at then.
+// drop lets a run's details go. The oldest run's are the first, mostly: no others are looked at
+// then.
 func (s *Store) drop(j *job) {
 	first := 0
 	for ; first < len(s.details) && s.details[first].job == j; first++ {
@@ -250,7 +255,8 @@ func (s *Store) addDetail(j *job, d *Detail) {
 	s.ring.put("step", j.ID, d.Step)
 }
 
-// strip lets the peers of a superstep go, of which there are far more than partitions. Readers may have the Detail, so it is replaced.
+// strip lets the peers of a superstep go, of which there are far more than partitions. Readers may
+// have the Detail, so it is replaced.
 func (s *Store) strip(k *detailed) {
 	n := k.detail.peers()
 	if n == 0 {

@@ -18,20 +18,22 @@ type Summary struct {
 	Pushed     StepTotal      `json:"pushed"`
 	Pulled     StepTotal      `json:"pulled"`
 
-	// Skew is the time that partitions which work longer than the mean cost, and Worst the superstep it was most in.
+	// Skew is the time that partitions which work longer than the mean cost, and Worst the
+	// superstep it was most in.
 	Skew  float64 `json:"skew"`
 	Worst Skewed  `json:"worst"`
 
-	// Chosen counts the supersteps with a choice, which took Delivered seconds to deliver. Regret is how many of these
-	// another choice would have saved by the model's own predictions, and Error by what factor its predictions were off,
-	// either way, as a geometric mean.
+	// Chosen counts the supersteps with a choice, which took Delivered seconds to deliver. Regret
+	// is how many of these another choice would have saved by the model's own predictions, and
+	// Error by what factor its predictions were off, either way, as a geometric mean.
 	Chosen      int     `json:"chosen"`
 	Delivered   float64 `json:"delivered"`
 	Regret      float64 `json:"regret"`
 	Error       float64 `json:"error"`
 	logs        float64
 	predictions int
-	// MedianError is the same as a median, of the Judged deliveries that took a millisecond and more.
+	// MedianError is the same as a median, of the Judged deliveries that took a millisecond and
+	// more.
 	Judged      int     `json:"judged"`
 	MedianError float64 `json:"median_error"`
 	factors     factors
@@ -69,7 +71,8 @@ func (s *Summary) Account(began time.Time) json.RawMessage {
 	return data
 }
 
-// Before decodes what Account has encoded. It is the zero Summary where there is none, as in the checkpoints of a Go program.
+// Before decodes what Account has encoded. It is the zero Summary where there is none, as in the
+// checkpoints of a Go program.
 func Before(data json.RawMessage) (s Summary, began time.Time) {
 	var a account
 	if json.Unmarshal(data, &a) != nil {
@@ -102,17 +105,20 @@ type Skewed struct {
 	Seconds   float64 `json:"seconds"` // the slowest less the mean
 }
 
-// leastJudged is the time in seconds below which a prediction is not judged: such times are mostly the machine's noise.
+// leastJudged is the time in seconds below which a prediction is not judged: such times are mostly
+// the machine's noise.
 const leastJudged = 50e-6
 
-// tiny is the time in seconds below which a run is not summed up for people, nor the prediction of a delivery: such times are the
-// machine's, not the program's.
+// tiny is the time in seconds below which a run is not summed up for people, nor the prediction of
+// a delivery: such times are the machine's, not the program's.
 const tiny = 1e-3
 
-// factors counts factors by their logarithms, so that the median of any number of them is known to 2.5 %.
+// factors counts factors by their logarithms, so that the median of any number of them is known to
+// 2.5 %.
 type factors [256]uint32
 
-// perFactor is how many of the counters there are to a factor of e. The last counter takes all from 170,000 on.
+// perFactor is how many of the counters there are to a factor of e. The last counter takes all from
+// 170,000 on.
 const perFactor = 255.0 / 12
 
 // add takes in a factor, of which log is the logarithm, not below 0.
@@ -174,7 +180,8 @@ func (s *Summary) Add(job string, step *trace.Step) {
 	}
 }
 
-// Lines words the summary for people, a line for each thing there is to say: none of a run below a millisecond.
+// Lines words the summary for people, a line for each thing there is to say: none of a run below a
+// millisecond.
 func (s *Summary) Lines() []string {
 	if s.Supersteps == 0 || s.Times.Total < tiny {
 		return nil
@@ -251,7 +258,8 @@ type Meter struct {
 	step trace.Step
 }
 
-// Record sums up supersteps, but not those of a run that only warms up. A run that goes on from a checkpoint counts from its beginning.
+// Record sums up supersteps, but not those of a run that only warms up. A run that goes on from a
+// checkpoint counts from its beginning.
 func (m *Meter) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:

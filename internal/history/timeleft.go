@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TimeLeft estimates how long a run takes until its limit of supersteps, by the median of the newest supersteps' times: a run in which long
-// and short supersteps take turns is expected to take their mean. The zero value has seen no superstep.
+// TimeLeft estimates how long a run takes until its limit of supersteps, by the median of the
+// newest supersteps' times: a run in which long and short supersteps take turns is expected to take
+// their mean. The zero value has seen no superstep.
 type TimeLeft struct {
 	newest [8]float64 // seconds; the i-th superstep seen is at i mod 8
 	seen   int
@@ -17,7 +18,8 @@ type TimeLeft struct {
 // leastSeen is how many supersteps it takes to tell: the first ones are of their own kind.
 const leastSeen = 3
 
-// Add takes in a superstep by its number in the run, which has ended at a time after so many seconds.
+// Add takes in a superstep by its number in the run, which has ended at a time after so many
+// seconds.
 func (t *TimeLeft) Add(superstep int, seconds float64, ended time.Time) {
 	t.newest[t.seen%len(t.newest)] = seconds
 	t.seen++
@@ -27,8 +29,8 @@ func (t *TimeLeft) Add(superstep int, seconds float64, ended time.Time) {
 // Done is how many supersteps the run has behind it.
 func (t *TimeLeft) Done() int { return t.done }
 
-// Seconds returns how long it takes from now to the end of superstep limit-1, at most as it seems: the run may end before. It is 0 if
-// there is no limit, or nothing to go by, or no superstep left.
+// Seconds returns how long it takes from now to the end of superstep limit-1, at most as it seems:
+// the run may end before. It is 0 if there is no limit, or nothing to go by, or no superstep left.
 func (t *TimeLeft) Seconds(limit int, now time.Time) float64 {
 	left := limit - t.done
 	if limit <= 0 || left <= 0 || t.seen < leastSeen {

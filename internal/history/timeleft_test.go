@@ -41,7 +41,8 @@ func TestTheTimeLeftIsThatOfTheNewestSupersteps(t *testing.T) {
 			t.Errorf("%s: found %g s left, expected %g", c.name, got, c.want)
 		}
 		if left.Done() != len(c.seconds) {
-			t.Errorf("%s: found %d supersteps done, expected %d", c.name, left.Done(), len(c.seconds))
+			t.Errorf("%s: found %d supersteps done, expected %d", c.name, left.Done(),
+				len(c.seconds))
 		}
 	}
 }
@@ -65,7 +66,8 @@ func TestARunSaysHowLongItTakes(t *testing.T) {
 		j, err := s.Job(id)
 		must(t, err)
 		if j.State != state || j.Left != left {
-			t.Errorf("job %s: found %s and %g s left, expected %s and %g", id, j.State, j.Left, state, left)
+			t.Errorf("job %s: found %s and %g s left, expected %s and %g", id, j.State, j.Left,
+				state, left)
 		}
 		text, err := json.Marshal(j)
 		must(t, err)

@@ -16,7 +16,8 @@ type Field struct {
 	Value reflect.Value
 }
 
-// Fields returns the fields that a pointer to a struct leads to, those of embedded structs in their places.
+// Fields returns the fields that a pointer to a struct leads to, those of embedded structs in their
+// places.
 func Fields(of any) (all []Field) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {

@@ -1,11 +1,13 @@
-// Package job describes what can be asked of a run. A [Spec] is what a user asks for, wherever he asks: the flags of the
-// command line, the API of the page and its schema are derived from its fields and their tags, and it is what a master
-// and its workers are told, as JSON. What a description means to the engine is package resolve's.
+// Package job describes what can be asked of a run. A [Spec] is what a user asks for, wherever he
+// asks: the flags of the command line, the API of the page and its schema are derived from its
+// fields and their tags, and it is what a master and its workers are told, as JSON. What a
+// description means to the engine is package resolve's.
 //
-// Tags of a field: json is its key; flag is the name of the flag, if it is not the key with hyphens; help is about it,
-// with the name of the value in braces, and of a key without help users say nothing; group is where the help of a
-// command has it, "more" that only --help-all shows it, and "hidden" that none does; words are those that it may have;
-// range is LEAST..MOST of a number on the command line, or LEAST..; default is what a flag has that is not given.
+// Tags of a field: json is its key; flag is the name of the flag, if it is not the key with
+// hyphens; help is about it, with the name of the value in braces, and of a key without help users
+// say nothing; group is where the help of a command has it, "more" that only --help-all shows it,
+// and "hidden" that none does; words are those that it may have; range is LEAST..MOST of a number
+// on the command line, or LEAST..; default is what a flag has that is not given.
 package job
 
 import (
@@ -23,31 +25,37 @@ import (
 type Spec struct {
 	Program    string            `json:"program,omitempty" help:"the program to run"`
 	Parameters map[string]string `json:"parameters,omitempty" help:"the program's parameters"`
-	// Graph is the name of a graph of the cluster. Without one Source is loaded for the job, and dropped after it.
+	// Graph is the name of a graph of the cluster. Without one Source is loaded for the job, and
+	// dropped after it.
 	Graph string `json:"catalog,omitempty"`
 	*Source
 	// Rows and Columns are of the grid of partitions of Source; both 0 leave it to the master.
 	Rows    uint32 `json:"rows,omitempty"`
 	Columns uint32 `json:"columns,omitempty"`
 	Options
-	// KeepWhen is when checkpoints are taken, if the job says so. In a checkpoint: when whoever goes on from it takes them.
+	// KeepWhen is when checkpoints are taken, if the job says so. In a checkpoint: when whoever
+	// goes on from it takes them.
 	KeepWhen   *checkpoint.Policy `json:"keep_when,omitempty"`
 	KeepResult bool               `json:"keep_result,omitempty" help:"keep the result, for those who ask for it"`
 	Unsorted   bool               `json:"unsorted,omitempty"` // the result need not be by rising id
 	Queueing
 
 	Graph500 *Graph500 `json:"graph500,omitempty" help:"the benchmark, which makes its own graph"`
-	Netbench *Netbench `json:"netbench,omitempty"` // measurements between the workers, without a graph
+	// measurements between the workers, without a graph
+	Netbench *Netbench `json:"netbench,omitempty"`
 
-	// What a client in Go says: the type of values as it has them, which it wants raw; what the program is there, but for its
-	// code (engine.Registered.Form); and the load of the catalog's graph whose numbers of vertices it knows.
+	// What a client in Go says: the type of values as it has them, which it wants raw; what the
+	// program is there, but for its code (engine.Registered.Form); and the load of the catalog's
+	// graph whose numbers of vertices it knows.
 	Values string `json:"values,omitempty"`
 	Form   string `json:"form,omitempty"`
 	Load   string `json:"load,omitempty"`
-	// Inputs are columns of the program that begin with results of jobs, and ColumnData those that a client has sent.
+	// Inputs are columns of the program that begin with results of jobs, and ColumnData those that
+	// a client has sent.
 	Inputs     map[string]string      `json:"inputs,omitempty"`
 	ColumnData map[string]*ColumnData `json:"column_data,omitempty"`
-	// What the master says: where the job's checkpoints are, and those of the job that this one goes on from.
+	// What the master says: where the job's checkpoints are, and those of the job that this one
+	// goes on from.
 	Checkpoints string `json:"checkpoints,omitempty"`
 	GoOn        string `json:"go_on,omitempty"`
 }
@@ -89,13 +97,14 @@ type Options struct {
 	// SuperstepTimeout fails the job when a superstep takes longer; 0 is no limit.
 	SuperstepTimeout Duration `json:"superstep_timeout,omitzero" group:"limits,more" help:"fail when a superstep takes longer than {TIME}, such as 30s (default: no limit)"`
 	Seed             uint64   `json:"seed,omitempty" group:"run,more" help:"the {SEED} of the program's random numbers"`
-	// What experiments choose (lab): how columns are encoded, that nothing is combined before it is sent, and that columns go one
-	// after the other, and none while edges are walked.
+	// What experiments choose (lab): how columns are encoded, that nothing is combined before it is
+	// sent, and that columns go one after the other, and none while edges are walked.
 	Encoding   string `json:"encoding,omitempty"`
 	Uncombined bool   `json:"uncombined,omitempty"`
 	Serial     bool   `json:"serial,omitempty"`
 	Trace      bool   `json:"trace,omitempty"` // records tell of every exchange
-	Fork       bool   `json:"fork,omitempty"`  // it goes on from a checkpoint of a run with other parameters, seed and so on
+	// it goes on from a checkpoint of a run with other parameters, seed and so on
+	Fork bool `json:"fork,omitempty"`
 }
 
 // Graph500 is the benchmark: generation, kernel 1, searches from many roots, each timed and judged.
@@ -109,22 +118,28 @@ type Graph500 struct {
 	NoValidate bool   `json:"no_validate" group:"run" help:"do not validate the results"`
 }
 
-// Netbench measures messages and collectives between the workers, as package netbench does. The report is the result.
+// Netbench measures messages and collectives between the workers, as package netbench does. The
+// report is the result.
 type Netbench struct {
-	Sizes       []uint64 `json:"sizes,omitempty"`       // of messages in bytes, rising; none: the usual ones
+	// of messages in bytes, rising; none: the usual ones
+	Sizes       []uint64 `json:"sizes,omitempty"`
 	Collectives []string `json:"collectives,omitempty"` // none: the usual ones
 	Algorithm   string   `json:"algorithm,omitempty" group:"run" help:"measure only the algorithm {NAME} (default: all)"`
 	Repetitions uint32   `json:"repetitions,omitempty" group:"run" help:"measure everything {N} times (default: 5 to 50 times, by how long it takes)"`
 }
 
-// ColumnData is what a client has sent of a column. The master keeps it until a job that names it has ended.
+// ColumnData is what a client has sent of a column. The master keeps it until a job that names it
+// has ended.
 type ColumnData struct {
-	ID     string     `json:"id"`
-	File   string     `json:"file,omitempty"`   // it is lines "LINE ID VALUE" of this file, LINE from 1; empty: blocks of a raw result
-	Named  bool       `json:"named,omitempty"`  // it is lines "LINE NAME<TAB>VALUE", the name in quotes; without names an input id
-	Values string     `json:"values,omitempty"` // of blocks: the type of values, as Spec has it
-	Load   string     `json:"load,omitempty"`   // of blocks: the load of the graph that has the vertices
-	Sum    *store.Sum `json:"sum,omitempty"`    // of all that was sent
+	ID string `json:"id"`
+	// it is lines "LINE ID VALUE" of this file, LINE from 1; empty: blocks of a raw result
+	File string `json:"file,omitempty"`
+	// it is lines "LINE NAME<TAB>VALUE", the name in quotes; without names an input id
+	Named  bool   `json:"named,omitempty"`
+	Values string `json:"values,omitempty"` // of blocks: the type of values, as Spec has it
+	// of blocks: the load of the graph that has the vertices
+	Load string     `json:"load,omitempty"`
+	Sum  *store.Sum `json:"sum,omitempty"` // of all that was sent
 }
 
 // Duration is a time, in JSON as text: 30s.
@@ -146,8 +161,8 @@ func unlike[T any](text []byte, _ *T) error {
 	return &json.UnmarshalTypeError{Value: fmt.Sprintf("%.50q", text), Type: reflect.TypeFor[T]()}
 }
 
-// Origin is what a job's graph comes from: its name in the catalog, a file, or a generator; and of a job without one what it
-// is about.
+// Origin is what a job's graph comes from: its name in the catalog, a file, or a generator; and of
+// a job without one what it is about.
 func (s *Spec) Origin() string {
 	switch g := s.Graph500; {
 	case s.Netbench != nil:

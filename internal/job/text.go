@@ -23,8 +23,9 @@ const (
 	MaxMaps = 64 << 10
 )
 
-// Text is a description, or a part of one, as it travels. Of one with a text that is no UTF-8, which JSON cannot have, it is that
-// text: no message can carry it, and the error of the call says so.
+// Text is a description, or a part of one, as it travels. Of one with a text that is no UTF-8,
+// which JSON cannot have, it is that text: no message can carry it, and the error of the call says
+// so.
 func Text(v any) (text string) {
 	eachText(v, func(_, t string, _ bool) {
 		if !utf8.ValidString(t) {
@@ -45,7 +46,8 @@ func Text(v any) (text string) {
 	return version + string(data[1:])
 }
 
-// Read reads what Text has written. It refuses another version, keys that it does not know, and texts above MaxText.
+// Read reads what Text has written. It refuses another version, keys that it does not know, and
+// texts above MaxText.
 func Read[T any](text string) (*T, error) {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &keys); err != nil {
@@ -69,8 +71,8 @@ func Read[T any](text string) (*T, error) {
 	return v, Check(v)
 }
 
-// Check returns what is wrong with a pointer to a description: a word that a field does not have, a text above MaxText, or maps
-// above MaxMaps together, by which alone their texts are bounded.
+// Check returns what is wrong with a pointer to a description: a word that a field does not have, a
+// text above MaxText, or maps above MaxMaps together, by which alone their texts are bounded.
 func Check(v any) (err error) {
 	maps := 0
 	eachText(v, func(key, text string, ofMap bool) {
@@ -93,7 +95,8 @@ func Check(v any) (err error) {
 	return err
 }
 
-// eachText passes on all texts of a description with the keys that they have, and whether they are of a map.
+// eachText passes on all texts of a description with the keys that they have, and whether they are
+// of a map.
 func eachText(v any, each func(key, text string, ofMap bool)) {
 	var walk func(key string, v reflect.Value, ofMap bool)
 	walk = func(key string, v reflect.Value, ofMap bool) {

@@ -18,10 +18,12 @@ import (
 func full() *Spec {
 	no := false
 	return &Spec{
-		Program: "bfs", Parameters: map[string]string{"source": "1"}, Rows: 2, Columns: 3, KeepResult: true, Queueing: Queueing{"low"},
+		Program: "bfs", Parameters: map[string]string{"source": "1"}, Rows: 2, Columns: 3,
+		KeepResult: true, Queueing: Queueing{"low"},
 		Source: &Source{Input: "/a.csv", Directed: &no, MaxExpand: 5e9, SkipBad: 3, SelfLoops: "drop", Header: &no, IDs: "name"},
 		Options: Options{
-			Delivery: "pull", MaxSupersteps: 7, SuperstepTimeout: Duration(90 * time.Second), Seed: 1<<64 - 1, Fork: true,
+			Delivery: "pull", MaxSupersteps: 7, SuperstepTimeout: Duration(90 * time.Second),
+			Seed: 1<<64 - 1, Fork: true,
 		},
 		KeepWhen:   &checkpoint.Policy{Every: 7, MTBF: time.Hour, Strict: true},
 		Graph500:   &Graph500{Scale: 12, EdgeFactor: 16, NoValidate: true},
@@ -57,13 +59,18 @@ func TestReadRefuses(t *testing.T) {
 		`{"version":1,"grpah":"x"}`:         `unknown field "grpah"`,
 		`{"version":1,"skip_bad":-1}`:       "skip_bad",
 		`{"version":1,"max_expand":"xB"}`:   "max_expand",
-		`{"version":1,"superstep_timeout":"-1s"}`:                                                                    "superstep_timeout",
-		`{"version":1,"catalog":"` + long + `"}`:                                                                     "",
-		`{"version":1,"catalog":"` + long + `n"}`:                                                                    "catalog: found 4097 bytes, expected at most 4096",
-		Text(&Spec{ColumnData: map[string]*ColumnData{"c": {File: long + "n"}}}):                                     "file: found 4097 bytes",
-		Text(&Spec{Parameters: map[string]string{"a": strings.Repeat("p", MaxMaps-1)}}):                              "",
-		Text(&Spec{Parameters: map[string]string{"ab": strings.Repeat("p", MaxMaps-1)}}):                             "found parameters of 65537 bytes, expected at most 65536",
-		Text(&Spec{Parameters: map[string]string{"a": strings.Repeat("p", 40000), "b": strings.Repeat("p", 40000)}}): "found parameters of 80002 bytes",
+		`{"version":1,"superstep_timeout":"-1s"}`: "superstep_timeout",
+		`{"version":1,"catalog":"` + long +
+			`"}`: "",
+		`{"version":1,"catalog":"` + long +
+			`n"}`: "catalog: found 4097 bytes, expected at most 4096",
+		Text(&Spec{ColumnData: map[string]*ColumnData{"c": {File: long + "n"}}}): "file: found 4097 bytes",
+		Text(&Spec{Parameters: map[string]string{"a": strings.Repeat("p",
+			MaxMaps-1)}}): "",
+		Text(&Spec{Parameters: map[string]string{"ab": strings.Repeat("p",
+			MaxMaps-1)}}): "found parameters of 65537 bytes, expected at most 65536",
+		Text(&Spec{Parameters: map[string]string{"a": strings.Repeat("p",
+			40000), "b": strings.Repeat("p", 40000)}}): "found parameters of 80002 bytes",
 	} {
 		_, err := Read[Spec](text)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -85,7 +92,8 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 // TestWords: fields have the words of those who read them.
 func TestWords(t *testing.T) {
 	want := map[string][]string{
-		"duplicates": graph.DuplicateWords, "delivery": delivery.ChoiceWords, "ids": append([]string{auto}, graphio.IDKinds...),
+		"duplicates": graph.DuplicateWords, "delivery": delivery.ChoiceWords,
+		"ids": append([]string{auto}, graphio.IDKinds...),
 	}
 	for _, f := range Fields(&Spec{}) {
 		if words, ok := want[f.Key]; ok && !slices.Equal(words, f.Words()) {
@@ -129,11 +137,13 @@ func TestSet(t *testing.T) {
 		{"superstep_timeout", "-1s", "expected a time, such as 30s"},
 		{"", "-7", ""},
 	} {
-		if err := fields[c[0]].Set(c[1]); (err == nil) != (c[2] == "") || err != nil && err.Error() != c[2] {
+		if err := fields[c[0]].Set(c[1]); (err == nil) != (c[2] == "") || err != nil &&
+			err.Error() != c[2] {
 			t.Errorf("%s %s: found %v, expected %q", c[0], c[1], err, c[2])
 		}
 	}
-	if s.MaxExpand != 3<<30 || s.Header == nil || *s.Header || s.IDs != "" || s.Duplicates != "min" || s.Scale != 20 || !s.SSSP ||
+	if s.MaxExpand != 3<<30 || s.Header == nil || *s.Header || s.IDs != "" ||
+		s.Duplicates != "min" || s.Scale != 20 || !s.SSSP ||
 		s.SuperstepTimeout != Duration(90*time.Second) || s.N != -7 {
 		t.Errorf("found %+v", s)
 	}
@@ -142,7 +152,8 @@ func TestSet(t *testing.T) {
 // TestUnasked: users say nothing of what clients in Go, experiments and masters say.
 func TestUnasked(t *testing.T) {
 	for want, s := range map[string]Spec{
-		"": {Program: "p", Source: &Source{Input: "g"}, Options: Options{Seed: 3}}, "go_on": {GoOn: "x"}, "encoding": {Options: Options{Encoding: "all"}},
+		"":      {Program: "p", Source: &Source{Input: "g"}, Options: Options{Seed: 3}},
+		"go_on": {GoOn: "x"}, "encoding": {Options: Options{Encoding: "all"}},
 		"catalog": {Graph: "g"},
 	} {
 		if found := s.Unasked(); found != want {
@@ -160,7 +171,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := Read[Spec](Text(s)); err != nil || !reflect.DeepEqual(again, s) && Text(again) != Text(s) {
+		if again, err := Read[Spec](Text(s)); err != nil || !reflect.DeepEqual(again, s) &&
+			Text(again) != Text(s) {
 			t.Errorf("%s: found %+v, %v", text, again, err)
 		}
 	})

@@ -1,5 +1,5 @@
-// Package jobtrace turns a master's job events into calls of a trace.Journal, so that a cluster's jobs are recorded as a run in one
-// process is.
+// Package jobtrace turns a master's job events into calls of a trace.Journal, so that a cluster's
+// jobs are recorded as a run in one process is.
 package jobtrace
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Observer passes the events of all of a master's jobs to journals. Errors of journals are dropped: a job does not fail because its
-// record does.
+// Observer passes the events of all of a master's jobs to journals. Errors of journals are dropped:
+// a job does not fail because its record does.
 type Observer struct {
 	// New makes the journal of a job.
 	New func() trace.Journal
@@ -48,7 +48,8 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			j = &job{to: t.New()}
 			t.jobs[id] = j
 		}
-		if body.Job.State == control.JobState_JOB_STATE_QUEUED && j.state > control.JobState_JOB_STATE_QUEUED { // it begins again
+		// it begins again
+		if body.Job.State == control.JobState_JOB_STATE_QUEUED && j.state > control.JobState_JOB_STATE_QUEUED {
 			j.lost(body.Job)
 			*j = job{to: t.New()}
 		}

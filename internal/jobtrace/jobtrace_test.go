@@ -30,18 +30,21 @@ func (t transcript) Record(e trace.Event) error {
 		if e.More {
 			return t.add("on %d vertices", e.Vertices)
 		}
-		return t.add("begin %s %s on %s, %s, at %d", e.Job, e.Program, e.Graph, e.Grid, e.Began.Unix())
+		return t.add("begin %s %s on %s, %s, at %d", e.Job, e.Program, e.Graph, e.Grid,
+			e.Began.Unix())
 	case *record.Superstep:
 		for _, p := range e.Partitions {
 			_ = t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", e.Job, e.Superstep, p.Partition, e.Scheme,
-				e.Delivery, p.Computed, p.Messages, p.Sent, p.Bytes, p.Times.Total, p.Times.Wait, e.Reason, e.Predicted[e.Scheme], e.Actual)
+				e.Delivery, p.Computed, p.Messages, p.Sent, p.Bytes, p.Times.Total, p.Times.Wait,
+				e.Reason, e.Predicted[e.Scheme], e.Actual)
 		}
 	case *trace.End:
 		text := ""
 		for name, value := range e.Aggregators {
 			text += fmt.Sprintf(", %s %s", name, value)
 		}
-		return t.add("end %s %s after %d in %g: %s%s", e.Job, cmp.Or(string(e.Ended), e.State), e.Supersteps, e.Seconds, e.Error, text)
+		return t.add("end %s %s after %d in %g: %s%s", e.Job, cmp.Or(string(e.Ended), e.State),
+			e.Supersteps, e.Seconds, e.Error, text)
 	case *trace.Stage:
 		switch {
 		case e.Job != "j1":
@@ -81,7 +84,8 @@ func recorded(t *testing.T, s *record.Superstep) *control.JobEvent {
 
 func TestObserver(t *testing.T) {
 	record := recorded(t, &record.Superstep{
-		Superstep: 4, Scheme: "pull", Delivery: "pull", Seconds: 3, Reason: "few", Predicted: map[string]float64{"pull": 2}, Actual: 1.5,
+		Superstep: 4, Scheme: "pull", Delivery: "pull", Seconds: 3, Reason: "few",
+		Predicted: map[string]float64{"pull": 2}, Actual: 1.5,
 		Partitions: []record.Partition{
 			{Computed: 1, Messages: 5, Sent: 4, Bytes: 9, Times: record.Seconds{Traverse: 1, Wait: 1.5, Total: 3}},
 			{Partition: 1, Times: record.Seconds{Compute: 3, Total: 3}},
@@ -100,13 +104,15 @@ func TestObserver(t *testing.T) {
 				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
 				progress,
-				changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 3}),
+				changed(control.JobState_JOB_STATE_RUNNING,
+					&control.Job{LoadSeconds: .5, Vertices: 3}),
 				progress, // late
 				record, log,
 				changed(control.JobState_JOB_STATE_WRITING, &control.Job{}),
 				progress,
 				changed(control.JobState_JOB_STATE_DONE, &control.Job{
-					RunSeconds: 2, WriteSeconds: .25, EndedBy: string(trace.Converged), Supersteps: 5,
+					RunSeconds: 2, WriteSeconds: .25, EndedBy: string(trace.Converged),
+					Supersteps:  5,
 					Aggregators: []*control.Aggregator{{Name: "sum", Json: "[1]"}, {Name: "long"}},
 				}),
 				record, log, // too late
@@ -115,7 +121,8 @@ func TestObserver(t *testing.T) {
 				"waits: ", begun, "loading reading 1 of 2", "on 3 vertices", "stage loading 0.5",
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
 				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 0 total 3 wait 0 few 2 in 1.5",
-				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25", "end j1 converged after 5 in 2: , sum [1]",
+				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25",
+				"end j1 converged after 5 in 2: , sum [1]",
 			},
 		},
 		"failed": {
@@ -128,16 +135,19 @@ func TestObserver(t *testing.T) {
 		"limit": {
 			[]*control.JobEvent{
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				changed(control.JobState_JOB_STATE_DONE, &control.Job{EndedBy: string(trace.Limit), Supersteps: 7, RunSeconds: 1.5}),
+				changed(control.JobState_JOB_STATE_DONE,
+					&control.Job{EndedBy: string(trace.Limit), Supersteps: 7, RunSeconds: 1.5}),
 			},
 			[]string{begun, "end j1 limit after 7 in 1.5: "},
 		},
 		"begins again": {
 			[]*control.JobEvent{
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "a loss", Supersteps: 3}),
+				changed(control.JobState_JOB_STATE_QUEUED,
+					&control.Job{Reason: "a loss", Supersteps: 3}),
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				changed(control.JobState_JOB_STATE_DONE, &control.Job{EndedBy: string(trace.Converged), Supersteps: 7}),
+				changed(control.JobState_JOB_STATE_DONE,
+					&control.Job{EndedBy: string(trace.Converged), Supersteps: 7}),
 			},
 			[]string{begun, "end j1 failed after 3 in 0: a loss", "waits: a loss", begun, "end j1 converged after 7 in 0: "},
 		},
@@ -160,7 +170,8 @@ func TestObserver(t *testing.T) {
 				observer.Event("j1", e)
 			}
 			if !slices.Equal(lines, c.want) {
-				t.Errorf("found\n%s\nexpected\n%s", strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
+				t.Errorf("found\n%s\nexpected\n%s", strings.Join(lines, "\n"),
+					strings.Join(c.want, "\n"))
 			}
 			if len(observer.jobs) != 0 {
 				t.Error("a job that has ended is remembered")
@@ -192,8 +203,10 @@ func TestSearches(t *testing.T) {
 		got = append(got, strings.TrimSpace(l))
 	}
 	want := []string{
-		"begin j1 graph500 on g, 1x1", "on 7 vertices", "begin j1 bfs root 1 bfs on g, 2x2", "j1 bfs root 1 0/0", "j1 bfs root 1 0/0",
-		"end j1 bfs root 1 converged", "begin j1 sssp root 2 sssp on g, 2x2", "j1 sssp root 2 0/0", "end j1 sssp root 2 cancelled", "end j1 cancelled",
+		"begin j1 graph500 on g, 1x1", "on 7 vertices", "begin j1 bfs root 1 bfs on g, 2x2",
+		"j1 bfs root 1 0/0", "j1 bfs root 1 0/0",
+		"end j1 bfs root 1 converged", "begin j1 sssp root 2 sssp on g, 2x2", "j1 sssp root 2 0/0",
+		"end j1 sssp root 2 cancelled", "end j1 cancelled",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -223,12 +236,14 @@ func TestBegin(t *testing.T) {
 func TestRecordsOfAnotherVersion(t *testing.T) {
 	var lines []string
 	o := &Observer{New: func() trace.Journal { return transcript{&lines} }}
-	o.Event("j1", &control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING, SpecJson: jobspec.Text(spec)}}})
+	o.Event("j1",
+		&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING, SpecJson: jobspec.Text(spec)}}})
 	before := len(lines)
 	for range 3 {
 		o.Event("j1", &control.JobEvent{Body: &control.JobEvent_Record{Record: []byte{250, 1, 2}}})
 	}
-	if said := lines[before:]; len(said) != 1 || !strings.HasPrefix(said[0], "log supersteps are missing here: a superstep's record: found version fa, expected ") {
+	if said := lines[before:]; len(said) != 1 || !strings.HasPrefix(said[0],
+		"log supersteps are missing here: a superstep's record: found version fa, expected ") {
 		t.Errorf("found %q", said)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Late is a Journal of one job for a file, where the line that begins a run is the last word on it: it comes when the job's
-// graph is known, or when something comes that belongs behind it. Stages of the load come before it, as those of a run in
-// one process do.
+// Late is a Journal of one job for a file, where the line that begins a run is the last word on it:
+// it comes when the job's graph is known, or when something comes that belongs behind it. Stages of
+// the load come before it, as those of a run in one process do.
 type Late struct {
 	To    trace.Journal
 	begun *trace.Job // not told yet

@@ -23,9 +23,12 @@ func (b begun) Record(e trace.Event) error {
 // TestLate tells a file of jobs: the line that begins one has its graph.
 func TestLate(t *testing.T) {
 	loading := changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
-	record := recorded(t, &record.Superstep{Scheme: "none", Delivery: "none", Partitions: make([]record.Partition, 1)})
+	record := recorded(t,
+		&record.Superstep{Scheme: "none", Delivery: "none", Partitions: make([]record.Partition,
+			1)})
 	running := func(load float64) *control.JobEvent {
-		return changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: load, Vertices: 9, Edges: 8, Arcs: 15})
+		return changed(control.JobState_JOB_STATE_RUNNING,
+			&control.Job{LoadSeconds: load, Vertices: 9, Edges: 8, Arcs: 15})
 	}
 	for name, c := range map[string]struct {
 		events []*control.JobEvent
@@ -33,25 +36,32 @@ func TestLate(t *testing.T) {
 	}{
 		"done": {
 			[]*control.JobEvent{
-				loading, changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 9, Edges: 8, Arcs: 15}), record,
-				changed(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
+				loading, changed(control.JobState_JOB_STATE_RUNNING,
+					&control.Job{LoadSeconds: .5, Vertices: 9, Edges: 8, Arcs: 15}), record,
+				changed(control.JobState_JOB_STATE_DONE,
+					&control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
 			},
 			[]string{"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none", "end j1 done after 0 in 2:"},
 		},
 		"failed": {
-			[]*control.JobEvent{loading, changed(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"})},
+			[]*control.JobEvent{loading, changed(control.JobState_JOB_STATE_FAILED,
+				&control.Job{Reason: "no such file"})},
 			[]string{"begin j1: 0 vertices, 0 arcs", "end j1 failed after 0 in 0: no such file"},
 		},
 		"twice running, twice begun": { // a master that was started anew says again that it runs
 			[]*control.JobEvent{
 				loading, running(.5), record, running(.5), record,
-				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "worker w was lost"}), loading, running(.25), record,
-				changed(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
+				changed(control.JobState_JOB_STATE_QUEUED,
+					&control.Job{Reason: "worker w was lost"}), loading, running(.25), record,
+				changed(control.JobState_JOB_STATE_DONE,
+					&control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
 			},
 			[]string{
-				"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none", "j1 0/0 none none",
+				"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none",
+				"j1 0/0 none none",
 				"end j1 failed after 0 in 0: worker w was lost",
-				"begin j1: 9 vertices, 15 arcs", "stage loading 0.25", "j1 0/0 none none", "end j1 done after 0 in 2:",
+				"begin j1: 9 vertices, 15 arcs", "stage loading 0.25", "j1 0/0 none none",
+				"end j1 done after 0 in 2:",
 			},
 		},
 		"not heard of running": {
@@ -70,7 +80,8 @@ func TestLate(t *testing.T) {
 				lines[i] = strings.TrimSpace(l)
 			}
 			if !slices.Equal(lines, c.want) {
-				t.Errorf("found\n%s\nexpected\n%s", strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
+				t.Errorf("found\n%s\nexpected\n%s", strings.Join(lines, "\n"),
+					strings.Join(c.want, "\n"))
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Searches is a Journal of one job that makes a run of each of a benchmark's searches: under the job's name, a blank, and
-// its own. A search has ended when the next begins, or the job ends.
+// Searches is a Journal of one job that makes a run of each of a benchmark's searches: under the
+// job's name, a blank, and its own. A search has ended when the next begins, or the job ends.
 type Searches struct {
 	To     trace.Journal
 	job    trace.Job

@@ -8,7 +8,8 @@ import (
 // Times is a Journal that keeps the seconds of a job's supersteps in which a vertex ran.
 type Times map[int]float64
 
-// Record takes a superstep. One that runs again, after a failure, takes the place of the one before.
+// Record takes a superstep. One that runs again, after a failure, takes the place of the one
+// before.
 func (t Times) Record(e trace.Event) error {
 	if s, ok := e.(*record.Superstep); ok && s.Ran() {
 		t[s.Superstep] = s.Seconds

@@ -1,5 +1,5 @@
-// Package keeping keeps the checkpoints of a run in this process, for the root package and the command line. Package
-// checkpoint has what they are, and where a run continues from.
+// Package keeping keeps the checkpoints of a run in this process, for the root package and the
+// command line. Package checkpoint has what they are, and where a run continues from.
 package keeping
 
 import (
@@ -43,14 +43,17 @@ func (e *TakenError) Error() string {
 	if e.Newest == nil {
 		return "another run is about to store its first checkpoint there, or has ended just then: name another place"
 	}
-	return fmt.Sprintf("it has checkpoints of %s, the newest before superstep %d", e.Newest.Name(), e.Newest.Superstep)
+	return fmt.Sprintf("it has checkpoints of %s, the newest before superstep %d", e.Newest.Name(),
+		e.Newest.Superstep)
 }
 
-// Begin has the run with options to keep its checkpoints at the place. From is the checkpoint there from which the run
-// continues; without one a place with checkpoints is refused by a TakenError. About is the size of the run's state in
-// bytes. Each is called after each checkpoint, stored or not.
+// Begin has the run with options to keep its checkpoints at the place. From is the checkpoint there
+// from which the run continues; without one a place with checkpoints is refused by a TakenError.
+// About is the size of the run's state in bytes. Each is called after each checkpoint, stored or
+// not.
 func (k *Keeping) Begin(
-	ctx context.Context, to *engine.Options, from *checkpoint.Manifest, when checkpoint.Policy, about int64,
+	ctx context.Context, to *engine.Options, from *checkpoint.Manifest, when checkpoint.Policy,
+	about int64,
 	warn func(string), each func(checkpoint.Event),
 ) error {
 	owner, err := checkpoint.Owner(ctx, k.Store, from, warn)
@@ -70,12 +73,14 @@ func (k *Keeping) Begin(
 	}
 	k.writer = checkpoint.NewWriter(k.Store, strings.ToLower(rand.Text()[:10]))
 	k.keeper = checkpoint.NewKeeper(k.Store, when, about, warn, each)
-	k.keeper.Own(owner, from != nil) // nobody owns a place that an earlier version of superstep made
+	// nobody owns a place that an earlier version of superstep made
+	k.keeper.Own(owner, from != nil)
 	to.Parts, to.Checkpoints = k.writer, k.keeper
 	return nil
 }
 
-// Settle waits for the last checkpoint of a run that has ended, unless all are to be removed because the run is done.
+// Settle waits for the last checkpoint of a run that has ended, unless all are to be removed
+// because the run is done.
 func (k *Keeping) Settle(done bool) error {
 	if k == nil || k.keeper == nil || done && !k.stay {
 		return nil

@@ -10,7 +10,8 @@ type Aggregate struct {
 	Type       reflect.Type // of the values
 	Persistent bool         // the value is kept from superstep to superstep
 	Unreported bool         // reports leave it out
-	// New makes a cell at the identity. In a cell made with exact, sums of floats do not depend on their order.
+	// New makes a cell at the identity. In a cell made with exact, sums of floats do not depend on
+	// their order.
 	New func(exact bool) Cell
 }
 
@@ -24,8 +25,8 @@ type Cell interface {
 	Reset()
 	// Any returns the value.
 	Any() any
-	// Encode and Decode take the value from one process to another: little-endian if all values of the type are of one
-	// size, else as given. A sum that must be exact travels with all its parts.
+	// Encode and Decode take the value from one process to another: little-endian if all values of
+	// the type are of one size, else as given. A sum that must be exact travels with all its parts.
 	Encode(pack func(value any) ([]byte, error)) ([]byte, error)
 	Decode(data []byte, unpack func(data []byte, value any) error) error
 }
@@ -113,8 +114,8 @@ type State struct {
 	NumVertices, NumEdges uint64
 	// Log writes one line, or is nil.
 	Log func(line string)
-	// Edges are the lists that pregel.Vertex.Edges runs over, Out and In those of OutEdges and InEdges; NoEdges says, if there are
-	// none, why and what to use.
+	// Edges are the lists that pregel.Vertex.Edges runs over, Out and In those of OutEdges and
+	// InEdges; NoEdges says, if there are none, why and what to use.
 	Edges, Out, In []*EdgeLists
 	NoEdges        error
 	// Direction is the program's, a pregel.Direction; Undirected says that the graph has none.
@@ -122,8 +123,8 @@ type State struct {
 	Undirected bool
 	// IDs is the first vertex id that the graph does not have.
 	IDs uint64
-	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine. Both
-	// are indexed by the aggregators' numbers.
+	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's,
+	// for this goroutine. Both are indexed by the aggregators' numbers.
 	Totals, Cells []Cell
 	// Seed is the run's, for pregel.Vertex.Rand.
 	Seed uint64

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// MessageColumn is HM of Ueno13: messages to all neighbours by source slot. One array is read while the other is written.
+// MessageColumn is HM of Ueno13: messages to all neighbours by source slot. One array is read while
+// the other is written.
 type MessageColumn[S any] struct {
 	Read, Write []S
 	Raw         bool // no pointers

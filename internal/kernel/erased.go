@@ -18,7 +18,8 @@ type Erased[ID ~uint64] struct {
 	Wrap func(program any) Erased[ID]
 	// Complete says that the parameters' defaults are filled in: a field that is zero is meant.
 	Complete bool
-	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner and Report.
+	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner and
+	// Report.
 	Inspect func() *Methods[ID]
 }
 
@@ -146,12 +147,14 @@ type Lane[ID ~uint64] interface {
 	// PullOne pulls one word through the only lists and runs it: the vertices of need are pulled
 	// for, open are not finished, active awake. It returns who ran, who had a message, who sent,
 	// halted and finished, and the number of edges walked.
-	PullOne(w int, need, open, active uint64) (run, received, sent, halted, finished uint64, walked int)
+	PullOne(w int, need, open,
+		active uint64) (run, received, sent, halted, finished uint64, walked int)
 	// Pull is PullOne for any number of lists, and for messages in the inbox or in tiles' sums.
 	Pull(w int, open, active uint64) (run, received, sent, halted, finished uint64, walked int)
 	// Lists is Pull for a list program: pull says whether lists are pulled through, or only
 	// messages that came one by one are delivered.
-	Lists(w int, open, active uint64, pull bool) (run, received, sent, halted, finished uint64, walked int)
+	Lists(w int, open, active uint64,
+		pull bool) (run, received, sent, halted, finished uint64, walked int)
 	// SentBack returns the vertices of the last word that sent to in-neighbours apart.
 	SentBack() uint64
 	// Start runs a word in superstep 0, and Resend sends a word's messages of the last superstep
@@ -195,6 +198,7 @@ type Lane[ID ~uint64] interface {
 	BeginLists()
 	EndLists()
 	ListTimes() (gathering, running float64)
-	// Watch has f, if not nil, called with each message when it is sent, and a list program get messages that it cannot keep.
+	// Watch has f, if not nil, called with each message when it is sent, and a list program get
+	// messages that it cannot keep.
 	Watch(f func(from ID, message any))
 }

@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// exactSum adds floats without rounding, as a list of parts that do not overlap, so that the sum, rounded once at the
-// end, is the same in whatever order they come (Shewchuk 1997).
+// exactSum adds floats without rounding, as a list of parts that do not overlap, so that the sum,
+// rounded once at the end, is the same in whatever order they come (Shewchuk 1997).
 type exactSum struct {
 	parts   []float64
 	special float64 // the sum of infinities and NaNs

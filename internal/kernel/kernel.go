@@ -1,6 +1,6 @@
-// Package kernel is the interface between the engine and the combiners, below package pregel: the bulk loops of a combiner over one
-// partition ([Kernel]), their input ([Lists], [Slots]) and output ([Inbox], [Bins], [Outbox]), and the cells of aggregators. A
-// pregel.VertexID is a uint64 here.
+// Package kernel is the interface between the engine and the combiners, below package pregel: the
+// bulk loops of a combiner over one partition ([Kernel]), their input ([Lists], [Slots]) and output
+// ([Inbox], [Bins], [Outbox]), and the cells of aggregators. A pregel.VertexID is a uint64 here.
 package kernel
 
 import (
@@ -19,9 +19,11 @@ type Binding struct {
 	// Sources are the slots messages come from; Capacity, a multiple of 64, is how many there are.
 	Sources  *Slots
 	Capacity int
-	// Lists are the weighted lists that a semiring's kernel walks; their weights' type must be the messages'.
+	// Lists are the weighted lists that a semiring's kernel walks; their weights' type must be the
+	// messages'.
 	Lists []*Lists
-	// Monotone asks the kernel to leave out messages that are no better than one the receiver has had before.
+	// Monotone asks the kernel to leave out messages that are no better than one the receiver has
+	// had before.
 	Monotone bool
 	// Deterministic asks for results that do not depend on the order in which messages come.
 	Deterministic bool
@@ -33,11 +35,13 @@ type Binding struct {
 type Traits struct {
 	// AnyOne: any one message is enough, so a pull ends at the first sender.
 	AnyOne bool
-	// Terminal: a pull may end early, at a value that nothing changes (SuiteSparse GraphBLAS's word).
+	// Terminal: a pull may end early, at a value that nothing changes (SuiteSparse GraphBLAS's
+	// word).
 	Terminal bool
 	// Bytes is the size of a message to all neighbours in a column; 0 if presence is the message.
 	Bytes int
-	// Self: the only message a vertex may send to all its neighbours is its own id. M is pregel.VertexID.
+	// Self: the only message a vertex may send to all its neighbours is its own id. M is
+	// pregel.VertexID.
 	Self bool
 	// Ordered: the result depends on the order of the messages (sums of floats).
 	Ordered bool
@@ -47,35 +51,40 @@ type Traits struct {
 	Raw bool
 	// Each: two messages of a vertex to all neighbours cannot be combined at the sender (Count).
 	Each bool
-	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
+	// Monotone: the kernel can leave out messages that are no better than one the receiver has had
+	// before.
 	Monotone bool
 }
 
-// Kernel is a combiner bound to one partition: it holds the column of messages to all neighbours (HM of Ueno13, by
-// source slot, one being written while the other is read) and the loops over it. w is always the index of a word: 64
-// vertices or slots. Methods that take different words may be called by several goroutines at once, unless they say not.
+// Kernel is a combiner bound to one partition: it holds the column of messages to all neighbours
+// (HM of Ueno13, by source slot, one being written while the other is read) and the loops over it.
+// w is always the index of a word: 64 vertices or slots. Methods that take different words may be
+// called by several goroutines at once, unless they say not.
 type Kernel[M any] interface {
 	Broadcast
-	// Window returns the array that the messages of word w are written to: the column's own, or scratch, for Store.
+	// Window returns the array that the messages of word w are written to: the column's own, or
+	// scratch, for Store.
 	Window(w int, scratch *[64]M) *[64]M
-	// Store stores the messages sent from out, which Window returned. It returns the index of a vertex whose message the
-	// combiner refuses, or -1.
+	// Store stores the messages sent from out, which Window returned. It returns the index of a
+	// vertex whose message the combiner refuses, or -1.
 	Store(w int, sent uint64, out *[64]M) int
 
-	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to those of found, and
-	// returns found with the vertices added that now have a message, and the number of edges walked.
+	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to
+	// those of found, and returns found with the vertices added that now have a message, and the
+	// number of edges walked.
 	Pull(p *Pull, w int, need, found uint64, in *[64]M) (uint64, int)
-	// Push folds the messages that cross some rows straight into the inbox. Ranges of different calls at once are disjoint.
+	// Push folds the messages that cross some rows straight into the inbox. Ranges of different
+	// calls at once are disjoint.
 	Push(p *Push, rows []Row, into *Inbox[M])
 	// Emit appends the messages that cross some rows, edge by edge, to the bins.
 	Emit(p *Push, rows []Row, bins *Bins[M])
-	// Fold folds pairs of receiver and message into an inbox. Receivers of different calls at once must lie in different
-	// runs of 4096.
+	// Fold folds pairs of receiver and message into an inbox. Receivers of different calls at once
+	// must lie in different runs of 4096.
 	Fold(to []uint32, msg []M, into *Inbox[M])
 }
 
-// Broadcast is the part of a Kernel that does not depend on the type of messages: the column of messages to all
-// neighbours.
+// Broadcast is the part of a Kernel that does not depend on the type of messages: the column of
+// messages to all neighbours.
 type Broadcast interface {
 	Traits() Traits
 	// Reset restores the state before superstep 0.
@@ -89,52 +98,60 @@ type Broadcast interface {
 	// Next is the column being written, by slot; nil if presence is the message. It may be
 	// written to.
 	Next() Column
-	// Unpack writes c's values to the slots from first on at the ones of present, in order. One call per range of slots.
+	// Unpack writes c's values to the slots from first on at the ones of present, in order. One
+	// call per range of slots.
 	Unpack(c *Packed, present []uint64, first uint32)
 }
 
 // Claimer is a kernel of AnyOne, whose goroutines can push into the inbox concurrently.
 type Claimer[M any] interface {
-	// Claim pushes the messages that cross some rows to the receivers that have none and are not skipped, with one atomic operation
-	// for each. An already claimed receiver costs one load.
+	// Claim pushes the messages that cross some rows to the receivers that have none and are not
+	// skipped, with one atomic operation for each. An already claimed receiver costs one load.
 	Claim(p *Push, rows []Row, into *Inbox[M])
 }
 
-// Lifter is a kernel that converts messages to single vertices. It panics for one that the sender may not send.
+// Lifter is a kernel that converts messages to single vertices. It panics for one that the sender
+// may not send.
 type Lifter[M any] interface {
 	Lift(from uint64, m M) M
 }
 
-// Normalizing is a kernel that may bring messages into one form when they are sent, so that its loops need not look for
-// odd ones.
+// Normalizing is a kernel that may bring messages into one form when they are sent, so that its
+// loops need not look for odd ones.
 type Normalizing[M any] interface {
-	// Normalizer returns a function that changes, in place, what some vertices of a word send, and returns those of them
-	// whose messages are sent. It is nil if all are, as they are. It does not depend on the kernel's state.
+	// Normalizer returns a function that changes, in place, what some vertices of a word send, and
+	// returns those of them whose messages are sent. It is nil if all are, as they are. It does not
+	// depend on the kernel's state.
 	Normalizer() func(sent uint64, out *[64]M) uint64
 }
 
-// Remembering is a kernel that, in a monotone program, knows the best message that each slot has had.
+// Remembering is a kernel that, in a monotone program, knows the best message that each slot has
+// had.
 type Remembering interface {
 	// Best is these messages, by slot; nil where the kernel leaves out none. It may be written to.
 	Best() Column
 }
 
-// Bounded is a kernel that, in a monotone program, can do without the arcs that are too heavy to bring a receiver a better message than the
-// best it has had (Pull.Lightest). No weight is negative.
+// Bounded is a kernel that, in a monotone program, can do without the arcs that are too heavy to
+// bring a receiver a better message than the best it has had (Pull.Lightest). No weight is
+// negative.
 type Bounded interface {
-	// Least returns the least of the messages of those present in some words of the column that is being read, or, with next, of that being
-	// written: infinity if there is none.
+	// Least returns the least of the messages of those present in some words of the column that is
+	// being read, or, with next, of that being written: infinity if there is none.
 	Least(present []uint64, lo, hi int, next bool) float64
 	// Bound sets the least of all messages that pulls will meet. Not for concurrent use.
 	Bound(least float64)
 	// CountPull returns about how many arcs Pull would look at for the vertices of need in word w.
 	CountPull(p *Pull, w int, need uint64) int
-	// Thin adds to arcs those over which a message, no less than the bound, could be better than the best that a vertex of need in word w has had.
+	// Thin adds to arcs those over which a message, no less than the bound, could be better than
+	// the best that a vertex of need in word w has had.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
 	// Length returns the length of a path that a message of the kernel's type holds.
 	Length(m any) float64
-	// Share lets pulls that are under way read the messages just sent by vertices of word w. The vertices of before already have messages that are
-	// being read: better ones replace them. Messages of the others are read once the caller has marked these as present, by an atomic write.
+	// Share lets pulls that are under way read the messages just sent by vertices of word w. The
+	// vertices of before already have messages that are being read: better ones replace them.
+	// Messages of the others are read once the caller has marked these as present, by an atomic
+	// write.
 	Share(w int, sent, before uint64)
 }
 
@@ -163,11 +180,13 @@ func (b *ArcBins) Add(a Arc) {
 // Pull is a traversal from receivers to senders.
 type Pull struct {
 	*Lists
-	// Present marks the source slots that sent. Others may be marked while a pull by the lightest arcs is under way (Bounded.Share).
+	// Present marks the source slots that sent. Others may be marked while a pull by the lightest
+	// arcs is under way (Bounded.Share).
 	Present []uint64
 	// All says that every slot in the lists sent, so that Present is not read.
 	All bool
-	// Lightest, if not nil, has the lightest arcs of each list, lightest first. Only of kernels that are Bounded.
+	// Lightest, if not nil, has the lightest arcs of each list, lightest first. Only of kernels
+	// that are Bounded.
 	Lightest *Lists
 }
 
@@ -178,7 +197,8 @@ type Push struct {
 	Present []uint64
 	// Skip marks the receivers that want no message.
 	Skip []uint64
-	// From and To, multiples of 64, bound the receivers that Push sends to, if Ranged. The lists must then rise by slot.
+	// From and To, multiples of 64, bound the receivers that Push sends to, if Ranged. The lists
+	// must then rise by slot.
 	From, To uint32
 	Ranged   bool
 }
@@ -192,7 +212,8 @@ func (p *Push) Senders(rows []Row, w int) []Row {
 	for senders := p.Present[w] & lists; senders != 0; senders &= senders - 1 {
 		i := bits.TrailingZeros64(senders) & 63
 		before := lists & (1<<i - 1)
-		rows = append(rows, Row{From: uint32(w<<6 + i), Lo: rank + uint32(bits.OnesCount64(before))})
+		rows = append(rows,
+			Row{From: uint32(w<<6 + i), Lo: rank + uint32(bits.OnesCount64(before))})
 	}
 	return rows
 }
@@ -213,8 +234,8 @@ func (p *Push) Find(rows []Row) (edges int) {
 	return edges
 }
 
-// Fetch reads the first receiver of each row: the processor waits for many at once, and not for one after the other
-// between messages.
+// Fetch reads the first receiver of each row: the processor waits for many at once, and not for one
+// after the other between messages.
 //
 //go:noinline
 func (p *Push) Fetch(rows []Row) (read uint32) {
@@ -253,8 +274,8 @@ type Inbox[M any] struct {
 	Has *bitmap.Frontier
 }
 
-// Bins are runs of pairs of receiver and message, by the receiver's slot >> Shift, so that a bin's receivers fit in a
-// cache and no two goroutines fold into the same ones.
+// Bins are runs of pairs of receiver and message, by the receiver's slot >> Shift, so that a bin's
+// receivers fit in a cache and no two goroutines fold into the same ones.
 type Bins[M any] struct {
 	Receivers
 	Msg  [][]M
@@ -271,7 +292,8 @@ type Receivers struct {
 // NewBins makes bins for receivers below slots.
 func NewBins[M any](slots int, shift uint) *Bins[M] {
 	n := max((slots-1)>>shift+1, 1)
-	return &Bins[M]{Receivers: Receivers{Shift: shift, To: make([][]uint32, n)}, Msg: make([][]M, n)}
+	return &Bins[M]{Receivers: Receivers{Shift: shift, To: make([][]uint32, n)}, Msg: make([][]M,
+		n)}
 }
 
 // Len returns the number of pairs.
@@ -289,8 +311,8 @@ func (b *Bins[M]) Reset() {
 	}
 }
 
-// Packed is the values of a column that are present, in order: as raw little-endian bytes, or, of a type with pointers,
-// as a slice.
+// Packed is the values of a column that are present, in order: as raw little-endian bytes, or, of a
+// type with pointers, as a slice.
 type Packed struct {
 	Raw []byte
 	Ref any

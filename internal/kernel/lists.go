@@ -8,8 +8,9 @@ import (
 // None is the id of no vertex, pregel.None.
 const None uint64 = math.MaxUint64
 
-// Lists holds adjacency lists as BCSR (Nakao20, 3.1): only rows that are not empty have a start. The row of vertex (or
-// slot) i exists if bit i of Bits is set, and is then number Rank[i/64] + popcount of the bits below i in its word.
+// Lists holds adjacency lists as BCSR (Nakao20, 3.1): only rows that are not empty have a start.
+// The row of vertex (or slot) i exists if bit i of Bits is set, and is then number Rank[i/64] +
+// popcount of the bits below i in its word.
 //
 //	Bits    1 0 1 1 ...       one bit for each vertex
 //	Rank    0       ...       rows before each word
@@ -20,11 +21,12 @@ type Lists struct {
 	Rank   []uint32
 	Starts []uint32
 	Adj    []uint32
-	// Heads is Adj[Starts[r]] for each row r: a combiner that needs any one sender mostly ends there. Seconds is the neighbour
-	// after it, or, in rows that have one neighbour, the head again.
+	// Heads is Adj[Starts[r]] for each row r: a combiner that needs any one sender mostly ends
+	// there. Seconds is the neighbour after it, or, in rows that have one neighbour, the head
+	// again.
 	Heads, Seconds []uint32
-	// Same, if not nil, is the common length of all rows of each word, or 0 where they differ. In degree order nearly all words
-	// have one, which saves reading Starts.
+	// Same, if not nil, is the common length of all rows of each word, or 0 where they differ. In
+	// degree order nearly all words have one, which saves reading Starts.
 	Same []uint32
 	// Weights32 or Weights64 is as long as Adj when the graph has weights.
 	Weights32 []float32
@@ -50,13 +52,15 @@ func (l *Lists) Bounds(i uint, rows uint64, rank uint32) (lo, hi uint32) {
 // Words returns where the lists of the 64 vertices of word w begin and end in Adj.
 func (l *Lists) Words(w int) (lo, hi uint32) { return l.Starts[l.Rank[w]], l.Starts[l.Rank[w+1]] }
 
-// Slots maps the 32-bit slots of a partition to vertices: first the owned, then, from Ghost on, those of others.
+// Slots maps the 32-bit slots of a partition to vertices: first the owned, then, from Ghost on,
+// those of others.
 type Slots struct {
 	First, Stride uint64 // slot s < Ghost is vertex First + s*Stride
 	Ghost         uint32
 	Ghosts        []uint64 // slot s >= Ghost is Ghosts[s-Ghost]; None where a slot is padding
-	// Bases, if not nil, speed up ID: where Bases[w] is not None, slot 64*w+i is vertex Bases[w] + i*Stride. That holds for owned
-	// vertices, and for ghosts of high degree, since nearly all hubs of an owner have a neighbour here.
+	// Bases, if not nil, speed up ID: where Bases[w] is not None, slot 64*w+i is vertex Bases[w] +
+	// i*Stride. That holds for owned vertices, and for ghosts of high degree, since nearly all hubs
+	// of an owner have a neighbour here.
 	Bases []uint64
 }
 
@@ -90,7 +94,8 @@ func (s *Slots) ID(slot uint32) uint64 {
 	return s.Ghosts[slot-s.Ghost]
 }
 
-// EdgeLists is what pregel.Vertex.Edges runs over: the lists of the owned vertices, and the vertices their slots stand for.
+// EdgeLists is what pregel.Vertex.Edges runs over: the lists of the owned vertices, and the
+// vertices their slots stand for.
 type EdgeLists struct {
 	Lists
 	Slots

@@ -2,7 +2,8 @@ package kernel
 
 import "github.com/superstep-go/superstep/internal/mem"
 
-// Outbox buffers the messages that the vertices of one goroutine send to single vertices, by the owner of the receiver.
+// Outbox buffers the messages that the vertices of one goroutine send to single vertices, by the
+// owner of the receiver.
 type Outbox[M any] struct {
 	Addresses
 	// Msg holds, for each owner, the messages.
@@ -16,31 +17,37 @@ type Outbox[M any] struct {
 
 // Addresses are the receivers, and where asked the senders, of the messages in an Outbox.
 type Addresses struct {
-	// Partitions is the number of owners: vertex id belongs to id mod Partitions, as its local vertex id / Partitions.
+	// Partitions is the number of owners: vertex id belongs to id mod Partitions, as its local
+	// vertex id / Partitions.
 	Partitions uint64
-	// To and From hold, for each owner, the receivers' local indices, and, if KeepSenders, the senders.
+	// To and From hold, for each owner, the receivers' local indices, and, if KeepSenders, the
+	// senders.
 	To   [][]uint32
 	From [][]uint64
-	// KeepSenders is set in deterministic runs, where messages are combined in the order of their senders.
+	// KeepSenders is set in deterministic runs, where messages are combined in the order of their
+	// senders.
 	KeepSenders bool
 	// Store, if not nil, is where large arrays lie.
 	Store *mem.Arena
 	// Count is the number of messages, but for those along edges that Settle has not seen.
 	Count int
 
-	// Messages along edges of lists, by the edges' places in Adj. Their receivers are looked up many at a time: each is likely not in the
-	// cache, and lookups that do not depend on one another overlap.
+	// Messages along edges of lists, by the edges' places in Adj. Their receivers are looked up
+	// many at a time: each is likely not in the cache, and lookups that do not depend on one
+	// another overlap.
 	lists   *EdgeLists
 	waiting int
 	places  [along]uint32
 }
 
-// along is how many receivers are looked up at a time: several times the misses that a core has under way.
+// along is how many receivers are looked up at a time: several times the misses that a core has
+// under way.
 const along = 128
 
 // NewOutbox makes an empty outbox for a number of owners.
 func NewOutbox[M any](partitions int, keepSenders bool) *Outbox[M] {
-	return &Outbox[M]{Addresses: newAddresses(partitions, keepSenders), Msg: make([][]M, partitions)}
+	return &Outbox[M]{Addresses: newAddresses(partitions, keepSenders), Msg: make([][]M,
+		partitions)}
 }
 
 func newAddresses(partitions int, keepSenders bool) Addresses {

@@ -19,13 +19,14 @@ type Request struct {
 	Value  uint32 // of an AddVertex: where in the column of values that goes with the requests
 }
 
-// Requests are what the vertices of one goroutine asked for in a superstep, in the order in which they did.
+// Requests are what the vertices of one goroutine asked for in a superstep, in the order in which
+// they did.
 type Requests struct {
 	List []Request
 	// NextID is the first id that no vertex has had, and Limit the first that none may have yet.
 	NextID, Limit uint64
-	// Merge returns the weight of two parallel edges that are stored as one; nil if both are kept. Loops says whether loops are stored,
-	// and Weigh returns a weight as it is stored.
+	// Merge returns the weight of two parallel edges that are stored as one; nil if both are kept.
+	// Loops says whether loops are stored, and Weigh returns a weight as it is stored.
 	Merge func(stored, added float64) float64
 	Loops bool
 	Weigh func(weight float64) float64

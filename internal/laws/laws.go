@@ -21,7 +21,8 @@ func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) erro
 	}
 	for _, a := range values {
 		if x := c.Combine(a, identity); !same(x, a) {
-			return fmt.Errorf("the identity is not neutral: Combine(%+v, %+v) is %+v", a, identity, x)
+			return fmt.Errorf("the identity is not neutral: Combine(%+v, %+v) is %+v", a, identity,
+				x)
 		}
 		for _, b := range values {
 			before, behind := fmt.Sprintf("%+v %+v", a, b), fmt.Sprint(room(a), room(b))

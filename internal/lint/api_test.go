@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// apiLimits are how many identifiers a public package may export: types, functions and constants, methods not counted. What
-// a program's author needs should be found in one page of go doc.
+// apiLimits are how many identifiers a public package may export: types, functions and constants,
+// methods not counted. What a program's author needs should be found in one page of go doc.
 var apiLimits = map[string]int{"": 38, "pregel": 44, "combiners": 19, "plan": 5}
 
 // doorways are the exported names that only the engine uses: they are not counted.
@@ -31,7 +31,8 @@ func TestThePublicAPIIsSmall(t *testing.T) {
 	for pkg, limit := range apiLimits {
 		names := exported[pkg]
 		if slices.Sort(names); len(names) == 0 || len(names) > limit {
-			t.Errorf("package %q exports %d identifiers, and may export 1 to %d: %v", pkg, len(names), limit, names)
+			t.Errorf("package %q exports %d identifiers, and may export 1 to %d: %v", pkg,
+				len(names), limit, names)
 		}
 	}
 }
@@ -65,7 +66,8 @@ func exports(f *ast.File) (names []string) {
 	return names
 }
 
-// TestPublicTypesAreReal: of an alias of an internal type, go doc shows neither the fields nor the methods.
+// TestPublicTypesAreReal: of an alias of an internal type, go doc shows neither the fields nor the
+// methods.
 func TestPublicTypesAreReal(t *testing.T) {
 	for _, f := range all(t) {
 		if f.test || slices.ContainsFunc(strings.Split(f.pkg(), "/"), func(dir string) bool {
@@ -82,7 +84,8 @@ func TestPublicTypesAreReal(t *testing.T) {
 			ast.Inspect(spec.Type, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok {
 					if p, ok := s.X.(*ast.Ident); ok && internal[p.Name] {
-						t.Errorf("%s: %s is an alias of %s.%s, which is internal: declare the type", f.path, spec.Name.Name, p.Name, s.Sel.Name)
+						t.Errorf("%s: %s is an alias of %s.%s, which is internal: declare the type",
+							f.path, spec.Name.Name, p.Name, s.Sel.Name)
 					}
 				}
 				return true

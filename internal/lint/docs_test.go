@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestDocumentationIsTrue checks that what the documentation names exists: links and their anchors, files, tests, identifiers,
-// commands, flags, algorithms, metrics and variables. It knows commands, flags and the like from the generated docs/reference,
-// which another test and CI hold to the code.
+// TestDocumentationIsTrue checks that what the documentation names exists: links and their anchors,
+// files, tests, identifiers, commands, flags, algorithms, metrics and variables. It knows commands,
+// flags and the like from the generated docs/reference, which another test and CI hold to the code.
 func TestDocumentationIsTrue(t *testing.T) {
 	tree := readTree(t)
 	names := declaredNames(all(t))
@@ -43,7 +43,8 @@ type page struct {
 	lines []line
 }
 
-// line is a line of a page. A line of a block of code has the block's language, "text" if it has none.
+// line is a line of a page. A line of a block of code has the block's language, "text" if it has
+// none.
 type line struct {
 	number int
 	text   string
@@ -85,7 +86,8 @@ func documentation(t *testing.T, tree *tree) []page {
 	for _, name := range tree.files {
 		switch {
 		case path.Ext(name) != ".md":
-		case path.Dir(name) == ".", strings.HasPrefix(name, "docs/"), path.Dir(name) == "lab", path.Dir(name) == "examples":
+		case path.Dir(name) == ".", strings.HasPrefix(name, "docs/"), path.Dir(name) == "lab",
+			path.Dir(name) == "examples":
 			pages = append(pages, parsePage(name, tree.read(t, name)))
 		}
 	}
@@ -114,7 +116,8 @@ func readTree(t *testing.T) *tree {
 			return err
 		}
 		rel, _ := filepath.Rel("../..", file)
-		if rel = filepath.ToSlash(rel); d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules") {
+		if rel = filepath.ToSlash(rel); d.IsDir() &&
+			(d.Name() == ".git" || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
 		r.entries[rel] = true
@@ -167,7 +170,8 @@ func anchors(text string) map[string]bool {
 			continue
 		}
 		title := linkText.ReplaceAllString(m[1], "$1")
-		slug := strings.ReplaceAll(notInSlugs.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+		slug := strings.ReplaceAll(notInSlugs.ReplaceAllString(strings.ToLower(title), ""), " ",
+			"-")
 		for n, first := 1, slug; all[slug]; n++ {
 			slug = first + "-" + string(rune('0'+n%10))
 		}
@@ -184,7 +188,8 @@ func (r *tree) links(p page) (found []finding) {
 		if l.code != "" {
 			continue
 		}
-		for _, m := range link.FindAllStringSubmatch(codeSpan.ReplaceAllString(l.text, "CODE"), -1) {
+		for _, m := range link.FindAllStringSubmatch(codeSpan.ReplaceAllString(l.text, "CODE"),
+			-1) {
 			target := m[1] + m[2]
 			if strings.Contains(target, ":") || strings.Contains(target, "CODE") {
 				continue // another site
@@ -217,10 +222,12 @@ func (r *tree) paths(p page) (found []finding) {
 			s = strings.TrimPrefix(s, module+"/")
 			switch first, _, _ := strings.Cut(strings.TrimPrefix(s, "./"), "/"); {
 			case fileName.MatchString(s):
-				if !r.bases[s] && !strings.Contains(l.text, "Put this into") { // the reader makes that file
+				// the reader makes that file
+				if !r.bases[s] && !strings.Contains(l.text, "Put this into") {
 					found = append(found, finding{l.number, "there is no file " + s})
 				}
-			case looksLikePath.MatchString(s) && r.top[first] && !r.has(strings.Trim(strings.TrimPrefix(s, "./"), "/")):
+			case looksLikePath.MatchString(s) && r.top[first] &&
+				!r.has(strings.Trim(strings.TrimPrefix(s, "./"), "/")):
 				found = append(found, finding{l.number, "there is no " + s})
 			}
 		}
@@ -230,14 +237,16 @@ func (r *tree) paths(p page) (found []finding) {
 
 // has reports whether a file or folder exists, also named as package.Name, or by a pattern.
 func (r *tree) has(name string) bool {
-	if r.entries[name] || strings.HasSuffix(name, "/...") && r.entries[strings.TrimSuffix(name, "/...")] {
+	if r.entries[name] || strings.HasSuffix(name, "/...") &&
+		r.entries[strings.TrimSuffix(name, "/...")] {
 		return true
 	}
 	if strings.Contains(name, "*") {
 		return slices.ContainsFunc(r.files, func(f string) bool { ok, _ := path.Match(name, f); return ok })
 	}
 	pkg, ident, ok := strings.Cut(path.Base(name), ".")
-	return ok && ident != "" && ident[0] >= 'A' && ident[0] <= 'Z' && r.entries[path.Join(path.Dir(name), pkg)]
+	return ok && ident != "" && ident[0] >= 'A' && ident[0] <= 'Z' &&
+		r.entries[path.Join(path.Dir(name), pkg)]
 }
 
 var testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
@@ -257,20 +266,28 @@ func (r *tree) tests(p page) (found []finding) {
 	return found
 }
 
-// TestDocumentationCheckFinds: the check finds what a page names wrong, and nothing in what is right.
+// TestDocumentationCheckFinds: the check finds what a page names wrong, and nothing in what is
+// right.
 func TestDocumentationCheckFinds(t *testing.T) {
 	tree := readTree(t)
 	names, words := declaredNames(all(t)), readReference(t, tree)
 	for text, wrong := range map[string]bool{
-		"[a](nowhere.md)": true, "[a](README.md#no-such-heading)": true, "[a](docs/formats.md#names)": false,
-		"`internal/nothing`": true, "`internal/lint/docs_test.go`": false, "`nothing.go`": true, "Put this into `nothing.go`:": false,
+		"[a](nowhere.md)": true, "[a](README.md#no-such-heading)": true,
+		"[a](docs/formats.md#names)": false,
+		"`internal/nothing`":         true, "`internal/lint/docs_test.go`": false,
+		"`nothing.go`": true, "Put this into `nothing.go`:": false,
 		"TestNothingAtAll": true, "TestDocumentationIsTrue": false,
-		"`pregel.Nothing`": true, "`pregel.Vertex.Nothing`": true, "`Vertex.Send`": false, "`superstep.Run`": false,
+		"`pregel.Nothing`": true, "`pregel.Vertex.Nothing`": true, "`Vertex.Send`": false,
+		"`superstep.Run`":            false,
 		"```go\npregel.Nothing\n```": true, "```go\nstore.Nothing\n```": false,
-		"`superstep nothing`": true, "`superstep run bfs --nothing`": true, "```sh\nsuperstep run nothing --graph a.el\n```": true,
-		"```sh\nsuperstep run bfs --graph a.el \\\n  --nothing\n```": true, "```sh\nsuperstep run bfs -g a.el > b | sort --nothing\n```": false,
-		"`--no-such-flag`": true, "`--graph`": false, "`superstep_nothing_total`": true, "`SUPERSTEP_" + "NOTHING`": true,
-		"`make nothing`": true, "`make race fuzz`": false, "`.ci/run nothing`": true, "`.ci/run chaos`": false,
+		"`superstep nothing`": true, "`superstep run bfs --nothing`": true,
+		"```sh\nsuperstep run nothing --graph a.el\n```":             true,
+		"```sh\nsuperstep run bfs --graph a.el \\\n  --nothing\n```": true,
+		"```sh\nsuperstep run bfs -g a.el > b | sort --nothing\n```": false,
+		"`--no-such-flag`": true, "`--graph`": false, "`superstep_nothing_total`": true,
+		"`SUPERSTEP_" + "NOTHING`": true,
+		"`make nothing`":           true, "`make race fuzz`": false, "`.ci/run nothing`": true,
+		"`.ci/run chaos`":           false,
 		"`go -C lab run . no-such`": true, "`go -C lab run . run bfs --encoding auto`": false,
 	} {
 		p, found := parsePage("README.md", text), 0

@@ -10,8 +10,9 @@ import (
 // goNames are the names that the module's packages declare, by the name of the package.
 type goNames struct {
 	packages map[string]map[string]bool // exported names
-	members  map[string]map[string]bool // fields and methods by the name of their type, in all packages together
-	public   map[string]bool            // packages that programs of others import
+	// fields and methods by the name of their type, in all packages together
+	members map[string]map[string]bool
+	public  map[string]bool // packages that programs of others import
 }
 
 func declaredNames(files []file) *goNames {
@@ -72,7 +73,8 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// membersOf are the fields of a struct and the methods of an interface. An embedded type has a + before its name.
+// membersOf are the fields of a struct and the methods of an interface. An embedded type has a +
+// before its name.
 func membersOf(e ast.Expr) (names []string) {
 	var list *ast.FieldList
 	switch e := e.(type) {
@@ -99,7 +101,8 @@ var (
 	member    = regexp.MustCompile(`(?:^|[^\w./"])([A-Z]\w*)\.([A-Z]\w*)`)
 )
 
-// check looks for pkg.Name, pkg.Type.Member and Type.Member in spans of code, and for the first in Go code too, if the package is public.
+// check looks for pkg.Name, pkg.Type.Member and Type.Member in spans of code, and for the first in
+// Go code too, if the package is public.
 func (g *goNames) check(p page) (found []finding) {
 	for _, l := range p.lines {
 		texts := l.spans
@@ -140,7 +143,8 @@ func (g *goNames) hasMember(t, name string) bool {
 		return true
 	}
 	for member := range g.members[t] {
-		if embedded, ok := strings.CutPrefix(member, "+"); ok && embedded != t && g.hasMember(embedded, name) {
+		if embedded, ok := strings.CutPrefix(member, "+"); ok && embedded != t &&
+			g.hasMember(embedded, name) {
 			return true
 		}
 	}

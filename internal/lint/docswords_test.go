@@ -64,7 +64,8 @@ func readReference(t *testing.T, tree *tree) *reference {
 	}
 	for _, name := range tree.files {
 		switch dir, _, _ := strings.Cut(name, "/"); {
-		case strings.HasPrefix(name, ".ci/"), strings.HasSuffix(name, "_test.go"), name == "Makefile", dir == "deploy":
+		case strings.HasPrefix(name, ".ci/"), strings.HasSuffix(name, "_test.go"),
+			name == "Makefile", dir == "deploy":
 			r.variables += tree.read(t, name)
 		case dir == "lab" && path.Ext(name) == ".go":
 			r.lab += tree.read(t, name)
@@ -75,7 +76,8 @@ func readReference(t *testing.T, tree *tree) *reference {
 	r.sections = strings.Join(sectionLine.FindAllString(tree.read(t, ".ci/run"), -1), " ")
 	r.makefile = tree.read(t, "Makefile")
 	if len(r.commands) < 30 || len(r.algorithms) < 20 || len(r.metrics) < 30 {
-		t.Fatalf("docs/reference has %d commands, %d algorithms and %d metrics", len(r.commands), len(r.algorithms), len(r.metrics))
+		t.Fatalf("docs/reference has %d commands, %d algorithms and %d metrics", len(r.commands),
+			len(r.algorithms), len(r.metrics))
 	}
 	return r
 }
@@ -92,7 +94,8 @@ var (
 	goTest    = regexp.MustCompile(`\bgo (?:test|run|build|vet|install|mod)\b`)
 )
 
-// check looks at commands in blocks and spans of code, and at flags, metrics and variables in spans.
+// check looks at commands in blocks and spans of code, and at flags, metrics and variables in
+// spans.
 func (r *reference) check(p page) (found []finding) {
 	add := func(l line, what string) { found = append(found, finding{l.number, what}) }
 	for i, l := range p.lines {
@@ -113,7 +116,8 @@ func (r *reference) check(p page) (found []finding) {
 				}
 			}
 			for _, m := range labCall.FindAllStringSubmatch(text, -1) {
-				if !strings.Contains(r.lab, `"`+m[1]+` `) && !strings.Contains(r.lab, `"`+m[1]+`"`) {
+				if !strings.Contains(r.lab, `"`+m[1]+` `) &&
+					!strings.Contains(r.lab, `"`+m[1]+`"`) {
 					add(l, "the lab has no command "+m[1])
 				}
 				for _, f := range longFlag.FindAllStringSubmatch(m[2], -1) {
@@ -131,7 +135,8 @@ func (r *reference) check(p page) (found []finding) {
 			}
 			if m := makeCall.FindStringSubmatch(text); m != nil {
 				for _, name := range strings.Fields(m[1]) {
-					if !regexp.MustCompile(`(?m)^[a-z0-9 -]*\b` + name + `\b[a-z0-9 -]*:`).MatchString(r.makefile) {
+					if !regexp.MustCompile(`(?m)^[a-z0-9 -]*\b` + name +
+						`\b[a-z0-9 -]*:`).MatchString(r.makefile) {
 						add(l, "Makefile has no "+name)
 					}
 				}
@@ -148,7 +153,8 @@ func (r *reference) check(p page) (found []finding) {
 			}
 			if l.code == "" && strings.HasPrefix(text, "--") {
 				for _, f := range longFlag.FindAllStringSubmatch(text, -1) {
-					if !r.flags[f[1]] && !strings.Contains(r.lab, `"`+f[1]+`"`) && !slices.Contains(ofMPI, f[1]) {
+					if !r.flags[f[1]] && !strings.Contains(r.lab, `"`+f[1]+`"`) &&
+						!slices.Contains(ofMPI, f[1]) {
 						add(l, "no command has the flag --"+f[1])
 					}
 				}
@@ -158,7 +164,8 @@ func (r *reference) check(p page) (found []finding) {
 	return found
 }
 
-// command checks the words after superstep. In prose only a known command may follow: "superstep is" says nothing wrong in a block of text.
+// command checks the words after superstep. In prose only a known command may follow: "superstep
+// is" says nothing wrong in a block of text.
 func (r *reference) command(text string, span bool) string {
 	words := strings.Fields(text)
 	if len(words) == 0 || !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(words[0]) {
@@ -180,7 +187,8 @@ func (r *reference) command(text string, span bool) string {
 	}
 	if len(words) > 1 && r.commands[name+" "+words[1]] != nil {
 		name, flags = name+" "+words[1], r.commands[name+" "+words[1]]
-	} else if len(words) > 1 && hasChildren(r.commands, name) && regexp.MustCompile(`^[a-z]+$`).MatchString(words[1]) {
+	} else if len(words) > 1 && hasChildren(r.commands, name) &&
+		regexp.MustCompile(`^[a-z]+$`).MatchString(words[1]) {
 		return "there is no command superstep " + name + " " + words[1]
 	}
 	for _, f := range longFlag.FindAllStringSubmatch(" "+text, -1) {
@@ -188,7 +196,8 @@ func (r *reference) command(text string, span bool) string {
 			return "superstep " + name + " has no flag --" + f[1]
 		}
 	}
-	if (name == "run" || name == "algorithms") && len(words) > 1 && regexp.MustCompile(`^[a-z]+$`).MatchString(words[1]) && !r.algorithms[words[1]] {
+	if (name == "run" || name == "algorithms") && len(words) > 1 &&
+		regexp.MustCompile(`^[a-z]+$`).MatchString(words[1]) && !r.algorithms[words[1]] {
 		return "there is no algorithm " + words[1]
 	}
 	return ""
@@ -204,13 +213,15 @@ func hasChildren(commands map[string]map[string]bool, name string) bool {
 	return false
 }
 
-// counts reports whether a metric is counted; a name may end in a star, or as the series of a histogram do.
+// counts reports whether a metric is counted; a name may end in a star, or as the series of a
+// histogram do.
 func (r *reference) counts(name string) bool {
 	if prefix, ok := strings.CutSuffix(name, "*"); ok {
 		return slices.ContainsFunc(keys(r.metrics), func(m string) bool { return strings.HasPrefix(m, prefix) })
 	}
 	for _, end := range []string{"", "_bucket", "_sum", "_count"} {
-		if base, ok := strings.CutSuffix(name, end); ok && (r.metrics[base] || strings.HasSuffix(base, "_")) {
+		if base, ok := strings.CutSuffix(name, end); ok &&
+			(r.metrics[base] || strings.HasSuffix(base, "_")) {
 			return true
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // surface are the packages that a program's author meets, and how many exported identifiers each
 // may have: types, functions, constants, methods and fields.
 var surface = map[string]int{
-	"": 114, "pregel": 170, "combiners": 21, "plan": 7, "pregel/pregeltest": 10, "master": 90, "worker": 45,
+	"": 114, "pregel": 170, "combiners": 21, "plan": 7, "pregel/pregeltest": 10, "master": 90,
+	"worker": 45,
 }
 
 // unshown are identifiers that stand in no example, and why.
@@ -37,7 +38,8 @@ func TestExportedIdentifiersStandInExamples(t *testing.T) {
 		exported[pkg] = append(exported[pkg], name)
 		switch why := unshown[name]; {
 		case pkg == "master" || pkg == "worker":
-		case slices.Contains([]string{"String", "Error", "Unwrap"}, o.Name()): // fmt and errors call them
+		case slices.Contains([]string{"String", "Error", "Unwrap"}, o.Name()):
+			// fmt and errors call them
 		case why == "" && !used[o]:
 			t.Errorf("%s stands in no example", name)
 		case why != "" && used[o]:
@@ -46,7 +48,8 @@ func TestExportedIdentifiersStandInExamples(t *testing.T) {
 	}
 	for pkg, limit := range surface {
 		if got := len(exported[pkg]); got != limit {
-			t.Errorf("package %q exports %d identifiers, expected %d: %v", pkg, got, limit, slices.Sorted(slices.Values(exported[pkg])))
+			t.Errorf("package %q exports %d identifiers, expected %d: %v", pkg, got, limit,
+				slices.Sorted(slices.Values(exported[pkg])))
 		}
 	}
 }
@@ -190,15 +193,18 @@ func hasExample(f *ast.File) bool {
 }
 
 func isTest(f *ast.FuncDecl) bool {
-	return f.Recv == nil && slices.ContainsFunc([]string{"Test", "Benchmark", "Fuzz"}, func(kind string) bool {
-		return strings.HasPrefix(f.Name.Name, kind)
-	})
+	return f.Recv == nil && slices.ContainsFunc([]string{"Test", "Benchmark", "Fuzz"},
+		func(kind string) bool {
+			return strings.HasPrefix(f.Name.Name, kind)
+		})
 }
 
 // load compiles packages, and makes the importer of them.
 func load(t *testing.T, paths []string) {
 	t.Helper()
-	list := exec.Command("go", append([]string{"list", "-e", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)
+	list := exec.Command("go",
+		append([]string{"list", "-e", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}"},
+			paths...)...)
 	list.Dir, list.Stderr = "../..", os.Stderr
 	out, err := list.Output()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// foreign says which packages from outside the standard library and this module a package may link, by what their paths begin with.
+// foreign says which packages from outside the standard library and this module a package may link,
+// by what their paths begin with.
 var foreign = map[string][]string{
 	"pregel":          {"golang.org/x/sys/unix"},
 	"combiners":       {"golang.org/x/sys/unix"},
@@ -27,10 +28,12 @@ const (
 	maxForeign = 30 // packages of a program that runs a program on edges in memory
 )
 
-// TestTheLibraryIsLight: what costs a program that does not need it is linked by packages that it imports itself.
+// TestTheLibraryIsLight: what costs a program that does not need it is linked by packages that it
+// imports itself.
 func TestTheLibraryIsLight(t *testing.T) {
 	for pkg, allowed := range foreign {
-		list := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+pkg)
+		list := exec.Command("go", "list", "-deps", "-f",
+			"{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+pkg)
 		list.Dir = "../.."
 		out, err := list.Output()
 		if err != nil {
@@ -47,7 +50,8 @@ func TestTheLibraryIsLight(t *testing.T) {
 			}
 		}
 		if count > maxForeign {
-			t.Errorf("package %q links %d packages from elsewhere, and may link %d", pkg, count, maxForeign)
+			t.Errorf("package %q links %d packages from elsewhere, and may link %d", pkg, count,
+				maxForeign)
 		}
 	}
 }

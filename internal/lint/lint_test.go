@@ -94,13 +94,14 @@ func TestForbiddenCalls(t *testing.T) {
 	}
 }
 
-// TestControlAsksNoWallClock: where it is decided who lives and who is newer, times are spans, and order is a counter: a clock
-// may be set back.
+// TestControlAsksNoWallClock: where it is decided who lives and who is newer, times are spans, and
+// order is a counter: a clock may be set back.
 func TestControlAsksNoWallClock(t *testing.T) {
 	wall := map[string]bool{"Unix": true, "UnixMilli": true, "UnixMicro": true, "UnixNano": true}
 	for _, f := range all(t) {
 		switch f.pkg() {
-		case "master", "worker", "internal/client", "internal/control", "internal/membership", "internal/transport/mesh":
+		case "master", "worker", "internal/client", "internal/control", "internal/membership",
+			"internal/transport/mesh":
 		default:
 			continue
 		}
@@ -119,7 +120,8 @@ func TestControlAsksNoWallClock(t *testing.T) {
 
 func TestExportedIdentifiersHaveComments(t *testing.T) {
 	for _, f := range all(t) {
-		if f.test || strings.HasPrefix(f.path, "internal/") || strings.HasPrefix(f.path, "test/") || f.generated() {
+		if f.test || strings.HasPrefix(f.path, "internal/") || strings.HasPrefix(f.path, "test/") ||
+			f.generated() {
 			continue // internal packages, and what tests share, are not imported by users
 		}
 		for _, d := range f.ast.Decls {
@@ -130,7 +132,8 @@ func TestExportedIdentifiersHaveComments(t *testing.T) {
 				}
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
-					if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.IsExported() && d.Doc == nil && ts.Doc == nil {
+					if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.IsExported() && d.Doc == nil &&
+						ts.Doc == nil {
 						t.Errorf("%s: type %s has no comment", f.path, ts.Name.Name)
 					}
 				}

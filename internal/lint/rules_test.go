@@ -1,6 +1,6 @@
-// Package lint holds the project to its own rules (CONTRIBUTING.md): what may import what, how long files are, where
-// unsafe may stand, what the library links. The rules are tests, with the standard library alone, so that `go test ./...` checks them on any
-// machine with Go.
+// Package lint holds the project to its own rules (CONTRIBUTING.md): what may import what, how long
+// files are, where unsafe may stand, what the library links. The rules are tests, with the standard
+// library alone, so that `go test ./...` checks them on any machine with Go.
 package lint
 
 import (
@@ -73,7 +73,8 @@ func files(root string) ([]file, error) {
 		rel, _ := filepath.Rel(root, path)
 		if d.IsDir() {
 			_, statErr := os.Stat(filepath.Join(path, "go.mod"))
-			if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || statErr == nil) {
+			if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" ||
+				statErr == nil) {
 				return filepath.SkipDir // hidden, data, or a module of its own
 			}
 			return nil
@@ -90,7 +91,8 @@ func files(root string) ([]file, error) {
 			return err
 		}
 		all = append(all, file{
-			path: filepath.ToSlash(rel), lines: strings.Count(string(source), "\n"), test: strings.HasSuffix(path, "_test.go"), ast: tree,
+			path: filepath.ToSlash(rel), lines: strings.Count(string(source), "\n"),
+			test: strings.HasSuffix(path, "_test.go"), ast: tree,
 		})
 		return nil
 	})

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// Build opens a graph in this process, and builds it with the options. A snapshot that was saved with such options is opened as it is; where the
-// options say nothing of partitions it keeps its own. The caller closes the graph and, before that, the input: the graph's tuples.
+// Build opens a graph in this process, and builds it with the options. A snapshot that was saved
+// with such options is opened as it is; where the options say nothing of partitions it keeps its
+// own. The caller closes the graph and, before that, the input: the graph's tuples.
 func Build(ctx context.Context, r Request, o graph.Options) (*graph.Graph, *edges.Input, error) {
 	if snapshot.Is(r.Name) {
 		return r.buildSnapshot(ctx, o)
@@ -62,22 +63,27 @@ func (r Request) buildSnapshot(ctx context.Context, o graph.Options) (*graph.Gra
 	return built, inputOf(built, m), nil
 }
 
-// adopt gives a graph that was saved the options, and reports whether it can have them as it is stored.
+// adopt gives a graph that was saved the options, and reports whether it can have them as it is
+// stored.
 func (r Request) adopt(g *graph.Graph, o graph.Options) bool {
 	was := g.Options
 	switch {
 	case o.Grid != was.Grid && !(o.Grid.Flat() && was.Grid.Flat() && o.Partitions == was.Partitions), // flat ones are stored alike
-		r.Directed != nil && *r.Directed != g.Directed, o.InputOrder != was.InputOrder, o.TupleDegrees,
-		o.Duplicates != was.Duplicates && o.Duplicates != graph.KeepDuplicates && was.Duplicates == graph.KeepDuplicates,
+		r.Directed != nil && *r.Directed != g.Directed, o.InputOrder != was.InputOrder,
+		o.TupleDegrees,
+		o.Duplicates != was.Duplicates && o.Duplicates != graph.KeepDuplicates &&
+			was.Duplicates == graph.KeepDuplicates,
 		o.DropLoops && !was.DropLoops && g.Loops > 0,
-		o.Weights != was.Weights, o.UnitWeights && !was.UnitWeights && o.Weights != edges.Unweighted:
+		o.Weights != was.Weights, o.UnitWeights && !was.UnitWeights &&
+			o.Weights != edges.Unweighted:
 		return false
 	}
 	if o.Duplicates != graph.KeepDuplicates {
 		g.Options.Duplicates = o.Duplicates
 	}
 	g.Options.Grid = o.Grid
-	g.Options.DropLoops, g.Options.UnitWeights = o.DropLoops || was.DropLoops, o.UnitWeights || was.UnitWeights
+	g.Options.DropLoops, g.Options.UnitWeights = o.DropLoops || was.DropLoops, o.UnitWeights ||
+		was.UnitWeights
 	return true
 }
 
@@ -102,12 +108,14 @@ func (r Request) snapshotOptions() snapshot.Options {
 // findSnapshot reads a snapshot's manifest. The caller closes the place.
 func (r Request) findSnapshot(ctx context.Context) (*snapshot.Place, error) {
 	if r.Format != "" {
-		return nil, fmt.Errorf("%s: a snapshot has no format: --format %s is of files", r.Name, r.Format)
+		return nil, fmt.Errorf("%s: a snapshot has no format: --format %s is of files", r.Name,
+			r.Format)
 	}
 	return snapshot.Find(ctx, r.Name)
 }
 
-// suit takes the weights from a graph that was opened, if none are wanted. It closes and refuses one without what is wanted.
+// suit takes the weights from a graph that was opened, if none are wanted. It closes and refuses
+// one without what is wanted.
 func (r Request) suit(g *graph.Graph) (err error) {
 	switch {
 	case r.Directed != nil && *r.Directed && !g.Directed:

@@ -1,4 +1,5 @@
-// Package load opens a graph by its name, a file, a generator's text or a snapshot, as a list of tuples, and builds it of them in this process.
+// Package load opens a graph by its name, a file, a generator's text or a snapshot, as a list of
+// tuples, and builds it of them in this process.
 package load
 
 import (
@@ -14,7 +15,8 @@ import (
 
 // Request says what to open, and how.
 type Request struct {
-	// Name is a file's path, that of several as graphio.Files has it, a generator such as "kronecker:scale=20", or the place of a snapshot.
+	// Name is a file's path, that of several as graphio.Files has it, a generator such as
+	// "kronecker:scale=20", or the place of a snapshot.
 	Name string
 	// Format is a file's format; empty means to find out.
 	Format graphio.Format
@@ -24,9 +26,11 @@ type Request struct {
 	Weights edges.Weights
 	// IfAny wants weights only where there are any; generators then make none.
 	IfAny bool
-	// Beside, if not nil, returns how many bytes must be available beside a generated list, for what is made of it.
+	// Beside, if not nil, returns how many bytes must be available beside a generated list, for
+	// what is made of it.
 	Beside func(vertices uint64, tuples int, directed bool) int64
-	// MaxExpand is how many bytes a compressed file may expand to; 0 is the default of package graphio.
+	// MaxExpand is how many bytes a compressed file may expand to; 0 is the default of package
+	// graphio.
 	MaxExpand int64
 	// Columns are those of a table: a file of CSV or TSV.
 	Columns graphio.Columns
@@ -64,8 +68,8 @@ func Open(ctx context.Context, r Request) (*edges.Input, error) {
 	return in, nil
 }
 
-// OpenRank reads or generates the part of the tuples that the given one of several ranks has. Generated ones are made as
-// they are read. The caller closes the result.
+// OpenRank reads or generates the part of the tuples that the given one of several ranks has.
+// Generated ones are made as they are read. The caller closes the result.
 func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput, error) {
 	if generate.IsGenerator(r.Name) {
 		g, o, err := r.generator()
@@ -93,7 +97,8 @@ func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput
 
 func (r Request) options() graphio.ReadOptions {
 	return graphio.ReadOptions{
-		Format: r.Format, Directed: r.Directed, Team: r.Team, MaxExpand: r.MaxExpand, Progress: r.stage("reading " + r.Name), Weights: r.Weights, Columns: r.Columns,
+		Format: r.Format, Directed: r.Directed, Team: r.Team, MaxExpand: r.MaxExpand,
+		Progress: r.stage("reading " + r.Name), Weights: r.Weights, Columns: r.Columns,
 		SkipBad: r.SkipBad,
 	}
 }
@@ -139,14 +144,16 @@ func (r Request) generate(ctx context.Context) (*edges.Input, error) {
 // generator returns the generator that the name means, and how to use it.
 func (r Request) generator() (generate.Generator, generate.Options, error) {
 	if r.Format != "" {
-		return nil, generate.Options{}, fmt.Errorf("%s: a generator has no format: --format %s is of files", r.Name, r.Format)
+		return nil, generate.Options{},
+			fmt.Errorf("%s: a generator has no format: --format %s is of files", r.Name, r.Format)
 	}
 	g, err := generate.Parse(r.Name)
 	weights := r.Weights
 	if r.IfAny {
 		weights = edges.Unweighted
 	}
-	return g, generate.Options{Weights: weights, Team: r.Team, Progress: r.stage("generating " + r.Name)}, err
+	return g, generate.Options{Weights: weights, Team: r.Team, Progress: r.stage("generating " +
+		r.Name)}, err
 }
 
 func (r Request) stage(name string) func(done, total int64) {

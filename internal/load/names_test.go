@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestNamesAreStored saves a graph of names from one process and from several ranks, and opens it in both, as it was stored and in other partitions.
+// TestNamesAreStored saves a graph of names from one process and from several ranks, and opens it
+// in both, as it was stored and in other partitions.
 func TestNamesAreStored(t *testing.T) {
 	var table strings.Builder
 	for i := range 500 {
@@ -53,7 +54,8 @@ func TestNamesAreStored(t *testing.T) {
 				all, _ := ranked(t, ranks, load.Request{Name: from}, o)
 				again := resaved(t, all)
 				names(t, want, all)
-				g, in, err := load.Build(t.Context(), load.Request{Name: again}, graph.Options{Grid: graph.Of(2), Weights: edges.Unweighted})
+				g, in, err := load.Build(t.Context(), load.Request{Name: again},
+					graph.Options{Grid: graph.Of(2), Weights: edges.Unweighted})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,13 +69,15 @@ func TestNamesAreStored(t *testing.T) {
 	}
 }
 
-// TestGraphMLOfRanks: several ranks make of GraphML, whose ids are names or numbers, the graph that one process makes.
+// TestGraphMLOfRanks: several ranks make of GraphML, whose ids are names or numbers, the graph that
+// one process makes.
 func TestGraphMLOfRanks(t *testing.T) {
 	for _, prefix := range []string{"n", "1"} {
 		var text strings.Builder
 		text.WriteString(`<graphml><graph edgedefault="directed">`)
 		for i := range 400 {
-			fmt.Fprintf(&text, "<node id=\"%s%d\"/><edge source=\"%s%d\" target=\"%s%d\"/>\n", prefix, i*7, prefix, i*i%390*7, prefix, i*3%395*7)
+			fmt.Fprintf(&text, "<node id=\"%s%d\"/><edge source=\"%s%d\" target=\"%s%d\"/>\n",
+				prefix, i*7, prefix, i*i%390*7, prefix, i*3%395*7)
 		}
 		text.WriteString("</graph></graphml>")
 		file := filepath.Join(t.TempDir(), "a.graphml")
@@ -105,11 +109,13 @@ func names(t *testing.T, want *graph.Graph, all []loaded) {
 	for rank, l := range all {
 		own, first := l.d.Names.Share()
 		if l.d.Names.Len() != uint64(want.N) || first != next {
-			t.Fatalf("rank %d has names from %d on of %d, expected from %d of %d", rank, first, l.d.Names.Len(), next, want.N)
+			t.Fatalf("rank %d has names from %d on of %d, expected from %d of %d", rank, first,
+				l.d.Names.Len(), next, want.N)
 		}
 		for i := range uint64(own.Len()) {
 			if own.Name(i) != want.Names.Name(first+i) {
-				t.Fatalf("name %d is %q, expected %q", first+i, own.Name(i), want.Names.Name(first+i))
+				t.Fatalf("name %d is %q, expected %q", first+i, own.Name(i),
+					want.Names.Name(first+i))
 			}
 		}
 		next += uint64(own.Len())
@@ -131,7 +137,8 @@ func whole(t *testing.T, want, got *graph.Graph) {
 	}
 }
 
-// TestDamagedNames refuses files of names that are not those of the manifest, and manifests whose files do not follow one another.
+// TestDamagedNames refuses files of names that are not those of the manifest, and manifests whose
+// files do not follow one another.
 func TestDamagedNames(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "t.csv")

@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// OpenShare opens a rank's partitions of a snapshot that was saved with the options asked for, and its share of the index, for build.Restored. Of
-// anything else it returns nil: OpenRank then reads the rank's tuples.
+// OpenShare opens a rank's partitions of a snapshot that was saved with the options asked for, and
+// its share of the index, for build.Restored. Of anything else it returns nil: OpenRank then reads
+// the rank's tuples.
 func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int, owner []int) (*graph.Graph, build.Share, error) {
 	if !snapshot.Is(r.Name) {
 		return nil, build.Share{}, nil
@@ -52,12 +53,14 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 		g.Close()
 		return nil, build.Share{}, err
 	}
-	return g, build.Share{Of: fmt.Sprintf("%s %v %v %v", place.ID, g.Options.Grid, g.Weights, g.Options.UnitWeights), IDs: x.IDs, Labels: x.Labels, Names: names}, nil
+	return g, build.Share{Of: fmt.Sprintf("%s %v %v %v", place.ID, g.Options.Grid, g.Weights,
+		g.Options.UnitWeights), IDs: x.IDs, Labels: x.Labels, Names: names}, nil
 }
 
 // openPartitions opens some partitions of a snapshot, as they are wanted.
 func (r Request) openPartitions(ctx context.Context, place *snapshot.Place, own []int, withMaps bool) (*graph.Graph, error) {
-	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, withMaps, r.snapshotOptions())
+	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, withMaps,
+		r.snapshotOptions())
 	if err == nil {
 		err = r.suit(g)
 	}
@@ -82,7 +85,8 @@ func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.Ra
 	}
 	s := &edges.RankInput{Input: *inputOf(g, place.Manifest)}
 	s.Free = g.Close
-	if s.Names, err = snapshot.OpenNames(ctx, place.Store, place.Manifest, rank, ranks); err != nil {
+	if s.Names, err = snapshot.OpenNames(ctx, place.Store, place.Manifest, rank,
+		ranks); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -96,7 +100,8 @@ func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.Ra
 	for v := from; v < to; v++ {
 		s.IDs = append(s.IDs, g.Labels.Of(uint64(v)))
 	}
-	s.Naming, s.Edges, s.Vertices, s.Labels = edges.Listed, edges.Labelled(s.Edges, g.Labels), 0, edges.Labels{}
+	s.Naming, s.Edges, s.Vertices, s.Labels = edges.Listed, edges.Labelled(s.Edges, g.Labels), 0,
+		edges.Labels{}
 	if g.N > 0 {
 		s.Largest = g.Labels.Of(uint64(g.N - 1))
 	}

@@ -33,7 +33,8 @@ func saved(t *testing.T, seed uint64, listed, directed bool, o graph.Options) (*
 	}
 	fmt.Fprintln(&lines, 9, 9+199*step, 0.5)
 	for range 400 {
-		fmt.Fprintln(&lines, 9+rng.IntN(200)*step, 9+rng.IntN(200)*rng.IntN(200)/200*step, float64(rng.IntN(50)))
+		fmt.Fprintln(&lines, 9+rng.IntN(200)*step, 9+rng.IntN(200)*rng.IntN(200)/200*step,
+			float64(rng.IntN(50)))
 	}
 	if !listed {
 		for i := range 200 {
@@ -45,7 +46,8 @@ func saved(t *testing.T, seed uint64, listed, directed bool, o graph.Options) (*
 	if err := os.WriteFile(name, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g, in, err := load.Build(t.Context(), load.Request{Name: name, Directed: &directed, Weights: o.Weights}, o)
+	g, in, err := load.Build(t.Context(),
+		load.Request{Name: name, Directed: &directed, Weights: o.Weights}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +174,8 @@ func (c contents) Uint64s(name string, s *[]uint64)   { c[name] = append([]uint6
 func (c contents) Float32s(name string, s *[]float32) { c[name] = append([]float32{}, *s...) }
 func (c contents) Float64s(name string, s *[]float64) { c[name] = append([]float64{}, *s...) }
 
-// TestShares loads snapshots over several ranks, as they were saved and in other partitions: partitions, input ids and the directory are those of a
-// graph that one process has built.
+// TestShares loads snapshots over several ranks, as they were saved and in other partitions:
+// partitions, input ids and the directory are those of a graph that one process has built.
 func TestShares(t *testing.T) {
 	seed := uint64(0)
 	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 4, Columns: 1}, {Rows: 2, Columns: 3}} {
@@ -182,39 +184,45 @@ func TestShares(t *testing.T) {
 				for ranks := 1; ranks <= 3; ranks++ {
 					seed++
 					o := graph.Options{Grid: grid, Weights: edges.Weights(seed % 3)}
-					t.Run(fmt.Sprintf("%v/listed=%t/directed=%t/%d", grid, listed, directed, ranks), func(t *testing.T) {
-						_, place := saved(t, seed, listed, directed, o)
-						for _, to := range []graph.Grid{grid, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
-							o.Grid = to
-							request := load.Request{Name: place, Weights: o.Weights}
-							want, in, err := load.Build(t.Context(), request, o)
-							if err != nil {
-								t.Fatal(err)
+					t.Run(fmt.Sprintf("%v/listed=%t/directed=%t/%d", grid, listed, directed, ranks),
+						func(t *testing.T) {
+							_, place := saved(t, seed, listed, directed, o)
+							for _, to := range []graph.Grid{grid, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
+								o.Grid = to
+								request := load.Request{Name: place, Weights: o.Weights}
+								want, in, err := load.Build(t.Context(), request, o)
+								if err != nil {
+									t.Fatal(err)
+								}
+								defer want.Close()
+								defer in.Close()
+								all, opened := ranked(t, ranks, request, o)
+								if to == grid != (opened == ranks) {
+									t.Errorf("%v: %d of %d ranks have opened what is stored", to,
+										opened, ranks)
+								}
+								agree(t, want, all)
+								again := resaved(t, all)
+								all, opened = ranked(t, ranks,
+									load.Request{Name: again, Weights: o.Weights}, o)
+								if opened != ranks {
+									t.Errorf("%v: %d of %d ranks have opened what ranks have stored", to, opened, ranks)
+								}
+								agree(t, want, all)
+								g, in, err := load.Build(t.Context(),
+									load.Request{Name: again, Weights: o.Weights},
+									graph.Options{Weights: o.Weights})
+								if err != nil {
+									t.Fatal(err)
+								}
+								if !slices.Equal(g.Order, want.Order) ||
+									!slices.Equal(g.IDs, want.IDs) {
+									t.Error("the graph that ranks have stored has other vertices")
+								}
+								in.Close()
+								g.Close()
 							}
-							defer want.Close()
-							defer in.Close()
-							all, opened := ranked(t, ranks, request, o)
-							if to == grid != (opened == ranks) {
-								t.Errorf("%v: %d of %d ranks have opened what is stored", to, opened, ranks)
-							}
-							agree(t, want, all)
-							again := resaved(t, all)
-							all, opened = ranked(t, ranks, load.Request{Name: again, Weights: o.Weights}, o)
-							if opened != ranks {
-								t.Errorf("%v: %d of %d ranks have opened what ranks have stored", to, opened, ranks)
-							}
-							agree(t, want, all)
-							g, in, err := load.Build(t.Context(), load.Request{Name: again, Weights: o.Weights}, graph.Options{Weights: o.Weights})
-							if err != nil {
-								t.Fatal(err)
-							}
-							if !slices.Equal(g.Order, want.Order) || !slices.Equal(g.IDs, want.IDs) {
-								t.Error("the graph that ranks have stored has other vertices")
-							}
-							in.Close()
-							g.Close()
-						}
-					})
+						})
 				}
 			}
 		}
@@ -226,8 +234,10 @@ func agree(t *testing.T, want *graph.Graph, all []loaded) {
 	t.Helper()
 	seen := 0
 	for rank, l := range all {
-		if l.g.N != want.N || l.g.Arcs != want.Arcs || l.g.LeastWeight != want.LeastWeight || l.g.Connected != want.Connected {
-			t.Fatalf("rank %d: found %d vertices and %d arcs, expected %d and %d", rank, l.g.N, l.g.Arcs, want.N, want.Arcs)
+		if l.g.N != want.N || l.g.Arcs != want.Arcs || l.g.LeastWeight != want.LeastWeight ||
+			l.g.Connected != want.Connected {
+			t.Fatalf("rank %d: found %d vertices and %d arcs, expected %d and %d", rank, l.g.N,
+				l.g.Arcs, want.N, want.Arcs)
 		}
 		for i, p := range l.g.Parts {
 			if p == nil {
@@ -244,7 +254,8 @@ func agree(t *testing.T, want *graph.Graph, all []loaded) {
 			}
 			for local := range p.Owned {
 				if id := p.Global(uint32(local)); l.g.Label(id) != want.Label(id) {
-					t.Fatalf("vertex %d: found input id %d, expected %d", id, l.g.Label(id), want.Label(id))
+					t.Fatalf("vertex %d: found input id %d, expected %d", id, l.g.Label(id),
+						want.Label(id))
 				}
 			}
 		}
@@ -258,7 +269,8 @@ func agree(t *testing.T, want *graph.Graph, all []loaded) {
 			if got, ok := l.d.Local(want.Label(pregel.VertexID(id))); ok {
 				knows++
 				if got != pregel.VertexID(id) {
-					t.Fatalf("input id %d: found vertex %d, expected %d", want.Label(pregel.VertexID(id)), got, id)
+					t.Fatalf("input id %d: found vertex %d, expected %d",
+						want.Label(pregel.VertexID(id)), got, id)
 				}
 			}
 		}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Available returns the memory the process can still have without swapping, in bytes, or 0 if unknown: what the system
-// can give (MemAvailable), and no more than is left below the limits of the process's control groups.
+// Available returns the memory the process can still have without swapping, in bytes, or 0 if
+// unknown: what the system can give (MemAvailable), and no more than is left below the limits of
+// the process's control groups.
 func Available() int64 {
 	system := field("/proc/meminfo", "MemAvailable:")
 	groups, err := os.ReadFile("/proc/self/cgroup")
@@ -30,7 +31,8 @@ func Available() int64 {
 func systemLimit() (int64, string) {
 	limit, from := field("/proc/meminfo", "MemTotal:"), "the machine's memory"
 	if groups, err := os.ReadFile("/proc/self/cgroup"); err == nil {
-		if n := groupsLimit("/sys/fs/cgroup", string(groups)); n < math.MaxInt64 && (limit == 0 || n < limit) {
+		if n := groupsLimit("/sys/fs/cgroup", string(groups)); n < math.MaxInt64 &&
+			(limit == 0 || n < limit) {
 			return n, "the control group's limit"
 		}
 	}
@@ -48,8 +50,9 @@ func groupsLimit(root, groups string) int64 {
 	return least
 }
 
-// groupsLeft returns the memory left below the limits of the groups of /proc/self/cgroup, in lines "ID:CONTROLLERS:PATH",
-// and of those above them. In a container the path may be the host's, and the files those at the root.
+// groupsLeft returns the memory left below the limits of the groups of /proc/self/cgroup, in lines
+// "ID:CONTROLLERS:PATH", and of those above them. In a container the path may be the host's, and
+// the files those at the root.
 func groupsLeft(root, groups string) int64 {
 	left := int64(math.MaxInt64)
 	eachGroup(root, groups, func(g group, path string) { left = min(left, g.left(path)) })
@@ -61,7 +64,8 @@ func eachGroup(root, groups string, f func(g group, path string)) {
 	for line := range strings.Lines(groups) {
 		id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(rest, ":")
-		g := group{filepath.Join(root, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}
+		g := group{filepath.Join(root,
+			"memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}
 		switch {
 		case id == "0" && controllers == "":
 			g = group{root, "memory.max", "memory.current", "inactive_file "}
@@ -81,7 +85,8 @@ func eachGroup(root, groups string, f func(g group, path string)) {
 // group is where a version of control groups keeps what it knows of memory.
 type group struct{ root, limit, usage, cache string }
 
-// left returns what is left below the limit of a group. Pages of files that were not used of late can be had back.
+// left returns what is left below the limit of a group. Pages of files that were not used of late
+// can be had back.
 func (g group) left(path string) int64 {
 	dir := filepath.Join(g.root, path)
 	limit, ok := number(filepath.Join(dir, g.limit))

@@ -24,18 +24,21 @@ const (
 	other    = "other"
 )
 
-// Budget bounds the memory that the arrays of a process take, beside Go's heap: below the soft limit arrays are memory, above it they are
-// mapped from files of the spill directory, whose pages the system writes and takes back when it needs the room; what cannot be spilled is
-// refused above the hard limit, by an *[Exhausted] that says who holds what. A nil *Budget refuses nothing.
+// Budget bounds the memory that the arrays of a process take, beside Go's heap: below the soft
+// limit arrays are memory, above it they are mapped from files of the spill directory, whose pages
+// the system writes and takes back when it needs the room; what cannot be spilled is refused above
+// the hard limit, by an *[Exhausted] that says who holds what. A nil *Budget refuses nothing.
 //
 //	0 ........ soft ........ hard ... limit
 //	  memory    files or memory        the program, stacks, page tables
 //
-// Arrays are asked for a few times in a run, never by message. All methods may be called by several goroutines at once.
+// Arrays are asked for a few times in a run, never by message. All methods may be called by several
+// goroutines at once.
 type Budget struct {
 	limit, soft, hard int64
 	least             int64 // smaller arrays stay in memory: a file costs system calls and pages
-	// Last, if not nil, ends the process, before the kernel does, when nothing else helps. It is set before SetProcess.
+	// Last, if not nil, ends the process, before the kernel does, when nothing else helps. It is
+	// set before SetProcess.
 	Last func(err error)
 
 	dir     string    // where arrays are spilled to; empty: nowhere
@@ -69,14 +72,16 @@ type Use struct {
 	Kinds                              []Held
 }
 
-// spillLeast is the size in bytes from which every array may be spilled; in a small budget smaller ones are.
+// spillLeast is the size in bytes from which every array may be spilled; in a small budget smaller
+// ones are.
 const spillLeast = 1 << 20
 
-// NewBudget makes a budget of so many bytes for a process with all it has, which spills to files of a directory, or with an empty name
-// nowhere.
+// NewBudget makes a budget of so many bytes for a process with all it has, which spills to files of
+// a directory, or with an empty name nowhere.
 func NewBudget(limit int64, dir string) *Budget {
 	hard := max(limit-limit/16-min(limit/8, 24<<20), 1)
-	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, least: min(max(limit/256, small), spillLeast), dir: dir}
+	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, least: min(max(limit/256, small),
+		spillLeast), dir: dir}
 }
 
 // Limit returns the bytes of the budget, 0 if there is none.
@@ -95,8 +100,9 @@ func (b *Budget) Dir() string {
 	return b.dir
 }
 
-// Room returns how many bytes the budget has for arrays, in memory and in files of the spill directory, if what Go's heap no longer uses is
-// collected; without a budget as many as anyone could ask for.
+// Room returns how many bytes the budget has for arrays, in memory and in files of the spill
+// directory, if what Go's heap no longer uses is collected; without a budget as many as anyone
+// could ask for.
 func (b *Budget) Room() int64 {
 	if b == nil {
 		return math.MaxInt64
@@ -108,7 +114,8 @@ func (b *Budget) Room() int64 {
 	return b.withFiles(max(b.hard-b.held.Load()-live, 0))
 }
 
-// Free returns how many bytes more the budget has for arrays in memory; without a budget as many as anyone could ask for.
+// Free returns how many bytes more the budget has for arrays in memory; without a budget as many as
+// anyone could ask for.
 func (b *Budget) Free() int64 {
 	if b == nil {
 		return math.MaxInt64
@@ -116,12 +123,14 @@ func (b *Budget) Free() int64 {
 	return max(b.hard-b.held.Load()-b.heap(), 0)
 }
 
-// Tight reports whether so many bytes more would be over the soft limit: what can do with less memory, slower, then does.
+// Tight reports whether so many bytes more would be over the soft limit: what can do with less
+// memory, slower, then does.
 func (b *Budget) Tight(bytes int64) bool {
 	return b != nil && b.held.Load()+b.heap()+bytes > b.soft
 }
 
-// fits reports whether so many bytes more are below the hard limit, if need be when Go's heap has been collected.
+// fits reports whether so many bytes more are below the hard limit, if need be when Go's heap has
+// been collected.
 func (b *Budget) fits(bytes int64) bool {
 	if b.held.Load()+b.heap()+bytes <= b.hard {
 		return true
@@ -141,7 +150,8 @@ func (b *Budget) heap() int64 {
 	return measured(heapBytes)
 }
 
-// Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release once when it is gone.
+// Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release
+// once when it is gone.
 func (b *Budget) Reserve(kind string, bytes int64) (release func(), err error) {
 	if b == nil || bytes <= 0 {
 		return func() {}, nil
@@ -263,8 +273,8 @@ func (b *Budget) refuse(kind string, bytes int64, spill error) error {
 // process is the budget of arenas that have none of their own.
 var process atomic.Pointer[Budget]
 
-// SetProcess makes a budget that of the whole process: arenas that have none of their own count in it, and Go's collector keeps the heap to
-// what they leave. nil is none.
+// SetProcess makes a budget that of the whole process: arenas that have none of their own count in
+// it, and Go's collector keeps the heap to what they leave. nil is none.
 func SetProcess(b *Budget) {
 	if b != nil {
 		b.process, b.done = true, make(chan struct{})
@@ -282,8 +292,9 @@ func SetProcess(b *Budget) {
 // Process returns the budget of the process, or nil.
 func Process() *Budget { return process.Load() }
 
-// DefaultLimit returns how many bytes a process may take if nobody says it, and whose limit that is; 0 if nobody knows: the least of the
-// memory of the machine, of the limits of its control groups, and of GOMEMLIMIT.
+// DefaultLimit returns how many bytes a process may take if nobody says it, and whose limit that
+// is; 0 if nobody knows: the least of the memory of the machine, of the limits of its control
+// groups, and of GOMEMLIMIT.
 func DefaultLimit() (bytes int64, from string) {
 	bytes, from = systemLimit()
 	if n := goLimit(); n > 0 && (bytes == 0 || n < bytes) {
@@ -292,10 +303,12 @@ func DefaultLimit() (bytes int64, from string) {
 	return bytes, from
 }
 
-// spillShare is how many times the limit may be spilled by what is known beforehand: with more, a run would only wait for the disk.
+// spillShare is how many times the limit may be spilled by what is known beforehand: with more, a
+// run would only wait for the disk.
 const spillShare = 4
 
-// Room returns how many bytes the process can still have, in memory or spilled to files, or 0 if unknown.
+// Room returns how many bytes the process can still have, in memory or spilled to files, or 0 if
+// unknown.
 func Room() int64 {
 	b := Process()
 	if b == nil {
@@ -315,7 +328,8 @@ func (b *Budget) room() int64 {
 // withFiles returns so many bytes in memory and those that may still be spilled.
 func (b *Budget) withFiles(free int64) int64 { return max(free, 1) + b.Files() }
 
-// Files returns how many bytes the budget has for arrays in files of the spill directory: as many as the disk has free, and a few times the limit at most.
+// Files returns how many bytes the budget has for arrays in files of the spill directory: as many
+// as the disk has free, and a few times the limit at most.
 func (b *Budget) Files() int64 {
 	if b == nil || b.dir == "" {
 		return 0
@@ -334,7 +348,8 @@ func Apart(room, files int64) string {
 	return Text(room-files) + " in memory and " + Text(files) + " in files to spill to"
 }
 
-// SpillDir checks that a directory is of use to spill to: files in memory, as of a tmpfs, save none.
+// SpillDir checks that a directory is of use to spill to: files in memory, as of a tmpfs, save
+// none.
 func SpillDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {

@@ -65,7 +65,8 @@ func TestBudgetReserves(t *testing.T) {
 	release()
 }
 
-// TestSpill has arrays above the soft limit in files, which have no name and go with the arena, and grows one from memory into a file.
+// TestSpill has arrays above the soft limit in files, which have no name and go with the arena, and
+// grows one from memory into a file.
 func TestSpill(t *testing.T) {
 	dir := t.TempDir()
 	if SpillDir(dir) != nil {
@@ -120,7 +121,8 @@ func TestSpillWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestSpillToABadDisk has no room on the disk, and a disk that is only read: the array is refused, with both causes, and no file is left.
+// TestSpillToABadDisk has no room on the disk, and a disk that is only read: the array is refused,
+// with both causes, and no file is left.
 func TestSpillToABadDisk(t *testing.T) {
 	for flags, want := range map[uintptr]string{0: "no space left on device", unix.MS_RDONLY: "read-only file system"} {
 		dir := t.TempDir()
@@ -137,7 +139,8 @@ func TestSpillToABadDisk(t *testing.T) {
 			Make[uint64](&Arena{Kind: Columns, Budget: b}, 256<<10)
 			return nil
 		}()
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "2.0 MiB are asked for columns") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(),
+			"2.0 MiB are asked for columns") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v", err)
 		}
 		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
@@ -160,7 +163,8 @@ func TestSpillToABadDisk(t *testing.T) {
 func TestLimit(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"memory.max": "max\n", "pod/memory.max": "1000\n", "pod/box/memory.max": "5000\n", "memory/old/memory.limit_in_bytes": "900\n",
+		"memory.max": "max\n", "pod/memory.max": "1000\n", "pod/box/memory.max": "5000\n",
+		"memory/old/memory.limit_in_bytes": "900\n",
 	} {
 		file := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -199,7 +203,8 @@ func TestOver(t *testing.T) {
 	})()
 	b.look(time.Now())
 	b.look(time.Now())
-	if len(said) != 1 || IsExhausted(said[0]) == nil || !strings.Contains(said[0].Error(), "are taken") {
+	if len(said) != 1 || IsExhausted(said[0]) == nil ||
+		!strings.Contains(said[0].Error(), "are taken") {
 		t.Errorf("%v", said)
 	}
 	if last == nil || last.Error() != "a cause" {
@@ -207,7 +212,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestBuffer has buffers in files above the soft limit, gone when they are freed or when nobody has them any more, and refused above the hard one.
+// TestBuffer has buffers in files above the soft limit, gone when they are freed or when nobody has
+// them any more, and refused above the hard one.
 func TestBuffer(t *testing.T) {
 	dir := t.TempDir()
 	if SpillDir(dir) != nil {
@@ -238,7 +244,8 @@ func TestBuffer(t *testing.T) {
 		}
 	}
 	full := budgetOf(8<<20, "")
-	if _, err := full.Buffer(Frames, 9<<20); IsExhausted(err) == nil || !strings.Contains(err.Error(), "9.0 MiB are asked for frames") {
+	if _, err := full.Buffer(Frames, 9<<20); IsExhausted(err) == nil ||
+		!strings.Contains(err.Error(), "9.0 MiB are asked for frames") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -256,7 +263,8 @@ func TestApart(t *testing.T) {
 	}
 	dir := t.TempDir()
 	b := NewBudget(64<<20, dir)
-	if room, files := b.Room(), b.Files(); files <= 0 || files > spillShare*64<<20 || room != b.Free()+files {
+	if room, files := b.Room(), b.Files(); files <= 0 || files > spillShare*64<<20 ||
+		room != b.Free()+files {
 		t.Errorf("found room of %d, %d of it in files, %d free", room, files, b.Free())
 	}
 	if files := NewBudget(64<<20, "").Files(); files != 0 {

@@ -2,8 +2,9 @@ package mem
 
 import "runtime"
 
-// Buffer is bytes whose end nobody announces, as those of a frame that came from another worker: they are on Go's heap or, above the soft limit
-// of a budget, mapped from a file until the Buffer is no longer reachable. Who uses Data keeps the Buffer.
+// Buffer is bytes whose end nobody announces, as those of a frame that came from another worker:
+// they are on Go's heap or, above the soft limit of a budget, mapped from a file until the Buffer
+// is no longer reachable. Who uses Data keeps the Buffer.
 type Buffer struct {
 	Data    []byte
 	kind    string

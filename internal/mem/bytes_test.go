@@ -2,7 +2,8 @@ package mem
 
 import "testing"
 
-// TestBytesOfAnArena counts arrays on the Go heap and off it, what is trimmed, and nothing once it is closed.
+// TestBytesOfAnArena counts arrays on the Go heap and off it, what is trimmed, and nothing once it
+// is closed.
 func TestBytesOfAnArena(t *testing.T) {
 	var a Arena
 	is := func(want int64) {

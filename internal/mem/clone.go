@@ -8,8 +8,8 @@ import (
 // cloneDepth bounds how deep Clone follows slices and maps.
 const cloneDepth = 32
 
-// Clone copies a value: its fields, and the elements of its slices and maps. If it is a pointer, what it points to is copied; all
-// other pointers, functions and channels are the same in the copy.
+// Clone copies a value: its fields, and the elements of its slices and maps. If it is a pointer,
+// what it points to is copied; all other pointers, functions and channels are the same in the copy.
 func Clone(v any) any {
 	from := reflect.ValueOf(v)
 	if from.Kind() == reflect.Pointer && !from.IsNil() {

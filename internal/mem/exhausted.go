@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Exhausted is what Make panics with when the system has no memory for an array. An error at each of the many places
-// that make arrays would say no more; [Recover] makes one of it, where work began.
+// Exhausted is what Make panics with when the system has no memory for an array. An error at each
+// of the many places that make arrays would say no more; [Recover] makes one of it, where work
+// began.
 type Exhausted struct {
 	Bytes int64 // of the array
 	Err   error // what the system said, or the budget
@@ -21,7 +22,8 @@ func (e *Exhausted) Error() string {
 		}
 		return fmt.Sprintf("not enough memory: %s are asked for %v", Text(e.Bytes), e.Err)
 	}
-	text := fmt.Sprintf("not enough memory: there is none for an array of %s (%v)", Text(e.Bytes), e.Err)
+	text := fmt.Sprintf("not enough memory: there is none for an array of %s (%v)", Text(e.Bytes),
+		e.Err)
 	if free := Available(); free > 0 {
 		text += fmt.Sprintf("; %s are available", Text(free))
 	}
@@ -31,8 +33,8 @@ func (e *Exhausted) Error() string {
 // Unwrap returns what the system said.
 func (e *Exhausted) Unwrap() error { return e.Err }
 
-// Recover turns a panic of an *Exhausted into an error; others go on. It is deferred by itself, with the address of the
-// error that the function returns.
+// Recover turns a panic of an *Exhausted into an error; others go on. It is deferred by itself,
+// with the address of the error that the function returns.
 func Recover(err *error) {
 	v := recover()
 	if v == nil {

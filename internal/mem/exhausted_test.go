@@ -18,7 +18,8 @@ func TestExhausted(t *testing.T) {
 		return nil
 	}()
 	var exhausted *Exhausted
-	if !errors.As(err, &exhausted) || exhausted.Bytes != 1<<53 || !strings.Contains(err.Error(), "8.0 PiB") {
+	if !errors.As(err, &exhausted) || exhausted.Bytes != 1<<53 ||
+		!strings.Contains(err.Error(), "8.0 PiB") {
 		t.Errorf("error %v", err)
 	}
 	// Inside another error, as a team's panic has it.
@@ -44,8 +45,9 @@ func TestRecoverLeavesOthers(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 B", 1023: "1023 B", 1 << 10: "1.0 KiB", 1<<20 - 1: "1.0 MiB", 1 << 20: "1.0 MiB", 80 << 20: "80.0 MiB",
-		3 << 29: "1.5 GiB", 1 << 40: "1.0 TiB", 1<<63 - 1: "8.0 EiB",
+		0: "0 B", 1023: "1023 B", 1 << 10: "1.0 KiB", 1<<20 - 1: "1.0 MiB", 1 << 20: "1.0 MiB",
+		80 << 20: "80.0 MiB",
+		3 << 29:  "1.5 GiB", 1 << 40: "1.0 TiB", 1<<63 - 1: "8.0 EiB",
 	} {
 		if got := Text(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)

@@ -7,8 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/invariants"
 )
 
-// TestFreedArraysAreInaccessible writes into arrays after their arena was closed, when others have been made: built with
-// -tags invariants each write faults, and nothing is written into another array.
+// TestFreedArraysAreInaccessible writes into arrays after their arena was closed, when others have
+// been made: built with -tags invariants each write faults, and nothing is written into another
+// array.
 func TestFreedArraysAreInaccessible(t *testing.T) {
 	if !invariants.Enabled {
 		t.Skip("built without -tags invariants: what is freed may be another's at once")

@@ -6,12 +6,14 @@ import (
 	"unsafe"
 )
 
-// growFast is the size in bytes up to which arrays double when they grow; larger ones grow by a quarter.
+// growFast is the size in bytes up to which arrays double when they grow; larger ones grow by a
+// quarter.
 const growFast = 32 << 20
 
-// Grow returns s with room for n elements more. What is large and without pointers lies in the arena, counted and spilled as its other arrays
-// are, and where it lay before is freed: nobody else may use it. The rest is on Go's heap, as with slices.Grow, but is refused where the budget
-// has no room. It panics with an *[Exhausted] when there is no memory.
+// Grow returns s with room for n elements more. What is large and without pointers lies in the
+// arena, counted and spilled as its other arrays are, and where it lay before is freed: nobody else
+// may use it. The rest is on Go's heap, as with slices.Grow, but is refused where the budget has no
+// room. It panics with an *[Exhausted] when there is no memory.
 func Grow[T any](a *Arena, s []T, n int) []T {
 	if cap(s)-len(s) >= n {
 		return s
@@ -19,7 +21,8 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	size := int(unsafe.Sizeof(*new(T)))
 	want := max(len(s)+n, min(2*cap(s), cap(s)+cap(s)/4+growFast/max(size, 1)))
 	if a == nil || want*size < small || !PointerFree[T]() {
-		if b := a.budgetOrNil(); b != nil && int64(want*size) >= b.least && !b.fits(int64(want*size)) {
+		if b := a.budgetOrNil(); b != nil && int64(want*size) >= b.least &&
+			!b.fits(int64(want*size)) {
 			panic(b.refuse(a.Kind, int64(want*size), nil))
 		}
 		return slices.Grow(s, n)
@@ -33,8 +36,9 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 // askFrom is how many bytes on Go's heap are worth asking for.
 const askFrom = 1 << 20
 
-// Ask refuses, by a panic of an *[Exhausted], so many bytes of a kind that are about to be taken on Go's heap, where they cannot be spilled, if
-// the budget of the process has no room for them. They count as a part of the heap, once they are taken.
+// Ask refuses, by a panic of an *[Exhausted], so many bytes of a kind that are about to be taken on
+// Go's heap, where they cannot be spilled, if the budget of the process has no room for them. They
+// count as a part of the heap, once they are taken.
 func Ask(kind string, bytes int64) {
 	if b := Process(); b != nil && bytes >= askFrom && !b.fits(bytes) {
 		panic(b.refuse(kind, bytes, errOnHeap))
@@ -46,7 +50,8 @@ var errOnHeap = errors.New("what lies on Go's heap stays in memory")
 // SizeOf returns the bytes of a value of T.
 func SizeOf[T any]() int { return int(unsafe.Sizeof(*new(T))) }
 
-// Free gives back an array that Make or Grow made, if it is the arena's own; nobody may use it any more.
+// Free gives back an array that Make or Grow made, if it is the arena's own; nobody may use it any
+// more.
 func Free[T any](a *Arena, s []T) {
 	if a == nil || cap(s) == 0 {
 		return

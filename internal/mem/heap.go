@@ -7,8 +7,8 @@ import (
 	"runtime/metrics"
 )
 
-// What Go's runtime counts of objects on the heap: their bytes, with those that are no longer used and were not yet
-// collected, and those that the last collection has found in use.
+// What Go's runtime counts of objects on the heap: their bytes, with those that are no longer used
+// and were not yet collected, and those that the last collection has found in use.
 const (
 	heapBytes = "/memory/classes/heap/objects:bytes"
 	liveBytes = "/gc/heap/live:bytes"

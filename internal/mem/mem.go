@@ -1,6 +1,6 @@
-// Package mem holds the large arrays of a graph and of a run: zeroed, free of pointers, outside the Go heap, on huge
-// pages where the system has them. The garbage collector neither scans them nor counts them. (That is Linux; on other
-// systems arrays stay on the Go heap.)
+// Package mem holds the large arrays of a graph and of a run: zeroed, free of pointers, outside the
+// Go heap, on huge pages where the system has them. The garbage collector neither scans them nor
+// counts them. (That is Linux; on other systems arrays stay on the Go heap.)
 //
 // Arrays live in an [Arena] and die with it; whoever holds a slice of one must keep its arena open.
 package mem
@@ -17,15 +17,17 @@ import (
 // hugePage is the size of a huge page on amd64 and arm64, in bytes.
 const hugePage = 2 << 20
 
-// small is the size in bytes below which an array stays on the Go heap: a mapping costs a system call and a page.
+// small is the size in bytes below which an array stays on the Go heap: a mapping costs a system
+// call and a page.
 const small = 64 << 10
 
-// Arena owns a set of arrays. The zero value is ready; a nil *Arena puts every array on the Go heap.
-// Make may be called by several goroutines at once.
+// Arena owns a set of arrays. The zero value is ready; a nil *Arena puts every array on the Go
+// heap. Make may be called by several goroutines at once.
 type Arena struct {
 	// Meter, if not nil, counts what the arena takes. It is set before the first array is made.
 	Meter *Meter
-	// Kind says what the arrays are for, and Budget bounds them; with nil that of the process does. Both are set before the first array is made.
+	// Kind says what the arrays are for, and Budget bounds them; with nil that of the process does.
+	// Both are set before the first array is made.
 	Kind   string
 	Budget *Budget
 
@@ -51,8 +53,9 @@ func (a *Arena) budget() *Budget {
 	return Process()
 }
 
-// Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small arrays, are put on the
-// Go heap, where they need no closing. It panics with an *[Exhausted] when there is no memory.
+// Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small
+// arrays, are put on the Go heap, where they need no closing. It panics with an *[Exhausted] when
+// there is no memory.
 func Make[T any](a *Arena, n int) []T {
 	size := unsafe.Sizeof(*new(T))
 	if n < 0 || (size > 0 && uintptr(n) > (1<<56)/size) {
@@ -94,8 +97,9 @@ func (a *Arena) reserve(total int) []byte {
 	return data
 }
 
-// Map returns the first size bytes of a file, to be read alone, until the arena is closed: mapped into memory where the system can, else read
-// into it. The file must not be changed meanwhile, and may be closed.
+// Map returns the first size bytes of a file, to be read alone, until the arena is closed: mapped
+// into memory where the system can, else read into it. The file must not be changed meanwhile, and
+// may be closed.
 func Map(a *Arena, f *os.File, size int64) ([]byte, error) {
 	if size <= 0 || size != int64(int(size)) {
 		return nil, fmt.Errorf("mapping %d bytes", size)
@@ -107,7 +111,8 @@ func Map(a *Arena, f *os.File, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// Bytes returns how many bytes the arena's arrays take, as asked for, those on the Go heap included.
+// Bytes returns how many bytes the arena's arrays take, as asked for, those on the Go heap
+// included.
 func (a *Arena) Bytes() int64 {
 	if a == nil {
 		return 0
@@ -117,8 +122,8 @@ func (a *Arena) Bytes() int64 {
 	return a.bytes + a.heap
 }
 
-// Trim gives the memory behind s[n:] back to the system. The slice must be one that Make returned, whole, and its tail
-// must not be used again. It returns s[:n:n].
+// Trim gives the memory behind s[n:] back to the system. The slice must be one that Make returned,
+// whole, and its tail must not be used again. It returns s[:n:n].
 func Trim[T any](a *Arena, s []T, n int) []T {
 	if a == nil || len(s) == 0 {
 		return s[:n:n]
@@ -140,8 +145,8 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 	return s[:n:n]
 }
 
-// Adopt takes over all arrays of another arena, which is empty then: what is made step by step is made in an arena of its
-// own, which is closed when a step fails, and else adopted.
+// Adopt takes over all arrays of another arena, which is empty then: what is made step by step is
+// made in an arena of its own, which is closed when a step fails, and else adopted.
 func (a *Arena) Adopt(from *Arena) {
 	from.mu.Lock()
 	regions, bytes, heap := from.regions, from.bytes, from.heap
@@ -164,7 +169,8 @@ func (a *Arena) Adopt(from *Arena) {
 	}
 }
 
-// Close unmaps every array of the arena. Slices of them must not be touched afterwards. Close is idempotent.
+// Close unmaps every array of the arena. Slices of them must not be touched afterwards. Close is
+// idempotent.
 func (a *Arena) Close() {
 	if a == nil {
 		return
@@ -179,15 +185,16 @@ func (a *Arena) Close() {
 	a.regions, a.bytes, a.heap = nil, 0, 0
 }
 
-// PointerFree reports whether values of T hold no pointers, so that they may live outside the Go heap and travel as
-// raw bytes.
+// PointerFree reports whether values of T hold no pointers, so that they may live outside the Go
+// heap and travel as raw bytes.
 func PointerFree[T any]() bool { return PointerFreeType(reflect.TypeFor[T]()) }
 
 // PointerFreeType reports whether values of a type hold no pointers.
 func PointerFreeType(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Uintptr,
 		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
 		return true
 	case reflect.Array:

@@ -13,18 +13,21 @@ import (
 // whole finds the mapping of an aligned region by the region's first byte.
 var whole sync.Map
 
-// reserve maps total bytes of zeroed memory; if huge pages are wanted, mappings of one and more start at a huge page's border.
+// reserve maps total bytes of zeroed memory; if huge pages are wanted, mappings of one and more
+// start at a huge page's border.
 func reserve(total int, huge bool) ([]byte, error) {
 	if total < hugePage || !huge {
-		return unix.Mmap(-1, 0, total, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+		return unix.Mmap(-1, 0, total, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_ANON|unix.MAP_PRIVATE)
 	}
 	size := (total + hugePage - 1) &^ (hugePage - 1)
-	data, err := unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
+	data, err := unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, err
 	}
-	// unix.Munmap wants the very slice that unix.Mmap gave, so the mapping stays whole and the unaligned ends, never
-	// touched, cost address space alone.
+	// unix.Munmap wants the very slice that unix.Mmap gave, so the mapping stays whole and the
+	// unaligned ends, never touched, cost address space alone.
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(data))) & (hugePage - 1))
 	aligned := data[skip : skip+size]
 	_ = unix.Madvise(aligned, unix.MADV_HUGEPAGE) // a hint: small pages do as well, slower
@@ -48,10 +51,12 @@ func discard(data []byte, keep int) {
 	}
 }
 
-// PeakRSS returns the largest resident set the process has had (VmHWM), in bytes, or 0 where it cannot be known.
+// PeakRSS returns the largest resident set the process has had (VmHWM), in bytes, or 0 where it
+// cannot be known.
 func PeakRSS() int64 { return status("VmHWM:") }
 
-// Anonymous returns the bytes of the process's memory that are no file's, or 0 where it cannot be known: what the kernel cannot take back.
+// Anonymous returns the bytes of the process's memory that are no file's, or 0 where it cannot be
+// known: what the kernel cannot take back.
 func Anonymous() int64 {
 	resident, shared := statm()
 	return resident - shared

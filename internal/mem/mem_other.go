@@ -14,16 +14,19 @@ func release([]byte) {}
 
 func discard([]byte, int) {}
 
-// PeakRSS returns the largest resident set the process has had, in bytes, or 0 where it cannot be known.
+// PeakRSS returns the largest resident set the process has had, in bytes, or 0 where it cannot be
+// known.
 func PeakRSS() int64 { return 0 }
 
-// Anonymous returns the bytes of the process's memory that are no file's, or 0 where it cannot be known.
+// Anonymous returns the bytes of the process's memory that are no file's, or 0 where it cannot be
+// known.
 func Anonymous() int64 { return 0 }
 
 // RSS returns the resident set of the process in bytes, or 0 where it cannot be known.
 func RSS() int64 { return 0 }
 
-// Available returns the memory the process can still have without swapping, in bytes, or 0 if unknown.
+// Available returns the memory the process can still have without swapping, in bytes, or 0 if
+// unknown.
 func Available() int64 { return 0 }
 
 func systemLimit() (int64, string) { return 0, "" }

@@ -2,7 +2,8 @@ package mem
 
 import "sync/atomic"
 
-// Meter counts the bytes that the arenas it is given to take together, and the most they took. A nil *Meter counts nothing.
+// Meter counts the bytes that the arenas it is given to take together, and the most they took. A
+// nil *Meter counts nothing.
 type Meter struct{ now, peak atomic.Int64 }
 
 // Now returns how many bytes the arenas take, and Peak the most they took at a time.

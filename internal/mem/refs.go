@@ -2,8 +2,9 @@ package mem
 
 import "sync/atomic"
 
-// Refs counts the users of something whose memory is freed by hand, so that nobody uses memory that is free: it is freed
-// when it was closed and its last user has released it. Make it with [NewRefs].
+// Refs counts the users of something whose memory is freed by hand, so that nobody uses memory that
+// is free: it is freed when it was closed and its last user has released it. Make it with
+// [NewRefs].
 type Refs struct {
 	state atomic.Int64 // twice the number of users, and 1 more once closed
 	free  func()
@@ -12,7 +13,8 @@ type Refs struct {
 // NewRefs returns a count without users of what free frees.
 func NewRefs(free func()) *Refs { return &Refs{free: free} }
 
-// Acquire makes the caller a user until it calls Release, and reports false, and does nothing, once Close was called.
+// Acquire makes the caller a user until it calls Release, and reports false, and does nothing, once
+// Close was called.
 func (r *Refs) Acquire() bool {
 	for {
 		state := r.state.Load()
@@ -35,8 +37,8 @@ func (r *Refs) Release() {
 	}
 }
 
-// Close lets nobody acquire any more, and frees as soon as there are no users: before it returns, if there are none. It is
-// idempotent.
+// Close lets nobody acquire any more, and frees as soon as there are no users: before it returns,
+// if there are none. It is idempotent.
 func (r *Refs) Close() {
 	if state := r.state.Or(1); state == 0 {
 		r.free()

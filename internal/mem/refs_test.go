@@ -43,7 +43,8 @@ func TestRefs(t *testing.T) {
 	want(2, "closed without users")
 }
 
-// TestRefsOfMany lets many use and close at once: who has acquired never finds it freed, and it is freed once.
+// TestRefsOfMany lets many use and close at once: who has acquired never finds it freed, and it is
+// freed once.
 func TestRefsOfMany(t *testing.T) {
 	for range 200 {
 		var freed atomic.Int32

@@ -22,8 +22,8 @@ func inMemory(dir string) bool {
 	return unix.Statfs(dir, &s) == nil && (int64(s.Type) == tmpfs || int64(s.Type) == ramfs)
 }
 
-// DiskRoom returns how many bytes a directory's file system has for this process, and has in all; 0 if
-// that is not known.
+// DiskRoom returns how many bytes a directory's file system has for this process, and has in all; 0
+// if that is not known.
 func DiskRoom(dir string) (free, total int64) {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -38,8 +38,9 @@ func diskFree(dir string) int64 {
 	return free
 }
 
-// spillFile maps a new file of so many zeroed bytes, to be read and written. Its room on the disk is taken now: where there is none a write to
-// the mapping would end the process. It has no name, so that nothing is left whatever becomes of the process.
+// spillFile maps a new file of so many zeroed bytes, to be read and written. Its room on the disk
+// is taken now: where there is none a write to the mapping would end the process. It has no name,
+// so that nothing is left whatever becomes of the process.
 func spillFile(dir string, bytes int) ([]byte, error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {

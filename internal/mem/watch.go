@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// What a program itself makes, and buffers that nobody asks the budget for, are only seen once they are there: a watcher looks at what the
-// process really takes, often when that is much, and has the runs end that take it above the hard limit, before the kernel ends the process.
+// What a program itself makes, and buffers that nobody asks the budget for, are only seen once they
+// are there: a watcher looks at what the process really takes, often when that is much, and has the
+// runs end that take it above the hard limit, before the kernel ends the process.
 
-// How often it looks: so often that a process that takes so many bytes a second is seen before it has taken too much.
+// How often it looks: so often that a process that takes so many bytes a second is seen before it
+// has taken too much.
 const (
 	watchMost  = 200 * time.Millisecond
 	watchLeast = time.Millisecond
@@ -19,8 +21,8 @@ const (
 	watchWait  = 200 * time.Millisecond // that runs have to end
 )
 
-// OnOver has f called, once at most, when the process takes more than the hard limit, until cancel is called. f must not wait; it returns err
-// with what it knows of the cause.
+// OnOver has f called, once at most, when the process takes more than the hard limit, until cancel
+// is called. f must not wait; it returns err with what it knows of the cause.
 func (b *Budget) OnOver(f func(err error) error) (cancel func()) {
 	if b == nil {
 		return func() {}
@@ -63,8 +65,10 @@ func (b *Budget) watch(done <-chan struct{}) {
 	}
 }
 
-// look has the runs end if the process takes too much, or has asked for more than there is and only not written to it yet, and the process
-// itself if that does not help, as when one call of a program goes on asking for more. It returns what the process takes or has asked for, or the limit if that is too much.
+// look has the runs end if the process takes too much, or has asked for more than there is and only
+// not written to it yet, and the process itself if that does not help, as when one call of a
+// program goes on asking for more. It returns what the process takes or has asked for, or the limit
+// if that is too much.
 func (b *Budget) look(now time.Time) int64 {
 	taken, beyond := Anonymous(), b.limit-b.hard
 	text := Text(taken) + " are taken"
@@ -103,7 +107,8 @@ func (b *Budget) look(now time.Time) int64 {
 	return b.limit
 }
 
-// asked returns what arrays and Go's heap take, written to or not; what the heap no longer uses is not meant.
+// asked returns what arrays and Go's heap take, written to or not; what the heap no longer uses is
+// not meant.
 func (b *Budget) asked() int64 {
 	asked := b.held.Load() + b.heap()
 	if asked > b.hard+(b.limit-b.hard)/2 {
@@ -113,7 +118,8 @@ func (b *Budget) asked() int64 {
 	return asked
 }
 
-// collect has the collector give back what the heap no longer uses, now and then, beside the watcher, which goes on.
+// collect has the collector give back what the heap no longer uses, now and then, beside the
+// watcher, which goes on.
 func (b *Budget) collect(now time.Time) {
 	if b.process && now.Sub(b.collected) > 5*watchWait && b.collecting.CompareAndSwap(false, true) {
 		b.collected = now

@@ -25,11 +25,13 @@ type Config struct {
 	// Self is who it is; Listen is HOST:PORT, TCP and UDP, where it gossips. Port 0 is any.
 	Self   Member
 	Listen string
-	// Key encrypts and authenticates, 16, 24 or 32 bytes. It is needed, on loopback too: any process of the machine could join.
+	// Key encrypts and authenticates, 16, 24 or 32 bytes. It is needed, on loopback too: any
+	// process of the machine could join.
 	Key []byte
 }
 
-// The profile "fast": a silent death is seen in 1 to 2 s, measured with up to 16 members and a loss of 10 %.
+// The profile "fast": a silent death is seen in 1 to 2 s, measured with up to 16 members and a loss
+// of 10 %.
 const (
 	probeInterval  = 250 * time.Millisecond
 	probeTimeout   = 100 * time.Millisecond
@@ -140,7 +142,8 @@ func (g *gossip) Join(addresses ...string) {
 	}
 }
 
-// rejoin joins the seeds again while the group is alone, which one that only joined once would be for ever.
+// rejoin joins the seeds again while the group is alone, which one that only joined once would be
+// for ever.
 func (g *gossip) rejoin() {
 	defer g.work.Done()
 	t := time.NewTicker(rejoinInterval)

@@ -1,5 +1,6 @@
-// Package membership finds the processes of a cluster and hints at those that died, by gossip. A hint is all it is: a
-// worker that is pinned down misses probes, so the master's lease decides who is lost.
+// Package membership finds the processes of a cluster and hints at those that died, by gossip. A
+// hint is all it is: a worker that is pinned down misses probes, so the master's lease decides who
+// is lost.
 //
 // [Gossip] is hashicorp/memberlist.
 package membership
@@ -44,11 +45,13 @@ type Event struct {
 type Group interface {
 	// Members returns those taken to live, oneself included, by name.
 	Members() []Member
-	// Events tells what happens to the others; it is closed when the group is. What nobody takes in time is dropped.
+	// Events tells what happens to the others; it is closed when the group is. What nobody takes in
+	// time is dropped.
 	Events() <-chan Event
 	// Address is where others join.
 	Address() string
-	// Join joins those at addresses, again and again until it is closed: members that lost each other find each other.
+	// Join joins those at addresses, again and again until it is closed: members that lost each
+	// other find each other.
 	Join(addresses ...string)
 	// Close leaves and lets go of everything. It is idempotent.
 	Close() error

@@ -18,7 +18,8 @@ import (
 
 // A probe that memberlist has under way when it is shut down ends by its own timeout.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
 }
 
 const patience = time.Minute
@@ -66,7 +67,8 @@ func TestGossipKeys(t *testing.T) {
 	}
 	defer a.Close()
 	for i, key := range [][]byte{bytes.Repeat([]byte{3}, 32), bytes.Repeat([]byte{2}, 16)} {
-		b, err := Gossip(Config{Self: Member{Name: fmt.Sprint("b", i)}, Listen: "127.0.0.1:0", Key: key})
+		b, err := Gossip(Config{Self: Member{Name: fmt.Sprint("b",
+			i)}, Listen: "127.0.0.1:0", Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +102,8 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-// TestGossipIntruders: who has not the key does not join, whatever it sends and however often, and its connections are closed.
+// TestGossipIntruders: who has not the key does not join, whatever it sends and however often, and
+// its connections are closed.
 func TestGossipIntruders(t *testing.T) {
 	a, err := Gossip(Config{Self: Member{Name: "a", Role: Master}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{7}, 32)})
 	if err != nil {
@@ -142,7 +145,8 @@ func TestGossipIntruders(t *testing.T) {
 		_ = c.Close()
 	}
 	for i := range tries / 100 {
-		b, err := Gossip(Config{Self: Member{Name: fmt.Sprint("b", i), Role: Worker}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{8}, 32)})
+		b, err := Gossip(Config{Self: Member{Name: fmt.Sprint("b",
+			i), Role: Worker}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{8}, 32)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,5 +161,6 @@ func TestGossipIntruders(t *testing.T) {
 	if all := a.Members(); len(all) != 1 || all[0].Name != "a" {
 		t.Errorf("members are %v", all)
 	}
-	t.Logf("%d tries, 0 joins; the slowest connection was closed after %v", tries+tries/100, slowest)
+	t.Logf("%d tries, 0 joins; the slowest connection was closed after %v", tries+tries/100,
+		slowest)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Bounds of the jobs that have series of their own: those that run, the newest if there are more, and the last that ended.
+// Bounds of the jobs that have series of their own: those that run, the newest if there are more,
+// and the last that ended.
 const (
 	maxRunning = 64
 	maxEnded   = 16

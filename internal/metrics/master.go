@@ -7,7 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// maxWorkers bounds the workers that have series of their own, the first by name; all are counted by state.
+// maxWorkers bounds the workers that have series of their own, the first by name; all are counted
+// by state.
 const maxWorkers = 256
 
 // master is the state of a cluster, asked for at every scrape.

@@ -1,9 +1,10 @@
-// Package metrics has what Prometheus can ask of a process: of a run in it, of a master, of a worker. It counts what the
-// journal of a run, the state of a cluster and the commands of a worker say, and takes part in nothing.
+// Package metrics has what Prometheus can ask of a process: of a run in it, of a master, of a
+// worker. It counts what the journal of a run, the state of a cluster and the commands of a worker
+// say, and takes part in nothing.
 //
-// Names and units go by Prometheus's conventions. Labels take values from small sets, so that a process has at most
-// 2,000 series: phases, states, programs (the first 32), workers (the first 256 by name), jobs (those that run and the
-// last few).
+// Names and units go by Prometheus's conventions. Labels take values from small sets, so that a
+// process has at most 2,000 series: phases, states, programs (the first 32), workers (the first 256
+// by name), jobs (those that run and the last few).
 package metrics
 
 import (

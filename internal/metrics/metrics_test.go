@@ -58,7 +58,8 @@ func tell(j trace.Journal, name, program, state string) {
 	_ = j.Record(&trace.Job{Job: name, Program: program, Partitions: 2})
 	for step := range 3 {
 		s := &record.Superstep{
-			Job: name, Superstep: step, Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1.2,
+			Job: name, Superstep: step, Scheme: "pull", Delivery: "pull",
+			Predicted: map[string]float64{"pull": 1}, Actual: 1.2,
 		}
 		for p := range 2 {
 			s.Partitions = append(s.Partitions, record.Partition{
@@ -87,18 +88,19 @@ func TestRuns(t *testing.T) {
 		Partitions: []record.Partition{{Computed: 9, Delivered: 8, Times: record.Seconds{Total: .25}}},
 	})
 	expect(t, scrape(t, s), map[string]string{
-		`superstep_jobs_total{ended="converged",program="bfs",state="done"}`:    "1",
-		`superstep_jobs_total{ended="",program="bfs",state="failed"}`:           "1",
-		`superstep_jobs_total{ended="",program="bfs",state="again"}`:            "1",
-		`superstep_jobs_total{ended="converged",program="wcc",state="done"}`:    "0",
-		`superstep_job_duration_seconds_sum`:                                    "24",
-		`superstep_supersteps_total{scheme="pull"}`:                             "6",
-		`superstep_supersteps_total{scheme="naive"}`:                            "1",
-		`superstep_supersteps_total{scheme="mirrored"}`:                         "0",
-		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:             "24",
-		`superstep_superstep_duration_seconds_count{delivery="push"}`:           "1",
-		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:                       "0",
-		`superstep_superstep_skew_ratio_bucket{le="1.25"}`:                      "6", // 3 s over a mean of 2.5
+		`superstep_jobs_total{ended="converged",program="bfs",state="done"}`: "1",
+		`superstep_jobs_total{ended="",program="bfs",state="failed"}`:        "1",
+		`superstep_jobs_total{ended="",program="bfs",state="again"}`:         "1",
+		`superstep_jobs_total{ended="converged",program="wcc",state="done"}`: "0",
+		`superstep_job_duration_seconds_sum`:                                 "24",
+		`superstep_supersteps_total{scheme="pull"}`:                          "6",
+		`superstep_supersteps_total{scheme="naive"}`:                         "1",
+		`superstep_supersteps_total{scheme="mirrored"}`:                      "0",
+		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:          "24",
+		`superstep_superstep_duration_seconds_count{delivery="push"}`:        "1",
+		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:                    "0",
+		// 3 s over a mean of 2.5
+		`superstep_superstep_skew_ratio_bucket{le="1.25"}`:                      "6",
 		`superstep_delivery_prediction_ratio_bucket{le="1.1"}`:                  "0",
 		`superstep_delivery_prediction_ratio_bucket{le="1.33"}`:                 "6",
 		`superstep_messages_total`:                                              "24",
@@ -120,7 +122,8 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// TestSeriesAreBounded is A12: however many jobs, programs and workers there are, a process has at most 2,000 series.
+// TestSeriesAreBounded is A12: however many jobs, programs and workers there are, a process has at
+// most 2,000 series.
 func TestSeriesAreBounded(t *testing.T) {
 	const most = 2000
 	s := New("v1")
@@ -128,13 +131,15 @@ func TestSeriesAreBounded(t *testing.T) {
 	s.NewMaster(func() *control.StatusResponse {
 		r := &control.StatusResponse{}
 		for i := range 1000 {
-			r.Workers = append(r.Workers, &control.Worker{Name: fmt.Sprint("worker", i), State: control.WorkerState_WORKER_STATE_REGISTERED})
+			r.Workers = append(r.Workers, &control.Worker{Name: fmt.Sprint("worker",
+				i), State: control.WorkerState_WORKER_STATE_REGISTERED})
 		}
 		return r
 	})
 	j := runs.Journal(s.NewWork())
 	for i := range 10000 {
-		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i), []string{trace.Done, trace.Failed, trace.Cancelled}[i%3])
+		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i),
+			[]string{trace.Done, trace.Failed, trace.Cancelled}[i%3])
 	}
 	for i := range 200 { // and some that do not end
 		_ = runs.Journal(nil).Record(&trace.Job{Job: fmt.Sprint("running", i), Program: "bfs"})
@@ -237,7 +242,8 @@ func TestWorker(t *testing.T) {
 	})
 }
 
-// TestNamesAndHelp holds metrics to the conventions: our prefix, counters end in _total, everything is explained.
+// TestNamesAndHelp holds metrics to the conventions: our prefix, counters end in _total, everything
+// is explained.
 func TestNamesAndHelp(t *testing.T) {
 	s := New("v1")
 	s.NewRuns()
@@ -252,7 +258,8 @@ func TestNamesAndHelp(t *testing.T) {
 		if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {
 			continue
 		}
-		if !strings.HasPrefix(name, "superstep_") || f.GetHelp() == "" || (f.GetType().String() == "COUNTER") != strings.HasSuffix(name, "_total") {
+		if !strings.HasPrefix(name, "superstep_") || f.GetHelp() == "" ||
+			(f.GetType().String() == "COUNTER") != strings.HasSuffix(name, "_total") {
 			t.Errorf("%s, a %v: %s", name, f.GetType(), f.GetHelp())
 		}
 	}
@@ -287,7 +294,8 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	done.Wait()
-	expect(t, scrape(t, s), map[string]string{`superstep_jobs_total{ended="converged",program="bfs",state="done"}`: "200"})
+	expect(t, scrape(t, s),
+		map[string]string{`superstep_jobs_total{ended="converged",program="bfs",state="done"}`: "200"})
 }
 
 // TestJournalAllocatesNothing: a superstep is counted without garbage.
@@ -296,7 +304,8 @@ func TestJournalAllocatesNothing(t *testing.T) {
 	j := s.NewRuns().Journal(s.NewWork())
 	_ = j.Record(&trace.Job{Job: "one", Partitions: 1})
 	r := &record.Superstep{
-		Job: "one", Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1,
+		Job: "one", Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1},
+		Actual:     1,
 		Partitions: []record.Partition{{Times: record.Seconds{Compute: 1}}},
 	}
 	if n := testing.AllocsPerRun(100, func() { r.Superstep++; _ = j.Record(r) }); n > 0 {
@@ -304,12 +313,15 @@ func TestJournalAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestARunThatGoesOnBeganBefore: the start of a job is that of its first attempt, also if that is told later.
+// TestARunThatGoesOnBeganBefore: the start of a job is that of its first attempt, also if that is
+// told later.
 func TestARunThatGoesOnBeganBefore(t *testing.T) {
 	s := New("v1")
 	j := s.NewRuns().Journal(nil)
 	_ = j.Record(&trace.Job{Job: "one", Program: "bfs", Began: time.Unix(7, 0)})
-	expect(t, scrape(t, s), map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "7"})
+	expect(t, scrape(t, s),
+		map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "7"})
 	_ = j.Record(&trace.Job{More: true, Job: "one", Program: "bfs", Began: time.Unix(5, 0)})
-	expect(t, scrape(t, s), map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "5"})
+	expect(t, scrape(t, s),
+		map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "5"})
 }

@@ -37,8 +37,8 @@ var ends = [][2]string{
 	{trace.Cancelled},
 }
 
-// NewRuns adds the metrics of runs to the set. Programs that are named have their counters from the start, so that
-// increase() sees the first run of each.
+// NewRuns adds the metrics of runs to the set. Programs that are named have their counters from the
+// start, so that increase() sees the first run of each.
 func (s *Set) NewRuns(names ...string) *Runs {
 	r := &Runs{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -84,8 +84,8 @@ func (s *Set) NewRuns(names ...string) *Runs {
 	return r
 }
 
-// Journal returns what to tell of one run after the other. Runs at the same time need a journal each. What the run's
-// partitions did is counted in work as well, if it is not nil.
+// Journal returns what to tell of one run after the other. Runs at the same time need a journal
+// each. What the run's partitions did is counted in work as well, if it is not nil.
 func (r *Runs) Journal(work *Work) trace.Journal {
 	j := &journal{runs: r, work: work, supersteps: map[string]prometheus.Counter{}, seconds: map[string]prometheus.Observer{}}
 	return j

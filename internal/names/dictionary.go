@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// Dictionary is distinct names in rising order of their bytes, which for UTF-8 is that of their characters. A name's number is its place.
-// Names lie in blocks, where each after the first is what it shares with the one before and the rest (front coding: I. Witten, A. Moffat
-// and T. Bell, Managing Gigabytes, 4.1).
+// Dictionary is distinct names in rising order of their bytes, which for UTF-8 is that of their
+// characters. A name's number is its place. Names lie in blocks, where each after the first is what
+// it shares with the one before and the rest (front coding: I. Witten, A. Moffat and T. Bell,
+// Managing Gigabytes, 4.1).
 //
 //	block: length, name | shared, length, rest | shared, length, rest ...       lengths are varints
 type Dictionary struct {
@@ -48,7 +49,8 @@ func (d *Dictionary) Name(i uint64) string { return string(d.Append(nil, i)) }
 // Find returns the number of a name, and whether there is one.
 func (d *Dictionary) Find(name string) (uint64, bool) { return d.Search([]byte(name)) }
 
-// Search returns the number of the first name that is text or follows it, Len if there is none, and whether it is text.
+// Search returns the number of the first name that is text or follows it, Len if there is none, and
+// whether it is text.
 func (d *Dictionary) Search(text []byte) (uint64, bool) {
 	block, found := slices.BinarySearchFunc(d.blocks, text, func(at uint64, text []byte) int {
 		size, first := length(d.data[at:])

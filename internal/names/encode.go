@@ -7,8 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// encode makes the dictionary of sorted names: first the size of each run of blocks, then the runs. The ids of the entries are not needed any more,
-// and give way to how much a name shares with the one before.
+// encode makes the dictionary of sorted names: first the size of each run of blocks, then the runs.
+// The ids of the entries are not needed any more, and give way to how much a name shares with the
+// one before.
 func (d *dealt) encode(team *parallel.Team) *Dictionary {
 	const run = 256 * blockNames
 	all := d.entries

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestNames compares a table filled by several goroutines, and its dictionary, with a map and a sorted list.
+// TestNames compares a table filled by several goroutines, and its dictionary, with a map and a
+// sorted list.
 func TestNames(t *testing.T) {
 	team := parallel.NewTeam(3, true)
 	defer team.Close()
@@ -77,13 +78,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// random is a name: often one of few, often with a long beginning that others have, now and then long.
+// random is a name: often one of few, often with a long beginning that others have, now and then
+// long.
 func random(rng *rand.Rand) []byte {
 	switch rng.IntN(7) {
 	case 5: // many with one long beginning, which zeros follow
 		return append([]byte("the same beginning of many"), make([]byte, rng.IntN(20))...)
 	case 6:
-		return append(append([]byte("the same beginning of many"), make([]byte, rng.IntN(20))...), byte(rng.IntN(256)), byte(rng.IntN(256)))
+		return append(append([]byte("the same beginning of many"), make([]byte, rng.IntN(20))...),
+			byte(rng.IntN(256)), byte(rng.IntN(256)))
 	case 0:
 		return fmt.Appendf(nil, "%d", rng.IntN(50))
 	case 1:

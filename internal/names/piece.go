@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// A piece is names in rising order as they are sent, or stored in a file: how many, how many bytes they have together, and blocks as a
-// dictionary has them.
+// A piece is names in rising order as they are sent, or stored in a file: how many, how many bytes
+// they have together, and blocks as a dictionary has them.
 //
 //	names, bytes | block | block ...       both are varints
 //
@@ -20,7 +20,8 @@ import (
 // ErrPiece is that a piece is not what AppendPiece writes.
 var ErrPiece = errors.New("names: the piece is damaged")
 
-// maxPieceBytes bounds what the names of one piece have together: repeated beginnings are short in a piece.
+// maxPieceBytes bounds what the names of one piece have together: repeated beginnings are short in
+// a piece.
 const maxPieceBytes = 1 << 32
 
 // AppendPiece appends a piece of names lo to hi-1 of the dictionary.
@@ -131,7 +132,8 @@ func NewReader(data []byte) (*Reader, error) {
 	return &Reader{n: n, size: size, rest: data}, nil
 }
 
-// Next goes to the next name, and reports whether there is one. Names are not empty, and each is greater than the one before.
+// Next goes to the next name, and reports whether there is one. Names are not empty, and each is
+// greater than the one before.
 func (r *Reader) Next() (bool, error) {
 	if r.at == r.n {
 		if len(r.rest) > 0 || r.size > 0 {
@@ -174,7 +176,8 @@ type Builder struct {
 	last []byte
 }
 
-// Add adds a name, which must be greater than all before. It panics with a *[mem.Exhausted] when the budget of memory has no room for it.
+// Add adds a name, which must be greater than all before. It panics with a *[mem.Exhausted] when
+// the budget of memory has no room for it.
 func (b *Builder) Add(name []byte) error {
 	if len(name) == 0 || len(name) > maxName || b.d.n > 0 && bytes.Compare(name, b.last) <= 0 {
 		return fmt.Errorf("%w: %.80q follows %.80q", ErrPiece, name, b.last)
@@ -212,7 +215,8 @@ func (b *Builder) AddPiece(data []byte) error {
 // Len returns the number of names added.
 func (b *Builder) Len() int { return b.d.n }
 
-// Dictionary returns the dictionary of all names, in arrays no longer than they need. The builder is empty then.
+// Dictionary returns the dictionary of all names, in arrays no longer than they need. The builder
+// is empty then.
 func (b *Builder) Dictionary() *Dictionary {
 	d := &Dictionary{n: b.d.n, data: slices.Clip(b.d.data), blocks: slices.Clip(b.d.blocks)}
 	if cap(b.d.data)-len(b.d.data) > len(b.d.data)/16 {

@@ -47,7 +47,8 @@ func TestPieces(t *testing.T) {
 			}
 		}
 		whole := b.Dictionary()
-		if !bytes.Equal(whole.data, d.data) || !slices.Equal(whole.blocks, d.blocks) || whole.n != len(all) {
+		if !bytes.Equal(whole.data, d.data) || !slices.Equal(whole.blocks, d.blocks) ||
+			whole.n != len(all) {
 			t.Fatalf("seed %d: the pieces %v make another dictionary", seed, cuts)
 		}
 		for range 100 {
@@ -59,7 +60,8 @@ func TestPieces(t *testing.T) {
 			at, found := d.Search(text)
 			want, exists := slices.BinarySearchFunc(all, text, bytes.Compare)
 			if int(at) != want || found != exists {
-				t.Fatalf("seed %d: Search(%q) = %d, %t, expected %d, %t", seed, text, at, found, want, exists)
+				t.Fatalf("seed %d: Search(%q) = %d, %t, expected %d, %t", seed, text, at, found,
+					want, exists)
 			}
 		}
 	}
@@ -90,7 +92,8 @@ func TestSizeOfDictionary(t *testing.T) {
 // TestDamagedPieces refuses what is no piece.
 func TestDamagedPieces(t *testing.T) {
 	for _, data := range []string{
-		"", "\x01", "\x01\x01", "\x01\x01\x02ab", "\x01\x02\x02abc", "\x02\x02\x01b\x00\x01a", "\x02\x02\x01a\x00\x01a", "\x02\x03\x01a\x02\x01b",
+		"", "\x01", "\x01\x01", "\x01\x01\x02ab", "\x01\x02\x02abc", "\x02\x02\x01b\x00\x01a",
+		"\x02\x02\x01a\x00\x01a", "\x02\x03\x01a\x02\x01b",
 		"\x01\x00\x00\x00", "\xff\xff\xff\xff\x0f\x01\x01a", "\x02\x03\x01a\x01\x00\x00",
 	} {
 		var b Builder
@@ -99,7 +102,8 @@ func TestDamagedPieces(t *testing.T) {
 		}
 	}
 	var b Builder
-	if b.Add(nil) == nil || b.Add([]byte("b")) != nil || b.Add([]byte("b")) == nil || b.Add([]byte("a")) == nil || b.Len() != 1 {
+	if b.Add(nil) == nil || b.Add([]byte("b")) != nil || b.Add([]byte("b")) == nil ||
+		b.Add([]byte("a")) == nil || b.Len() != 1 {
 		t.Error("names that do not rise are taken")
 	}
 }

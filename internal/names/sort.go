@@ -32,9 +32,11 @@ func (x *Numbers) Renumber(ranks []uint32) {
 // Close gives back the memory. Nobody may use the numbers any more.
 func (x *Numbers) Close() { x.arena.Close() }
 
-// Sort makes the dictionary of a table's names, of which there are fewer than 2^32, and the numbers of their ids. The table is empty then.
+// Sort makes the dictionary of a table's names, of which there are fewer than 2^32, and the numbers
+// of their ids. The table is empty then.
 //
-// Names are dealt, with their bytes, to ranges that a sample tells; a range and what sorting it needs fit the cache of a processor.
+// Names are dealt, with their bytes, to ranges that a sample tells; a range and what sorting it
+// needs fit the cache of a processor.
 func (t *Table) Sort(team *parallel.Team) (*Dictionary, *Numbers) {
 	x := new(Numbers)
 	made := false
@@ -86,8 +88,8 @@ type entry struct {
 
 func (d *dealt) name(e entry) []byte { return d.text[e.at>>lengthBits:][:e.at&maxName] }
 
-// share is names of one shard that are dealt together: those of places from to to-1, their range by place, and how many entries and bytes go
-// to each range, then where.
+// share is names of one shard that are dealt together: those of places from to to-1, their range by
+// place, and how many entries and bytes go to each range, then where.
 type share struct {
 	shard    *shard
 	number   uint64
@@ -149,8 +151,9 @@ func (t *Table) deal(team *parallel.Team, n int) *dealt {
 
 // cuts are names between ranges, rising, each the first of a range.
 type cuts struct {
-	skip  []byte   // what all of the sample begin with
-	keys  []uint64 // the prefixes after that, and beyond them the greatest number there is, up to a power of two
+	skip []byte // what all of the sample begin with
+	// the prefixes after that, and beyond them the greatest number there is, up to a power of two
+	keys  []uint64
 	names [][]byte
 }
 
@@ -281,8 +284,8 @@ func (s *sorter) by(d *dealt, all []entry, keys, other []key) {
 	}
 }
 
-// ties sorts names that are alike up to a length, where those that are shorter count as followed by zeros: these come first, the shortest before
-// the others.
+// ties sorts names that are alike up to a length, where those that are shorter count as followed by
+// zeros: these come first, the shortest before the others.
 func (s *sorter) ties(d *dealt, all []entry, keys, other []key, length int) {
 	if len(keys) > few {
 		length := func(k key) int { return min(int(all[k.at].at&maxName), length+1) }
@@ -296,7 +299,8 @@ func (s *sorter) ties(d *dealt, all []entry, keys, other []key, length int) {
 	s.by(d, all, keys, other)
 }
 
-// radix sorts keys by their prefixes, byte by byte from the lowest on, of which only some vary. other is as much memory.
+// radix sorts keys by their prefixes, byte by byte from the lowest on, of which only some vary.
+// other is as much memory.
 func radix(keys, other []key, varying uint64) {
 	from, to := keys, other
 	for shift := 0; shift < 64; shift += 8 {
@@ -337,7 +341,8 @@ func common(a, b []byte) int {
 	return i
 }
 
-// prefix is the first 8 bytes of a text, with zeros where it ends: of two texts with different prefixes the lesser has the lesser one.
+// prefix is the first 8 bytes of a text, with zeros where it ends: of two texts with different
+// prefixes the lesser has the lesser one.
 func prefix(text []byte) uint64 {
 	if len(text) >= 8 {
 		return binary.BigEndian.Uint64(text)

@@ -1,5 +1,6 @@
-// Package names gives vertices that an input calls by text numbers: a [Table] takes the names as they are read, by several goroutines, and
-// a [Dictionary] has them in rising order, each by its number.
+// Package names gives vertices that an input calls by text numbers: a [Table] takes the names as
+// they are read, by several goroutines, and a [Dictionary] has them in rising order, each by its
+// number.
 package names
 
 import (
@@ -10,10 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Table collects distinct names while an input is read, and gives each a provisional id. It is in shards, each under a lock of its own, so
-// that readers rarely wait for each other: who has a batch of names goes through it shard by shard.
+// Table collects distinct names while an input is read, and gives each a provisional id. It is in
+// shards, each under a lock of its own, so that readers rarely wait for each other: who has a batch
+// of names goes through it shard by shard.
 //
-// A provisional id has the number of the shard in its lowest bits, and above them the name's place in the shard.
+// A provisional id has the number of the shard in its lowest bits, and above them the name's place
+// in the shard.
 type Table struct {
 	seed   maphash.Seed
 	shards [shards]shard
@@ -28,7 +31,8 @@ const (
 // NewTable makes a table without names. It is closed by [Table.Sort], or by Close.
 func NewTable() *Table { return &Table{seed: maphash.MakeSeed()} }
 
-// Close gives back the memory of the table. Nobody may use it any more. It may be called again, and of nil.
+// Close gives back the memory of the table. Nobody may use it any more. It may be called again, and
+// of nil.
 func (t *Table) Close() {
 	if t == nil {
 		return
@@ -41,8 +45,8 @@ func (t *Table) Close() {
 	t.blocks.close()
 }
 
-// shard is the names of some hashes. A name is looked for in two places, its slot and its bytes: with the hash in the slot, bytes of other
-// names are hardly ever looked at.
+// shard is the names of some hashes. A name is looked for in two places, its slot and its bytes:
+// with the hash in the slot, bytes of other names are hardly ever looked at.
 type shard struct {
 	mu      sync.Mutex
 	arena   mem.Arena // of the slots
@@ -132,7 +136,8 @@ func (b *Batch) Cut(n int) {
 // Len returns the number of names in the batch.
 func (b *Batch) Len() int { return len(b.names) }
 
-// Take adds the names of a batch to the table and appends their provisional ids, in the batch's order.
+// Take adds the names of a batch to the table and appends their provisional ids, in the batch's
+// order.
 func (t *Table) Take(b *Batch, ids []uint64) []uint64 {
 	n := len(b.names)
 	if cap(b.hashes) < n {
@@ -162,7 +167,8 @@ func (t *Table) Take(b *Batch, ids []uint64) []uint64 {
 	return ids
 }
 
-// together is how many names are looked for at a time: the processor waits for the memory of all of them at once.
+// together is how many names are looked for at a time: the processor waits for the memory of all of
+// them at once.
 const together = 16
 
 // take finds or adds some names of a batch, all of this shard, and writes their provisional ids.
@@ -182,8 +188,8 @@ func (s *shard) take(from *blocks, b *Batch, some []uint32, number uint64, ids [
 	}
 }
 
-// touch reads where some names are likely to be found: their slots, and then the first bytes of the names there. No branch depends on what is
-// read, so that all is on its way at once.
+// touch reads where some names are likely to be found: their slots, and then the first bytes of the
+// names there. No branch depends on what is read, so that all is on its way at once.
 func (s *shard) touch(b *Batch, some []uint32) {
 	var refs [together]ref
 	mask, touched := uint64(len(s.slots)-1), uint32(0)
@@ -198,7 +204,8 @@ func (s *shard) touch(b *Batch, some []uint32) {
 	}
 	if len(s.chunks) > 0 {
 		for _, r := range refs[:len(some)] {
-			if text := s.chunks[r.chunk()]; r.offset()+r.length() < len(text) { // of the last in a chunk it does not matter
+			// of the last in a chunk it does not matter
+			if text := s.chunks[r.chunk()]; r.offset()+r.length() < len(text) {
 				touched += uint32(text[r.offset()]) + uint32(text[r.offset()+r.length()])
 			}
 		}
@@ -206,7 +213,8 @@ func (s *shard) touch(b *Batch, some []uint32) {
 	s.touched += touched
 }
 
-// place returns the place of a name with a hash, which is new if it is not there. There is a free slot.
+// place returns the place of a name with a hash, which is new if it is not there. There is a free
+// slot.
 func (s *shard) place(from *blocks, name []byte, hash uint64) uint32 {
 	mask, tag := uint64(len(s.slots)-1), uint32(hash>>32)
 	for at := hash >> 32 & mask; ; at = (at + 1) & mask {

@@ -11,9 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// clock lets all ranks begin at the same time. Ranks leave a barrier up to the delay of the slowest link apart, which may
-// be more than what is to be measured takes; so rank 0 names a time and the others know their clocks' distance to its
-// own (Hunold and Carpen-Amarie 2016).
+// clock lets all ranks begin at the same time. Ranks leave a barrier up to the delay of the slowest
+// link apart, which may be more than what is to be measured takes; so rank 0 names a time and the
+// others know their clocks' distance to its own (Hunold and Carpen-Amarie 2016).
 type clock struct {
 	g      *collective.Group
 	tag    uint32
@@ -95,8 +95,8 @@ func (c *clock) start(ctx context.Context) (float64, error) {
 	return values[0], c.wait(ctx, until)
 }
 
-// wait returns at a time of this rank's clock, more precisely than a timer. In virtual time, which does not pass while
-// anybody runs, the timers do it alone.
+// wait returns at a time of this rank's clock, more precisely than a timer. In virtual time, which
+// does not pass while anybody runs, the timers do it alone.
 func (c *clock) wait(ctx context.Context, until time.Time) error {
 	if err := sleep(ctx, time.Until(until)-spinAhead); err != nil {
 		return err
@@ -122,8 +122,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// repetition is one measurement: the time from the common start until the last rank was done, and how late the latest
-// rank began, both the same on all ranks.
+// repetition is one measurement: the time from the common start until the last rank was done, and
+// how late the latest rank began, both the same on all ranks.
 type repetition struct{ seconds, late float64 }
 
 // measure does something on all ranks at the same time.
@@ -155,7 +155,8 @@ func (c *clock) measure(ctx context.Context, do func() error) (repetition, error
 	return r, nil
 }
 
-// punctual returns the times of the half of repetitions, rounded up, in which the latest rank began earliest.
+// punctual returns the times of the half of repetitions, rounded up, in which the latest rank began
+// earliest.
 func punctual(list []repetition) []float64 {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b repetition) int {

@@ -33,8 +33,9 @@ var styles = map[collective.Algorithm]figure.Style{
 	collective.Linear:        {Colour: "#d55e00", Shape: "square"},
 }
 
-// Figure draws the report as SVG: a panel for each collective and quantity, both axes logarithmic, dots for what was
-// measured and lines for what is predicted. Of two quantities each collective has its own row.
+// Figure draws the report as SVG: a panel for each collective and quantity, both axes logarithmic,
+// dots for what was measured and lines for what is predicted. Of two quantities each collective has
+// its own row.
 func (r *Report) Figure(w io.Writer, quantities ...Quantity) error {
 	f := figure.Figure{Title: r.title(quantities), Subtitle: "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β"}
 	for _, c := range r.Collectives() {

@@ -18,8 +18,8 @@ const (
 
 const measureTag = 1
 
-// Measure calibrates a link and measures on it. All ranks call it alike and get the same report. stage, if not nil, is
-// told how far it is.
+// Measure calibrates a link and measures on it. All ranks call it alike and get the same report.
+// stage, if not nil, is told how far it is.
 func Measure(ctx context.Context, link collective.Link, sites []int, o Options, stage func(name string, done, all int)) (*Report, error) {
 	if stage == nil {
 		stage = func(string, int, int) {}

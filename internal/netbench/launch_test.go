@@ -51,8 +51,10 @@ func TestProcessesMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2*2*2 + 2*len(collective.Algorithms(collective.Allreduce)); r.Ranks != 3 || len(r.Points) != want || len(r.Shares) != 4 {
-		t.Errorf("%d ranks, %d points of %d, %d shares", r.Ranks, len(r.Points), want, len(r.Shares))
+	if want := 2*2*2 + 2*len(collective.Algorithms(collective.Allreduce)); r.Ranks != 3 ||
+		len(r.Points) != want || len(r.Shares) != 4 {
+		t.Errorf("%d ranks, %d points of %d, %d shares", r.Ranks, len(r.Points), want,
+			len(r.Shares))
 	}
 	for _, p := range r.Points {
 		if p.Seconds <= 0 || p.Bandwidth <= 0 || (p.Predicted > 0) == (p.Algorithm == Raw) {
@@ -69,7 +71,8 @@ func TestProcessesMeasure(t *testing.T) {
 
 func TestNoRawConnectionIsSaid(t *testing.T) {
 	r, err := Launch(t.Context(), ranks.Options{Ranks: 2, Command: process}, Options{
-		Sizes: []int{8}, Least: 1, Most: 1, Raw: "203.0.113.1:0", Collectives: []collective.Collective{PointToPoint},
+		Sizes: []int{8}, Least: 1, Most: 1, Raw: "203.0.113.1:0",
+		Collectives: []collective.Collective{PointToPoint},
 	})
 	if err != nil || len(r.Points) != 1 || !strings.Contains(r.NoRaw, "203.0.113.1") {
 		t.Errorf("%+v, %v", r, err)
@@ -77,7 +80,8 @@ func TestNoRawConnectionIsSaid(t *testing.T) {
 }
 
 func TestWrongMeasuresAreSaid(t *testing.T) {
-	_, err := Launch(t.Context(), ranks.Options{Ranks: 2, Command: process}, Options{Sizes: []int{3, 2}})
+	_, err := Launch(t.Context(), ranks.Options{Ranks: 2, Command: process},
+		Options{Sizes: []int{3, 2}})
 	if err == nil || !strings.Contains(err.Error(), "sizes must rise") {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
-// Package netbench measures the collectives between the ranks of a link, every algorithm at every size, beside what the
-// model predicts for them, as Matsumoto15's figures 3 to 6 do for point-to-point messages and broadcast, and Matsuda's
-// for clusters joined by a slow link. The report is JSON, a table of text, and a figure as SVG.
+// Package netbench measures the collectives between the ranks of a link, every algorithm at every
+// size, beside what the model predicts for them, as Matsumoto15's figures 3 to 6 do for
+// point-to-point messages and broadcast, and Matsuda's for clusters joined by a slow link. The
+// report is JSON, a table of text, and a figure as SVG.
 package netbench
 
 import (
@@ -37,14 +38,18 @@ type Options struct {
 	Collectives []collective.Collective
 	// Algorithm, if not empty, is the only one that is measured, of the collectives that have it.
 	Algorithm collective.Algorithm
-	// Sizes in bytes, rising. What a size means is said at collective.Model.Predict. Default: powers of 4 from 1 B to 4 MiB.
+	// Sizes in bytes, rising. What a size means is said at collective.Model.Predict. Default:
+	// powers of 4 from 1 B to 4 MiB.
 	Sizes []int
-	// Memory is the most bytes a rank may hold for one measurement; greater ones are left out. Default: 256 MiB.
+	// Memory is the most bytes a rank may hold for one measurement; greater ones are left out.
+	// Default: 256 MiB.
 	Memory int
-	// Budget is how long one point may take, about; it is measured at least Least and at most Most times. Defaults: 50 ms, 5, 50.
+	// Budget is how long one point may take, about; it is measured at least Least and at most Most
+	// times. Defaults: 50 ms, 5, 50.
 	Budget      time.Duration
 	Least, Most int
-	// Raw is the address at which the last rank listens for the raw measurements, HOST:0; empty for none.
+	// Raw is the address at which the last rank listens for the raw measurements, HOST:0; empty for
+	// none.
 	Raw string
 	// Progress, if given, is told on each rank how many points of all are done.
 	Progress func(done, all int) `json:"-"`
@@ -108,8 +113,8 @@ func Algorithms(c collective.Collective) []collective.Algorithm {
 	return collective.Algorithms(c)
 }
 
-// Run measures. Every rank calls it alike and gets the same report. The model must be the same on all ranks, such as
-// collective.Calibrate returns it.
+// Run measures. Every rank calls it alike and gets the same report. The model must be the same on
+// all ranks, such as collective.Calibrate returns it.
 func Run(ctx context.Context, link collective.Link, model *collective.Model, o Options) (*Report, error) {
 	o = o.withDefaults()
 	if err := o.Validate(); err != nil {
@@ -163,8 +168,9 @@ type task struct {
 	bytes      int
 }
 
-// tasks lists what is to be measured, the same on all ranks: for each collective and size its algorithms, which are
-// measured by turns, so that what slows the machine down for a while slows all of them.
+// tasks lists what is to be measured, the same on all ranks: for each collective and size its
+// algorithms, which are measured by turns, so that what slows the machine down for a while slows
+// all of them.
 func (b *bench) tasks() [][]task {
 	var all [][]task
 	p := b.g.Link().Size()
@@ -202,8 +208,8 @@ func footprint(c collective.Collective, a collective.Algorithm, p int) int {
 	return 4
 }
 
-// points measures tasks by turns. A repetition's time is from a common start until the slowest rank is done; of the
-// repetitions the half counts in which ranks began most punctually.
+// points measures tasks by turns. A repetition's time is from a common start until the slowest rank
+// is done; of the repetitions the half counts in which ranks began most punctually.
 func (b *bench) points(ctx context.Context, tasks []task) ([]Point, error) {
 	if err := b.clock.synchronize(ctx); err != nil {
 		return nil, err

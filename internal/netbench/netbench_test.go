@@ -23,14 +23,16 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// run calibrates and measures between the ranks of a memory link and returns rank 0's report; all must be the same.
+// run calibrates and measures between the ranks of a memory link and returns rank 0's report; all
+// must be the same.
 func run(t testing.TB, m *memlink.Memory, ranks int, sites []int, o Options) *Report {
 	t.Helper()
 	reports, errs := make([]*Report, ranks), make([]error, ranks)
 	var group sync.WaitGroup
 	for rank := range ranks {
 		group.Go(func() {
-			model, err := collective.Calibrate(t.Context(), m.Link(rank), collective.Calibration{Sites: sites, Repeat: 3})
+			model, err := collective.Calibrate(t.Context(), m.Link(rank),
+				collective.Calibration{Sites: sites, Repeat: 3})
 			if err == nil {
 				reports[rank], err = Run(t.Context(), m.Link(rank), model, o)
 			}
@@ -65,23 +67,26 @@ func costs(sites []int) func(from, to int) memlink.Cost {
 	}
 }
 
-// TestTwoSites: on a simulated link what is measured is what was predicted from what was calibrated, the choices are the
-// fastest or nearly, and the figures are as they were looked at.
+// TestTwoSites: on a simulated link what is measured is what was predicted from what was
+// calibrated, the choices are the fastest or nearly, and the figures are as they were looked at.
 func TestTwoSites(t *testing.T) {
 	var r *Report
 	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
 	synctest.Test(t, func(t *testing.T) {
 		m := memlink.New(len(sites), costs(sites))
-		r = run(t, m, len(sites), sites, Options{Sizes: []int{1, 64, 4 << 10, 256 << 10}, Least: 1, Most: 2})
+		r = run(t, m, len(sites), sites,
+			Options{Sizes: []int{1, 64, 4 << 10, 256 << 10}, Least: 1, Most: 2})
 	})
 	for _, p := range r.Points {
 		if p.Error > .15 || p.Seconds <= 0 || p.Repeats < 1 {
-			t.Errorf("%s %s of %d bytes: measured %g, predicted %g", p.Collective, p.Algorithm, p.Bytes, p.Seconds, p.Predicted)
+			t.Errorf("%s %s of %d bytes: measured %g, predicted %g", p.Collective, p.Algorithm,
+				p.Bytes, p.Seconds, p.Predicted)
 		}
 	}
 	for _, c := range r.Choices {
 		if c.Loss > .1 {
-			t.Errorf("%s of %d bytes: chose %s, %.0f %% slower than %s", c.Collective, c.Bytes, c.Chosen, 100*c.Loss, c.Fastest)
+			t.Errorf("%s of %d bytes: chose %s, %.0f %% slower than %s", c.Collective, c.Bytes,
+				c.Chosen, 100*c.Loss, c.Fastest)
 		}
 	}
 	var text, js bytes.Buffer
@@ -166,14 +171,16 @@ func wellFormed(t *testing.T, data []byte) {
 	}
 }
 
-// TestFewRanksAndOddSizes: one rank, sizes of 0 and of no whole word, barriers: all are measured and drawn.
+// TestFewRanksAndOddSizes: one rank, sizes of 0 and of no whole word, barriers: all are measured
+// and drawn.
 func TestFewRanksAndOddSizes(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3} {
 		m := memlink.New(ranks, nil)
 		o := Options{Sizes: []int{0, 5, 1024}, Least: 1, Most: 1, Collectives: append([]collective.Collective{PointToPoint}, collective.Collectives...)}
 		r := run(t, m, ranks, nil, o)
 		var b, text bytes.Buffer
-		if err := errors.Join(r.Figure(&b, Time), r.Figure(&b, Bandwidth), r.Text(&text), r.JSON(io.Discard)); err != nil {
+		if err := errors.Join(r.Figure(&b, Time), r.Figure(&b, Bandwidth), r.Text(&text),
+			r.JSON(io.Discard)); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
@@ -188,7 +195,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"no collective \"scan\"": {Collectives: []collective.Collective{"scan"}},
 		"sizes must rise":        {Sizes: []int{4, 4}},
 	} {
-		if _, err := Run(t.Context(), link, nil, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Run(t.Context(), link, nil, o); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -196,7 +204,8 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // TestMemoryLimitsSizes: what does not fit is left out, not tried.
 func TestMemoryLimitsSizes(t *testing.T) {
-	r := run(t, memlink.New(2, nil), 2, nil, Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Least: 1, Most: 1})
+	r := run(t, memlink.New(2, nil), 2, nil,
+		Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Least: 1, Most: 1})
 	for _, p := range r.Points {
 		if p.Bytes != 16 {
 			t.Errorf("%s of %d bytes was measured", p.Collective, p.Bytes)
@@ -217,8 +226,10 @@ func TestCancelEndsTheMeasurement(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for got, want := range map[string]string{
-		duration(0): "0", duration(5e-9): "5.00 ns", duration(12.34e-6): "12.3 µs", duration(.9996e-3): "1.00 ms", duration(2): "2.00 s",
-		rate(1.5e9): "1.50 GB/s", rate(999.6e3): "1.00 MB/s", rate(1e3): "1.00 kB/s", size(1536): "1536 B", size(4 << 20): "4 MiB", size(1 << 30): "1 GiB",
+		duration(0): "0", duration(5e-9): "5.00 ns", duration(12.34e-6): "12.3 µs",
+		duration(.9996e-3): "1.00 ms", duration(2): "2.00 s",
+		rate(1.5e9): "1.50 GB/s", rate(999.6e3): "1.00 MB/s", rate(1e3): "1.00 kB/s",
+		size(1536): "1536 B", size(4 << 20): "4 MiB", size(1 << 30): "1 GiB",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -14,8 +14,9 @@ import (
 // connectTimeout is how long the raw connection may take.
 const connectTimeout = 5 * time.Second
 
-// connect makes the connection that carries nothing but bytes: what a link can be held against. The last rank listens
-// where Raw says and tells rank 0. It returns why there is no connection, the same on all ranks.
+// connect makes the connection that carries nothing but bytes: what a link can be held against. The
+// last rank listens where Raw says and tells rank 0. It returns why there is no connection, the
+// same on all ranks.
 func (b *bench) connect(ctx context.Context) (why string, err error) {
 	link := b.g.Link()
 	if b.none = b.Raw == "" || link.Size() == 1; b.none {
@@ -37,8 +38,8 @@ func (b *bench) connect(ctx context.Context) (why string, err error) {
 	return why, err
 }
 
-// secretSize is the bytes of what rank 0 says first on the raw connection, which the last rank told it by the link: so that
-// nobody else is taken for it.
+// secretSize is the bytes of what rank 0 says first on the raw connection, which the last rank told
+// it by the link: so that nobody else is taken for it.
 const secretSize = 16
 
 // dial is rank 0's side of connect.
@@ -110,11 +111,12 @@ func (b *bench) disconnect() {
 	}
 }
 
-// train is how many messages of n bytes make a stream: enough to fill a link with delay, and not too many bytes.
+// train is how many messages of n bytes make a stream: enough to fill a link with delay, and not
+// too many bytes.
 func train(n int) int { return min(max((32<<20)/max(n, 1), 4), 64) }
 
-// rallies is how often a message of n bytes goes there and back in one measurement: the first time a rank may have to be
-// woken, which small messages would take for their own time.
+// rallies is how often a message of n bytes goes there and back in one measurement: the first time
+// a rank may have to be woken, which small messages would take for their own time.
 func rallies(n int) int { return min(max((256<<10)/max(n, 1), 1), 10) }
 
 // pair returns what rank 0 and the last rank do, the others nothing.

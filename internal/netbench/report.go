@@ -15,7 +15,8 @@ import (
 // Report is what Run found.
 type Report struct {
 	Ranks int `json:"ranks"`
-	// Workers names the ranks, and Sites says where they are; nil when they have no names, or all are at one site.
+	// Workers names the ranks, and Sites says where they are; nil when they have no names, or all
+	// are at one site.
 	Workers []string          `json:"workers,omitempty"`
 	Sites   []string          `json:"sites,omitempty"`
 	Model   *collective.Model `json:"model"` // fitted, by which Points are predicted
@@ -42,11 +43,13 @@ type Point struct {
 	Predicted float64 `json:"predicted_seconds"` // 0 of a raw one
 	// Error is |measured - predicted| / measured (Matsumoto15, equation 2); 0 of a raw one.
 	Error float64 `json:"relative_error"`
-	// Bandwidth is the bytes a rank must take in or give out at least, whatever the algorithm, by the seconds.
+	// Bandwidth is the bytes a rank must take in or give out at least, whatever the algorithm, by
+	// the seconds.
 	Bandwidth float64 `json:"bytes_per_second"`
 }
 
-// LinkShare compares the link with a connection that carries nothing but the bytes: the ratio of the bandwidths.
+// LinkShare compares the link with a connection that carries nothing but the bytes: the ratio of
+// the bandwidths.
 type LinkShare struct {
 	Collective collective.Collective `json:"collective"`
 	Bytes      int                   `json:"bytes"`
@@ -214,7 +217,8 @@ func (r *Report) JSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// Text writes the report as tables: the fitted pairs, and for each collective time, bandwidth and error by size.
+// Text writes the report as tables: the fitted pairs, and for each collective time, bandwidth and
+// error by size.
 func (r *Report) Text(w io.Writer) error {
 	var s strings.Builder
 	s.WriteString(r.who())
@@ -267,7 +271,8 @@ type pairRow struct {
 	collective.Pair
 }
 
-// pairs returns the fitted pairs, or the medians of those inside and between sites when they are many.
+// pairs returns the fitted pairs, or the medians of those inside and between sites when they are
+// many.
 func (r *Report) pairs() []pairRow {
 	var rows []pairRow
 	groups := [2][]collective.Pair{}
@@ -305,8 +310,8 @@ func (r *Report) pairs() []pairRow {
 	return rows
 }
 
-// table has a row by size and for each algorithm the time, the bandwidth and how much later (+) or earlier (-) than
-// predicted it was; a star marks the algorithm the model chooses.
+// table has a row by size and for each algorithm the time, the bandwidth and how much later (+) or
+// earlier (-) than predicted it was; a star marks the algorithm the model chooses.
 func (r *Report) table(s *strings.Builder, c collective.Collective) {
 	fmt.Fprintf(s, "\n%s: time, bandwidth, measured against predicted (* chosen)\n", c)
 	t := tabwriter.NewWriter(s, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -11,25 +11,28 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestCallersAreBounded: a call reads 2 MiB of an object at most, lists 4,096 objects, which the next
-// one goes on from, and 256 uploads are on their way.
+// TestCallersAreBounded: a call reads 2 MiB of an object at most, lists 4,096 objects, which the
+// next one goes on from, and 256 uploads are on their way.
 func TestCallersAreBounded(t *testing.T) {
 	s, dir := server(t)
 	defer s.Close()
 	for length, want := range map[uint32]connect.Code{2<<20 + 1: connect.CodeInvalidArgument, 2 << 20: connect.CodeNotFound} {
-		_, err := s.GetObject(t.Context(), connect.NewRequest(&control.GetObjectRequest{Name: "none", Length: length}))
+		_, err := s.GetObject(t.Context(),
+			connect.NewRequest(&control.GetObjectRequest{Name: "none", Length: length}))
 		if connect.CodeOf(err) != want {
 			t.Errorf("%d bytes: %v", length, err)
 		}
 	}
 	for i := range 4100 {
-		if err := os.WriteFile(filepath.Join(dir.String(), fmt.Sprintf("o%04d", i)), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir.String(), fmt.Sprintf("o%04d", i)), nil,
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	after, pages, listed := "", []int(nil), 0
 	for more := true; more && len(pages) < 3; {
-		r, err := s.ListObjects(t.Context(), connect.NewRequest(&control.ListObjectsRequest{After: after}))
+		r, err := s.ListObjects(t.Context(),
+			connect.NewRequest(&control.ListObjectsRequest{After: after}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +46,8 @@ func TestCallersAreBounded(t *testing.T) {
 		t.Errorf("found pages of %v objects", pages)
 	}
 	for i := range 257 {
-		_, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: "u", Size: 2, Data: []byte("x"), Upload: fmt.Sprint(i)}))
+		_, err := s.PutObject(t.Context(),
+			connect.NewRequest(&control.PutObjectRequest{Name: "u", Size: 2, Data: []byte("x"), Upload: fmt.Sprint(i)}))
 		if (connect.CodeOf(err) == connect.CodeUnavailable) != (i == 256) {
 			t.Errorf("upload %d: %v", i, err)
 		}

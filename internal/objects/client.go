@@ -31,8 +31,8 @@ type remote struct {
 	name string // the place's, with a slash at its end unless it is empty
 }
 
-// Open returns the store of a place at the master. to returns the connection to the master that there is, or nil: after the master was started
-// again it is another one.
+// Open returns the store of a place at the master. to returns the connection to the master that
+// there is, or nil: after the master was started again it is another one.
 func Open(place string, to func() *control.Connection) (store.Store, error) {
 	name := strings.Trim(strings.TrimPrefix(place, Scheme), "/")
 	s := &remote{to: to}

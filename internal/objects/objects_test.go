@@ -102,18 +102,21 @@ func TestPlacesStayApart(t *testing.T) {
 // TestNoMaster has no session, a master without a directory, and one that is gone.
 func TestNoMaster(t *testing.T) {
 	none, _ := Open(Scheme, func() *control.Connection { return nil })
-	if err := none.Delete(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "delete master:/x: there is no session with the master") {
+	if err := none.Delete(t.Context(), "x"); err == nil ||
+		!strings.Contains(err.Error(), "delete master:/x: there is no session with the master") {
 		t.Errorf("error %v", err)
 	}
 	c := serve(t, &Server{})
 	without, _ := Open(Scheme, func() *control.Connection { return c })
-	if err := without.PutIfAbsent(t.Context(), "x", nil); err == nil || !strings.Contains(err.Error(), "this master keeps no objects") {
+	if err := without.PutIfAbsent(t.Context(), "x", nil); err == nil ||
+		!strings.Contains(err.Error(), "this master keeps no objects") {
 		t.Errorf("error %v", err)
 	}
 	gone, _ := control.Connect("127.0.0.1:1", control.Credentials{}, nil)
 	defer gone.Close()
 	away, _ := Open(Scheme, func() *control.Connection { return gone })
-	if err := away.GetRange(t.Context(), store.Object{Name: "x"}, 0, make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
+	if err := away.GetRange(t.Context(), store.Object{Name: "x"}, 0, make([]byte, 1)); err == nil ||
+		!strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -144,7 +147,8 @@ func TestUploads(t *testing.T) {
 		{"d", 10, 1 << 62, 4, "of an object of 10"},
 		{strings.Repeat("d", 65), 10, 0, 4, "a piece of 4 bytes"},
 	} {
-		if err := put(p.upload, p.size, p.off, p.n); p.want == "" && err != nil || p.want != "" && (err == nil || !strings.Contains(err.Error(), p.want)) {
+		if err := put(p.upload, p.size, p.off, p.n); p.want == "" && err != nil || p.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), p.want)) {
 			t.Errorf("%d bytes at %d of %d: error %v, expected %q", p.n, p.off, p.size, err, p.want)
 		}
 	}
@@ -172,11 +176,15 @@ func TestUploads(t *testing.T) {
 // smaller one, also those that are on their way together.
 func TestDiskKeepsAReserve(t *testing.T) {
 	for _, c := range []struct{ free, total, size int64 }{
-		{10 << 30, 100 << 30, 9 << 30}, {2 << 30, 10 << 30, 1 << 30}, {100 << 20, 500 << 20, 50 << 20}, {1 << 40, 1 << 40, 1<<40 - 1<<30},
+		{10 << 30, 100 << 30, 9 << 30},
+		{2 << 30, 10 << 30, 1 << 30},
+		{100 << 20, 500 << 20, 50 << 20},
+		{1 << 40, 1 << 40, 1<<40 - 1<<30},
 	} {
 		s := &Server{room: func() (int64, int64) { return c.free, c.total }}
 		if !s.fits(c.size) || s.fits(c.size+1) {
-			t.Errorf("%d bytes of %d free of %d: found %v, and %v for one more", c.size, c.free, c.total, s.fits(c.size), s.fits(c.size+1))
+			t.Errorf("%d bytes of %d free of %d: found %v, and %v for one more", c.size, c.free,
+				c.total, s.fits(c.size), s.fits(c.size+1))
 		}
 		s.uploads = map[string]*upload{"u": {size: 100}}
 		if s.fits(c.size) || !s.fits(c.size-100) {
@@ -197,22 +205,30 @@ func TestDiskKeepsAReserve(t *testing.T) {
 		return 200, 1000
 	}
 	for _, q := range []*control.PutObjectRequest{
-		{Name: "a", Size: 101, Data: make([]byte, 101)}, {Name: "b", Size: 101, Data: make([]byte, 101), Absent: true}, {Name: "c", Size: 1 << 50, Data: []byte("x"), Upload: "u"},
+		{Name: "a", Size: 101, Data: make([]byte, 101)},
+		{Name: "b", Size: 101, Data: make([]byte, 101), Absent: true},
+		{Name: "c", Size: 1 << 50, Data: []byte("x"), Upload: "u"},
 	} {
-		if _, err := s.PutObject(t.Context(), connect.NewRequest(q)); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		if _, err := s.PutObject(t.Context(),
+			connect.NewRequest(q)); connect.CodeOf(err) != connect.CodeResourceExhausted {
 			t.Errorf("%s: found %v", q.Name, err)
 		}
 	}
 	for range 2 { // what was stored no longer takes room of its own
-		if _, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte, 100)})); err != nil {
+		if _, err := s.PutObject(t.Context(),
+			connect.NewRequest(&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte,
+				100)})); err != nil {
 			t.Error(err)
 		}
 	}
 	upload := func(name string, size int64) connect.Code {
-		_, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: name, Size: size, Data: []byte("x"), Upload: name}))
+		_, err := s.PutObject(t.Context(),
+			connect.NewRequest(&control.PutObjectRequest{Name: name, Size: size, Data: []byte("x"), Upload: name}))
 		return connect.CodeOf(err)
 	}
-	if upload("e", 61) == connect.CodeResourceExhausted || upload("f", 41) != connect.CodeResourceExhausted || upload("f", 40) == connect.CodeResourceExhausted {
+	if upload("e", 61) == connect.CodeResourceExhausted ||
+		upload("f", 41) != connect.CodeResourceExhausted ||
+		upload("f", 40) == connect.CodeResourceExhausted {
 		t.Error("two uploads take the same room")
 	}
 }

@@ -1,5 +1,5 @@
-// Package objects lets workers keep objects on the disk of their master, by calls: it is the store of a cluster that has no place which all
-// of its machines reach.
+// Package objects lets workers keep objects on the disk of their master, by calls: it is the store
+// of a cluster that has no place which all of its machines reach.
 package objects
 
 import (
@@ -31,7 +31,8 @@ const (
 	reserve = 1 << 30
 )
 
-// Server answers the calls for the objects of a directory. The zero value has none, and refuses all of them.
+// Server answers the calls for the objects of a directory. The zero value has none, and refuses all
+// of them.
 type Server struct {
 	dir  *store.Dir
 	room func() (free, total int64) // of the disk; a total of 0 is not known
@@ -151,7 +152,8 @@ func noRoom(m *control.PutObjectRequest) error {
 	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
 }
 
-// fits reports whether an object leaves the reserve of the disk, beside what others on their way still need. The lock is held.
+// fits reports whether an object leaves the reserve of the disk, beside what others on their way
+// still need. The lock is held.
 func (s *Server) fits(size int64) bool {
 	free, total := s.room()
 	free -= s.coming

@@ -13,8 +13,9 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// config is what the environment says of the collector. Its variables are those of the OpenTelemetry specification, of
-// which the form for traces alone wins: OTEL_EXPORTER_OTLP_TRACES_X over OTEL_EXPORTER_OTLP_X.
+// config is what the environment says of the collector. Its variables are those of the
+// OpenTelemetry specification, of which the form for traces alone wins: OTEL_EXPORTER_OTLP_TRACES_X
+// over OTEL_EXPORTER_OTLP_X.
 type config struct {
 	url     string
 	headers map[string]string
@@ -83,7 +84,8 @@ func fromEnvironment(get func(string) string) (*config, error) {
 	return c, nil
 }
 
-// addHeaders reads key=value,key=value, where values are escaped as in URLs. What is wrong is not quoted: it is a secret.
+// addHeaders reads key=value,key=value, where values are escaped as in URLs. What is wrong is not
+// quoted: it is a secret.
 func (c *config) addHeaders(text string) error {
 	for i, pair := range strings.Split(text, ",") {
 		if strings.TrimSpace(pair) == "" {

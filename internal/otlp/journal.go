@@ -18,7 +18,8 @@ import (
 // maxSupersteps is how many supersteps of a run have spans; a run may have millions.
 const maxSupersteps = 1000
 
-// Journal returns what to tell of one run after the other. Runs at the same time need a journal each.
+// Journal returns what to tell of one run after the other. Runs at the same time need a journal
+// each.
 func (e *Exporter) Journal() trace.Journal {
 	return &journal{Exporter: e}
 }
@@ -91,8 +92,8 @@ func before(t time.Time, seconds float64) time.Time {
 	return t.Add(-time.Duration(seconds * float64(time.Second)))
 }
 
-// superstep makes the spans of a superstep that has ended. Of phases only the times are known: the spans, each of the
-// partition that took longest, are laid one after the other.
+// superstep makes the spans of a superstep that has ended. Of phases only the times are known: the
+// spans, each of the partition that took longest, are laid one after the other.
 func (j *journal) superstep(s *trace.Step) {
 	j.count++
 	if j.count > maxSupersteps {

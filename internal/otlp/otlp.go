@@ -1,9 +1,11 @@
-// Package otlp sends traces of runs to a collector of OpenTelemetry: a span for a run, in it one for each stage and each
-// superstep, in that one for each phase. The environment says where to (OTEL_EXPORTER_OTLP_ENDPOINT and its relatives);
-// where it does not, nothing is made and nothing started.
+// Package otlp sends traces of runs to a collector of OpenTelemetry: a span for a run, in it one
+// for each stage and each superstep, in that one for each phase. The environment says where to
+// (OTEL_EXPORTER_OTLP_ENDPOINT and its relatives); where it does not, nothing is made and nothing
+// started.
 //
-// Spans are made by the OpenTelemetry SDK when a superstep has ended, from its record, so that they cost a run nothing
-// while it works. They go by OTLP over HTTP through a client of our own: the SDK's brings gRPC along, 6 MB of it.
+// Spans are made by the OpenTelemetry SDK when a superstep has ended, from its record, so that they
+// cost a run nothing while it works. They go by OTLP over HTTP through a client of our own: the
+// SDK's brings gRPC along, 6 MB of it.
 package otlp
 
 import (

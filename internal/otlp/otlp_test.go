@@ -62,7 +62,8 @@ func newCollector(t *testing.T) *collector {
 		if err == nil {
 			err = proto.Unmarshal(body, &data)
 		}
-		if err != nil || r.Method != "POST" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.URL.Path != "/v1/traces" {
+		if err != nil || r.Method != "POST" ||
+			r.Header.Get("Content-Type") != "application/x-protobuf" || r.URL.Path != "/v1/traces" {
 			t.Errorf("%s %s: %v", r.Method, r.URL, err)
 		}
 		c.headers = r.Header
@@ -100,7 +101,8 @@ func tell(j trace.Journal, name string, supersteps int, state string) {
 		step := &record.Superstep{Job: name, Superstep: s, Scheme: "pull", Delivery: "pull", Reason: "few"}
 		for p := range 2 {
 			step.Partitions = append(step.Partitions, record.Partition{
-				Partition: p, Computed: 3, Bytes: 4, Times: record.Seconds{Traverse: .001 * float64(1+p), Compute: .002, Total: .01},
+				Partition: p, Computed: 3, Bytes: 4,
+				Times: record.Seconds{Traverse: .001 * float64(1+p), Compute: .002, Total: .01},
 			})
 		}
 		_ = j.Record(step)
@@ -166,7 +168,8 @@ func TestSpans(t *testing.T) {
 	if got := tree(c.spans); got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
-	if c.service != "superstep" || c.headers.Get("X-Key") != "a secret" || c.headers.Get("Other") != "1" {
+	if c.service != "superstep" || c.headers.Get("X-Key") != "a secret" ||
+		c.headers.Get("Other") != "1" {
 		t.Errorf("service %q, headers %v", c.service, c.headers)
 	}
 	for _, s := range c.spans {
@@ -185,18 +188,21 @@ func TestSpans(t *testing.T) {
 			if took := s.EndTimeUnixNano - s.StartTimeUnixNano; took != 10e6 {
 				t.Errorf("superstep 1 took %d ns", took)
 			}
-			if a := valueOf(s, "superstep.active") + valueOf(s, "superstep.reason"); !strings.Contains(a, "6") || !strings.Contains(a, "few") {
+			if a := valueOf(s, "superstep.active") + valueOf(s,
+				"superstep.reason"); !strings.Contains(a, "6") || !strings.Contains(a, "few") {
 				t.Errorf("superstep 1 has %v", s.Attributes)
 			}
 		case s.Name == "traverse":
-			if took := s.EndTimeUnixNano - s.StartTimeUnixNano; took != 2e6 || !strings.Contains(valueOf(s, "superstep.partition"), "1") {
+			if took := s.EndTimeUnixNano - s.StartTimeUnixNano; took != 2e6 ||
+				!strings.Contains(valueOf(s, "superstep.partition"), "1") {
 				t.Errorf("traverse took %d ns, %v", took, s.Attributes)
 			}
 		}
 	}
 }
 
-// TestManySupersteps: a run of many has spans for the first ones alone, and says how many have none.
+// TestManySupersteps: a run of many has spans for the first ones alone, and says how many have
+// none.
 func TestManySupersteps(t *testing.T) {
 	c := newCollector(t)
 	e := newExporter(t, trace.ExportOptions{})
@@ -207,7 +213,8 @@ func TestManySupersteps(t *testing.T) {
 		if strings.HasPrefix(s.Name, "superstep ") {
 			supersteps++
 		}
-		if s.Name == "job bfs" && !strings.Contains(valueOf(s, "superstep.supersteps_without_span"), "7") {
+		if s.Name == "job bfs" && !strings.Contains(valueOf(s, "superstep.supersteps_without_span"),
+			"7") {
 			t.Errorf("the job has %v", s.Attributes)
 		}
 	}
@@ -254,7 +261,8 @@ func TestCollectorInTrouble(t *testing.T) {
 			e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			tell(e.Journal(), "one", 1, trace.Done)
 			e.Close()
-			if c.posts != k.posts || (len(c.spans) > 0) != k.spans || !strings.Contains(log.String(), k.log) || (k.log == "") != (log.Len() == 0) {
+			if c.posts != k.posts || (len(c.spans) > 0) != k.spans ||
+				!strings.Contains(log.String(), k.log) || (k.log == "") != (log.Len() == 0) {
 				t.Errorf("%d posts, %d spans, log %q", c.posts, len(c.spans), &log)
 			}
 		})
@@ -265,7 +273,8 @@ func TestCollectorInTrouble(t *testing.T) {
 		e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		tell(e.Journal(), "one", 1, trace.Done)
 		e.Close()
-		if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "spans were lost") {
+		if strings.Count(log.String(), "\n") != 1 ||
+			!strings.Contains(log.String(), "spans were lost") {
 			t.Errorf("log %q", &log)
 		}
 	})
@@ -312,7 +321,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestRunDoesNotWait: a collector that hangs holds up nothing but the end, and that for a bounded time.
+// TestRunDoesNotWait: a collector that hangs holds up nothing but the end, and that for a bounded
+// time.
 func TestRunDoesNotWait(t *testing.T) {
 	release := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
@@ -341,7 +351,8 @@ func TestSpansOfWhatIsNoText(t *testing.T) {
 	_ = j.Record(&trace.Job{Job: "bfs", Program: "bfs", Graph: "\xff.el", Partitions: 1, Vertices: 10, Began: time.Now()})
 	_ = j.Record(&trace.End{Job: "bfs", State: trace.Failed, Error: "no \xff"})
 	e.Close()
-	if len(c.spans) != 1 || c.spans[0].Status.Message != "no \ufffd" || !strings.Contains(valueOf(c.spans[0], "superstep.graph"), "\ufffd.el") {
+	if len(c.spans) != 1 || c.spans[0].Status.Message != "no \ufffd" ||
+		!strings.Contains(valueOf(c.spans[0], "superstep.graph"), "\ufffd.el") {
 		t.Errorf("found %v", c.spans)
 	}
 }

@@ -1,5 +1,5 @@
-// Package parallel runs loops on a fixed team of goroutines whose forks and joins cost about a microsecond, so that a
-// superstep of a few microseconds can still be split.
+// Package parallel runs loops on a fixed team of goroutines whose forks and joins cost about a
+// microsecond, so that a superstep of a few microseconds can still be split.
 package parallel
 
 import (
@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 )
 
-// spins is how often a waiting goroutine looks before it sleeps: some 80 to 200 microseconds, more than the coordinator and
-// two small supersteps on one thread need between two phases. Waking a sleeper costs 50 microseconds, and far more where
-// other processes want the processor.
+// spins is how often a waiting goroutine looks before it sleeps: some 80 to 200 microseconds, more
+// than the coordinator and two small supersteps on one thread need between two phases. Waking a
+// sleeper costs 50 microseconds, and far more where other processes want the processor.
 const spins = 80_000
 
-// Team is a set of workers that run the same function together. Worker 0 is the goroutine that calls [Team.Run].
-// A Team serves one caller at a time; a nil *Team is a team of one.
+// Team is a set of workers that run the same function together. Worker 0 is the goroutine that
+// calls [Team.Run]. A Team serves one caller at a time; a nil *Team is a team of one.
 type Team struct {
 	task    func(worker int)
 	work    atomic.Uint32 // generation of the task
@@ -42,11 +42,12 @@ type worker struct {
 	_      [48]byte // workers' flags live on lines of their own
 }
 
-// ErrExited is the value of a [Panic] when the function did not panic, but called runtime.Goexit, as testing.T.FailNow does.
+// ErrExited is the value of a [Panic] when the function did not panic, but called runtime.Goexit,
+// as testing.T.FailNow does.
 var ErrExited = errors.New("runtime.Goexit ended the goroutine")
 
-// Panic is the value that a Team panics with on its caller's goroutine when the function panicked on any worker, or called
-// runtime.Goexit on another worker than the caller.
+// Panic is the value that a Team panics with on its caller's goroutine when the function panicked
+// on any worker, or called runtime.Goexit on another worker than the caller.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -60,8 +61,9 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// NewTeam starts a team of n workers, n >= 1. With spin, waiting workers look for work for a moment before they sleep:
-// for a team that has the processors to itself. A team larger than the number of processors never spins.
+// NewTeam starts a team of n workers, n >= 1. With spin, waiting workers look for work for a moment
+// before they sleep: for a team that has the processors to itself. A team larger than the number of
+// processors never spins.
 func NewTeam(n int, spin bool) *Team {
 	t := &Team{done: make(chan struct{}, 1), workers: make([]worker, max(n-1, 0))}
 	if spin && n <= runtime.GOMAXPROCS(0) {
@@ -82,7 +84,8 @@ func (t *Team) Size() int {
 	return len(t.workers) + 1
 }
 
-// Run calls task once on every worker and returns when all are done. task must not call Run on the same team.
+// Run calls task once on every worker and returns when all are done. task must not call Run on the
+// same team.
 func (t *Team) Run(task func(worker int)) {
 	if t.Size() == 1 {
 		task(0)
@@ -103,7 +106,8 @@ func (t *Team) Run(task func(worker int)) {
 	}
 }
 
-// runCaller runs the caller's part and waits for the workers, also after runtime.Goexit in the caller's part.
+// runCaller runs the caller's part and waits for the workers, also after runtime.Goexit in the
+// caller's part.
 func (t *Team) runCaller() {
 	defer t.join()
 	t.call(0)
@@ -127,7 +131,8 @@ func (t *Team) join() {
 	}
 }
 
-// loop runs every task after the generation seen. A task that ends the goroutine leaves the loop to another one.
+// loop runs every task after the generation seen. A task that ends the goroutine leaves the loop to
+// another one.
 func (t *Team) loop(i int, seen uint32) {
 	w := &t.workers[i]
 	returned := true
@@ -202,8 +207,8 @@ func newPanic(recovered any) *Panic {
 	return &Panic{recovered, debug.Stack()}
 }
 
-// Contain calls f on a goroutine of its own and waits for it. It returns nil when f returns, or else the panic or runtime.Goexit
-// that ended f.
+// Contain calls f on a goroutine of its own and waits for it. It returns nil when f returns, or
+// else the panic or runtime.Goexit that ended f.
 func Contain(f func()) (ended *Panic) {
 	done := make(chan struct{})
 	go func() {
@@ -221,8 +226,9 @@ func Contain(f func()) (ended *Panic) {
 	return ended
 }
 
-// For calls body for consecutive ranges that together cover [0, n), each of at most grain indices, handed out in order
-// to whichever worker is free. It runs on the caller alone when one range covers everything.
+// For calls body for consecutive ranges that together cover [0, n), each of at most grain indices,
+// handed out in order to whichever worker is free. It runs on the caller alone when one range
+// covers everything.
 func (t *Team) For(n, grain int, body func(worker, lo, hi int)) {
 	grain = max(grain, 1)
 	if n <= grain || t.Size() == 1 {
@@ -243,7 +249,8 @@ func (t *Team) For(n, grain int, body func(worker, lo, hi int)) {
 	})
 }
 
-// Counter hands out indices of a loop to the workers of a team, without the closure that For allocates.
+// Counter hands out indices of a loop to the workers of a team, without the closure that For
+// allocates.
 type Counter struct {
 	_    [64]byte
 	next atomic.Int64
@@ -256,8 +263,9 @@ func (c *Counter) Reset(i int) { c.next.Store(int64(i)) }
 // Take returns the first of grain indices that nobody else gets.
 func (c *Counter) Take(grain int) int { return int(c.next.Add(int64(grain))) - grain }
 
-// TakePart returns the first and the end of a run of indices below n that nobody else gets: one of so many parts of those that are left, or
-// one index. So runs become shorter towards the end (guided self-scheduling; Polychronopoulos and Kuck 1987). from is to when none is left.
+// TakePart returns the first and the end of a run of indices below n that nobody else gets: one of
+// so many parts of those that are left, or one index. So runs become shorter towards the end
+// (guided self-scheduling; Polychronopoulos and Kuck 1987). from is to when none is left.
 func (c *Counter) TakePart(n, parts int) (from, to int) {
 	for {
 		i := int(c.next.Load())
@@ -274,7 +282,8 @@ func (c *Counter) TakePart(n, parts int) (from, to int) {
 // Taken returns the first index that has not been handed out.
 func (c *Counter) Taken() int { return int(c.next.Load()) }
 
-// Close ends the workers and waits for them. Run must not be called afterwards. Close is idempotent.
+// Close ends the workers and waits for them. Run must not be called afterwards. Close is
+// idempotent.
 func (t *Team) Close() {
 	if t == nil || t.closed {
 		return

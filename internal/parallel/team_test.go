@@ -20,7 +20,8 @@ func TestForCoversEveryIndexOnce(t *testing.T) {
 				})
 				for i, c := range seen {
 					if c != 1 {
-						t.Fatalf("team %d, n %d, grain %d: index %d visited %d times", size, n, grain, i, c)
+						t.Fatalf("team %d, n %d, grain %d: index %d visited %d times", size, n,
+							grain, i, c)
 					}
 				}
 			}
@@ -41,7 +42,8 @@ func TestTakePart(t *testing.T) {
 				last := n
 				for from, to := c.TakePart(n, parts); from < to; from, to = c.TakePart(n, parts) {
 					if to-from > last {
-						t.Errorf("%d indices in %d parts: a run of %d after one of %d", n, parts, to-from, last)
+						t.Errorf("%d indices in %d parts: a run of %d after one of %d", n, parts,
+							to-from, last)
 					}
 					last = to - from
 					runs.Add(1)
@@ -99,7 +101,8 @@ func TestPanicReachesCaller(t *testing.T) {
 	team.Run(func(int) {}) // the team is still of use
 }
 
-// TestGoexit: a task that ends its goroutine is known to the caller as a panic is, the caller's own when all others are done.
+// TestGoexit: a task that ends its goroutine is known to the caller as a panic is, the caller's own
+// when all others are done.
 func TestGoexit(t *testing.T) {
 	team := NewTeam(4, false)
 	defer team.Close()
@@ -113,7 +116,8 @@ func TestGoexit(t *testing.T) {
 				done.Add(1)
 			})
 		})
-		if ended == nil || ended.Value != ErrExited || !strings.Contains(string(ended.Stack), "team_test.go") || done.Load() != 3 {
+		if ended == nil || ended.Value != ErrExited ||
+			!strings.Contains(string(ended.Stack), "team_test.go") || done.Load() != 3 {
 			t.Errorf("worker %d: found %v, and %d others done", exits, ended, done.Load())
 		}
 	}

@@ -1,4 +1,5 @@
-// Package programtest runs vertex programs here and on a cluster of workers in the test's process, where they must do the same.
+// Package programtest runs vertex programs here and on a cluster of workers in the test's process,
+// where they must do the same.
 package programtest
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Cluster returns a connection to a cluster of workers that has the built-in programs and others. It ends with the test.
+// Cluster returns a connection to a cluster of workers that has the built-in programs and others.
+// It ends with the test.
 func Cluster(t testing.TB, workers int, others ...pregel.Registered) *cluster.Connection {
 	t.Helper()
 	programs, refused := builtin.With(others)
@@ -30,8 +32,8 @@ func Cluster(t testing.TB, workers int, others ...pregel.Registered) *cluster.Co
 	return conn
 }
 
-// Load loads a graph here, in one partition, and on a cluster, in five unless the options say how many, so that workers have unlike
-// numbers of them. Both are closed when the test ends.
+// Load loads a graph here, in one partition, and on a cluster, in five unless the options say how
+// many, so that workers have unlike numbers of them. Both are closed when the test ends.
 func Load(t testing.TB, conn *cluster.Connection, name string, options ...superstep.LoadOptions) (here, there *superstep.Graph) {
 	t.Helper()
 	o := append(options, superstep.LoadOptions{})[0]
@@ -52,9 +54,12 @@ func Load(t testing.TB, conn *cluster.Connection, name string, options ...supers
 	return here, there
 }
 
-// Same runs a program on a graph here and on a cluster, and returns the result here. Values must be equal by reflect.DeepEqual, and
-// the numbers of supersteps and messages, and what the records tell of changes of the graph, too; or, where floats are added in another order, as same says.
-func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V, M], o superstep.Options, same ...func(a, b V) bool) *superstep.Result[V] {
+// Same runs a program on a graph here and on a cluster, and returns the result here. Values must be
+// equal by reflect.DeepEqual, and the numbers of supersteps and messages, and what the records tell
+// of changes of the graph, too; or, where floats are added in another order, as same says.
+func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V,
+	M], o superstep.Options, same ...func(a, b V) bool,
+) *superstep.Result[V] {
 	t.Helper()
 	var results [2]*superstep.Result[V]
 	o.KeepTrace = true

@@ -20,7 +20,8 @@ import (
 type Options struct {
 	Ranks int
 	Task  Task
-	// Command makes a process that will call Serve on its standard input and output; Launch starts it.
+	// Command makes a process that will call Serve on its standard input and output; Launch starts
+	// it.
 	Command func(ctx context.Context) (*exec.Cmd, error)
 	// Stage, if not nil, is called with the progress.
 	Stage func(name string, done, all int)
@@ -52,7 +53,8 @@ type event struct {
 	ended bool
 }
 
-// Launch starts the processes, has them do the task and returns rank 0's report. When it returns they have ended.
+// Launch starts the processes, has them do the task and returns rank 0's report. When it returns
+// they have ended.
 func Launch(ctx context.Context, o Options) (json.RawMessage, error) {
 	processes, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -117,7 +119,8 @@ func (l *launch) hear(ctx context.Context) (event, error) {
 	}
 }
 
-// send sends every rank a Setup. A rank that cannot get it has ended or failed; its next message says why.
+// send sends every rank a Setup. A rank that cannot get it has ended or failed; its next message
+// says why.
 func (l *launch) send(setup func(i int) Setup) error {
 	for i, r := range l.ranks {
 		data, err := json.Marshal(setup(i))
@@ -180,7 +183,8 @@ func (l *launch) run(ctx, processes context.Context) (json.RawMessage, error) {
 	return nil, err
 }
 
-// end ends the processes, and returns the error that matters: that one died, rather than that others noticed.
+// end ends the processes, and returns the error that matters: that one died, rather than that
+// others noticed.
 func (l *launch) end(ctx context.Context, kill func(), err error) error {
 	for _, r := range l.ranks {
 		r.in.Close()

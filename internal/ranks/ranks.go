@@ -1,5 +1,6 @@
-// Package ranks has the ranks of a collective.Link do a task on this machine, each a process of its own that has nothing of the
-// others but connections over loopback, as the workers of a cluster have.
+// Package ranks has the ranks of a collective.Link do a task on this machine, each a process of its
+// own that has nothing of the others but connections over loopback, as the workers of a cluster
+// have.
 //
 //	Launch                                     Serve, in each process
 //	  start the processes
@@ -58,15 +59,20 @@ type Task struct {
 
 // Rank is how a process takes part.
 type Rank struct {
-	// Do does the task. All ranks call it; what it returns on rank 0 is the report. stage says how far it is.
-	Do func(ctx context.Context, link collective.Link, task Task, stage func(name string, done, all int)) (report any, err error)
-	// Slow, if not nil, returns a connection that this rank has made to another made slower, or as it is.
+	// Do does the task. All ranks call it; what it returns on rank 0 is the report. stage says how
+	// far it is.
+	Do func(ctx context.Context, link collective.Link, task Task,
+		stage func(name string, done, all int)) (report any, err error)
+	// Slow, if not nil, returns a connection that this rank has made to another made slower, or as
+	// it is.
 	Slow func(c net.Conn, task Task, from, to int) net.Conn
 }
 
-// Dialer returns what dials other workers for the mesh of one. peers returns who they are, by their numbers, when it dials; slow may
-// put something before a connection.
-func Dialer(from int, peers func() []mesh.Peer, slow func(c net.Conn, from, to int) net.Conn) func(ctx context.Context, network, address string) (net.Conn, error) {
+// Dialer returns what dials other workers for the mesh of one. peers returns who they are, by their
+// numbers, when it dials; slow may put something before a connection.
+func Dialer(from int, peers func() []mesh.Peer, slow func(c net.Conn, from,
+	to int) net.Conn,
+) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {
@@ -79,8 +85,8 @@ func Dialer(from int, peers func() []mesh.Peer, slow func(c net.Conn, from, to i
 	}
 }
 
-// Serve is a rank: it does what the process that started it says, until that closes in. An error of the task is told to that
-// process; what Serve returns is that there is nobody to be told.
+// Serve is a rank: it does what the process that started it says, until that closes in. An error of
+// the task is told to that process; what Serve returns is that there is nobody to be told.
 func (r Rank) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -50,7 +50,9 @@ var slowed atomic.Bool
 
 // toy adds the ranks' numbers from 1 on, or waits.
 var toy = Rank{
-	Do: func(ctx context.Context, link collective.Link, task Task, stage func(name string, done, all int)) (any, error) {
+	Do: func(ctx context.Context, link collective.Link, task Task,
+		stage func(name string, done, all int),
+	) (any, error) {
 		stage("adding", 1, 1)
 		switch string(task.Work) {
 		case `"add"`:
@@ -58,7 +60,8 @@ var toy = Rank{
 			if err != nil {
 				return nil, err
 			}
-			n, err := collective.CombineOne(ctx, g, collective.Call{Tag: 1}, collective.SumUint64, uint64(link.Rank()+1))
+			n, err := collective.CombineOne(ctx, g, collective.Call{Tag: 1}, collective.SumUint64,
+				uint64(link.Rank()+1))
 			return sum{n, task.Sites, slowed.Load()}, err
 		case `"wait"`:
 			<-ctx.Done()
@@ -99,30 +102,35 @@ func bad(what string) func(int) string {
 func TestProcessesDoTheTask(t *testing.T) {
 	stages := map[string]int{}
 	report, err := Launch(t.Context(), Options{
-		Ranks: 3, Task: Task{Sites: []int{0, 1, 1}, Work: json.RawMessage(`"add"`)}, Command: process(good),
-		Stage: func(name string, done, all int) { stages[name] = all },
+		Ranks: 3, Task: Task{Sites: []int{0, 1, 1}, Work: json.RawMessage(`"add"`)},
+		Command: process(good),
+		Stage:   func(name string, done, all int) { stages[name] = all },
 	})
-	if err != nil || string(report) != `{"Sum":6,"Sites":[0,1,1],"Slowed":true}` || stages["adding"] != 1 {
+	if err != nil || string(report) != `{"Sum":6,"Sites":[0,1,1],"Slowed":true}` ||
+		stages["adding"] != 1 {
 		t.Errorf("%s, stages %v, %v", report, stages, err)
 	}
 }
 
 func TestFailuresAreNamed(t *testing.T) {
 	for what, want := range map[string]string{
-		"dies": "rank 1: exit status 3: out of luck", "babbles": "rank 1: it says what it was not asked",
+		"dies":    "rank 1: exit status 3: out of luck",
+		"babbles": "rank 1: it says what it was not asked",
 	} {
 		_, err := Launch(t.Context(), Options{Ranks: 3, Command: process(bad(what))})
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
-	_, err := Launch(t.Context(), Options{Ranks: 2, Command: process(good), Task: Task{Work: json.RawMessage(`"fly"`)}})
+	_, err := Launch(t.Context(),
+		Options{Ranks: 2, Command: process(good), Task: Task{Work: json.RawMessage(`"fly"`)}})
 	if err == nil || !strings.HasSuffix(err.Error(), `: cannot "fly"`) {
 		t.Error(err)
 	}
-	_, err = Launch(t.Context(), Options{Ranks: 2, Command: func(ctx context.Context) (*exec.Cmd, error) {
-		return exec.CommandContext(ctx, "/nowhere/superstep"), nil
-	}})
+	_, err = Launch(t.Context(),
+		Options{Ranks: 2, Command: func(ctx context.Context) (*exec.Cmd, error) {
+			return exec.CommandContext(ctx, "/nowhere/superstep"), nil
+		}})
 	if err == nil || !strings.Contains(err.Error(), "starting rank 0") {
 		t.Error(err)
 	}
@@ -144,7 +152,9 @@ func TestInterruptEndsTheProcesses(t *testing.T) {
 func TestRankEndsWithItsParent(t *testing.T) {
 	for _, said := range []string{"", `{"Token":"x"}`, `{"Token":"x"}{"Peers":[{"Name":"rank 0","Incarnation":1}]}`, "no JSON"} {
 		var out strings.Builder
-		if err := toy.Serve(t.Context(), strings.NewReader(said), &out); err != nil || !strings.Contains(out.String(), errAlone.Error()) && !strings.Contains(out.String(), "context canceled") {
+		if err := toy.Serve(t.Context(), strings.NewReader(said), &out); err != nil ||
+			!strings.Contains(out.String(), errAlone.Error()) &&
+				!strings.Contains(out.String(), "context canceled") {
 			t.Errorf("%s: said %s, %v", said, &out, err)
 		}
 	}

@@ -28,7 +28,8 @@ func commands(to *text, _ string) error {
 	var rows [][]string
 	walk(root, func(c *cobra.Command) {
 		if c != root && c.Runnable() {
-			rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", c.CommandPath(), anchor(c.CommandPath())), plain(c.Short)})
+			rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", c.CommandPath(),
+				anchor(c.CommandPath())), plain(c.Short)})
 		}
 	})
 	to.table([]string{"command", "what it does"}, rows)
@@ -108,7 +109,8 @@ func flagRow(f *pflag.Flag, prefix string) []string {
 // defaultOf is a flag's default, or nothing where its text tells it, or there is none.
 func defaultOf(f *pflag.Flag) string {
 	switch {
-	case slices.Contains([]string{"", "[]", "false"}, f.DefValue), strings.Contains(f.Usage, "(default"):
+	case slices.Contains([]string{"", "[]", "false"}, f.DefValue),
+		strings.Contains(f.Usage, "(default"):
 		return ""
 	case f.DefValue == "0" || f.DefValue == "0s":
 		return ""
@@ -188,7 +190,8 @@ func configuration(to *text, root string) error {
 
 var variable = regexp.MustCompile(`^((SUPERSTEP|AWS|OTEL)_[A-Z0-9_]*[A-Z0-9]|GOMEMLIMIT)$`)
 
-// environment returns the variables that the product's code spells. It leaves out the tests, and OpenTelemetry's further variables.
+// environment returns the variables that the product's code spells. It leaves out the tests, and
+// OpenTelemetry's further variables.
 func environment(root string) ([]string, error) {
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -197,7 +200,8 @@ func environment(root string) ([]string, error) {
 		case err != nil:
 			return err
 		case d.IsDir():
-			skip := rel != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"test", "lab", "tools", "examples", "testdata", "node_modules", "reference"}, d.Name()))
+			skip := rel != "." && (strings.HasPrefix(d.Name(), ".") ||
+				slices.Contains([]string{"test", "lab", "tools", "examples", "testdata", "node_modules", "reference"}, d.Name()))
 			if skip {
 				return filepath.SkipDir
 			}
@@ -215,7 +219,8 @@ func environment(root string) ([]string, error) {
 				return true
 			}
 			name, _ := strconv.Unquote(l.Value)
-			further := strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && !strings.HasSuffix(name, "ENDPOINT")
+			further := strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") &&
+				!strings.HasSuffix(name, "ENDPOINT")
 			if variable.MatchString(name) && !further {
 				found[name] = true
 			}

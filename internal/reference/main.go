@@ -1,5 +1,6 @@
-// Command reference writes docs/reference: pages about commands, algorithms, formats, generators, metrics, the HTTP API and the
-// configuration, from the tables and the code that implement them. `go generate ./...` runs it, and CI compares the result.
+// Command reference writes docs/reference: pages about commands, algorithms, formats, generators,
+// metrics, the HTTP API and the configuration, from the tables and the code that implement them.
+// `go generate ./...` runs it, and CI compares the result.
 package main
 
 import (
@@ -73,7 +74,8 @@ type text struct{ strings.Builder }
 // line writes a line, and an empty one.
 func (t *text) line(s string) { fmt.Fprintf(t, "%s\n\n", s) }
 
-// paragraphs writes prose in lines of at most 100 columns. A line that begins with a blank stays as it is, in a block of code.
+// paragraphs writes prose in lines of at most 100 columns. A line that begins with a blank stays as
+// it is, in a block of code.
 func (t *text) paragraphs(s string) {
 	for _, block := range strings.Split(strings.TrimSpace(s), "\n\n") {
 		if strings.HasPrefix(block, " ") || strings.HasPrefix(block, "\t") {

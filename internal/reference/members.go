@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// traces writes what the lines of a trace have, and the reports in JSON, by the structs that are written.
+// traces writes what the lines of a trace have, and the reports in JSON, by the structs that are
+// written.
 func traces(to *text, root string) error {
 	to.line("## Traces")
 	to.paragraphs("`--trace FILE` writes JSON lines. Each has `v`, the version of the form, 2, and `kind`, by which the other members are known. " +
@@ -48,9 +49,11 @@ func traces(to *text, root string) error {
 	return nil
 }
 
-// members returns the members of a struct that encoding/json writes, with their comments, and the comment of the struct without its name.
+// members returns the members of a struct that encoding/json writes, with their comments, and the
+// comment of the struct without its name.
 func members(file, name string) (rows [][]string, about string, err error) {
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, "", err
 	}
@@ -87,10 +90,13 @@ func memberRows(f *ast.Field) (rows [][]string) {
 	for _, n := range f.Names {
 		key := n.Name
 		if f.Tag != nil {
-			key, _, _ = strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+			key, _, _ = strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"),
+				",")
 		}
 		if key != "-" && key != "" && n.IsExported() {
-			rows = append(rows, []string{code(key), kindOf(f.Type), plain(strings.TrimPrefix(comment, n.Name+" is "))})
+			rows = append(rows,
+				[]string{code(key), kindOf(f.Type), plain(strings.TrimPrefix(comment,
+					n.Name+" is "))})
 		}
 	}
 	return rows
@@ -116,7 +122,8 @@ func kindOf(t ast.Expr) string {
 			return "text"
 		case name == "bool":
 			return "bool"
-		case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"), strings.HasPrefix(name, "float"):
+		case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"),
+			strings.HasPrefix(name, "float"):
 			return "number"
 		}
 	}

@@ -39,7 +39,8 @@ func algorithms(to *text, root string) error {
 		to.line("## " + p.Name)
 		for _, name := range types[p.Name] {
 			if comments[name] == "" {
-				return fmt.Errorf("the program %s is of algorithms.%s, which has no comment", p.Name, name)
+				return fmt.Errorf("the program %s is of algorithms.%s, which has no comment",
+					p.Name, name)
 			}
 			to.paragraphs(comments[name])
 		}
@@ -51,7 +52,8 @@ func algorithms(to *text, root string) error {
 			return err
 		}
 		for _, c := range resolve.Inputs(made) {
-			to.line(fmt.Sprintf("`--column %s=FILE` fills the column %s (%v).", c.Name, code(c.Name), c.Type()))
+			to.line(fmt.Sprintf("`--column %s=FILE` fills the column %s (%v).", c.Name,
+				code(c.Name), c.Type()))
 		}
 		if names := (resultlines.Form{Fields: made.Fields()}).Names(); len(names) > 1 {
 			to.line("Fields of the result, in the order of `--output`: " + codes(names) + ".")
@@ -71,7 +73,8 @@ func algorithms(to *text, root string) error {
 	return nil
 }
 
-// typesOf returns the types of package algorithms by the program that the table makes of them, the usual one first.
+// typesOf returns the types of package algorithms by the program that the table makes of them, the
+// usual one first.
 func typesOf(file string) (map[string][]string, error) {
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -117,7 +120,8 @@ func commentsOf(dir string) (map[string]string, error) {
 	all := map[string]string{}
 	printer := &comment.Printer{TextWidth: -1, TextPrefix: "", TextCodePrefix: "    "}
 	for _, file := range files {
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +132,8 @@ func commentsOf(dir string) (map[string]string, error) {
 			}
 			for _, spec := range g.Specs {
 				if t := spec.(*ast.TypeSpec); g.Doc != nil {
-					text := links.ReplaceAllString(g.Doc.Text(), "$1") // no link leads anywhere from here
+					// no link leads anywhere from here
+					text := links.ReplaceAllString(g.Doc.Text(), "$1")
 					all[t.Name.Name] = string(printer.Text(new(comment.Parser).Parse(text)))
 				}
 			}
@@ -149,13 +154,15 @@ func formats(to *text, root string) error {
 		if d.Named {
 			names = "numbers or names"
 		}
-		read = append(read, []string{code(string(d.Format)), codes(d.Suffixes), d.Layout, d.Edges, d.Vertices, d.Weights, names})
+		read = append(read,
+			[]string{code(string(d.Format)), codes(d.Suffixes), d.Layout, d.Edges, d.Vertices, d.Weights, names})
 		if d.Written {
 			written = append(written, []string{code(string(d.Format)), d.Needs, d.Lost})
 		}
 	}
 	to.line("## Read")
-	to.table([]string{"format", "names of files", "content", "edges", "vertices", "weights", "ids"}, read)
+	to.table([]string{"format", "names of files", "content", "edges", "vertices", "weights", "ids"},
+		read)
 	to.line("## Written by `generate` and `convert`")
 	to.paragraphs("Only formats with names can hold a graph with names.")
 	to.table([]string{"format", "refused unless the graph has", "lost, with a warning"}, written)
@@ -197,7 +204,8 @@ func generators(to *text, _ string) error {
 		if g.Directed() {
 			kind = "directed"
 		}
-		made = append(made, []string{code(d.Example), plain(d.Help), fmt.Sprint(g.Vertices()), fmt.Sprint(g.Edges()), kind})
+		made = append(made,
+			[]string{code(d.Example), plain(d.Help), fmt.Sprint(g.Vertices()), fmt.Sprint(g.Edges()), kind})
 	}
 	to.table([]string{"example", "what it makes", "vertices", "edges", "kind"}, made)
 	to.line("## Parameters")

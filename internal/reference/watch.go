@@ -50,7 +50,8 @@ func metricsPage(to *text, _ string) error {
 	}
 	master.NewMaster(func() *control.StatusResponse {
 		return &control.StatusResponse{Workers: []*control.Worker{{
-			Name: "w", State: control.WorkerState_WORKER_STATE_REGISTERED, Budget: new(control.Budget),
+			Name: "w", State: control.WorkerState_WORKER_STATE_REGISTERED,
+			Budget: new(control.Budget),
 		}}}
 	})
 	worker.NewWorker()
@@ -81,7 +82,8 @@ func metricsPage(to *text, _ string) error {
 			}
 			labels = append(labels, text)
 		}
-		rows = append(rows, []string{code(name), m.kind, strings.Join(m.where, ", "), strings.Join(labels, "; "), plain(m.help)})
+		rows = append(rows, []string{code(name), m.kind, strings.Join(m.where,
+			", "), strings.Join(labels, "; "), plain(m.help)})
 	}
 	to.table([]string{"metric", "type", "of", "labels", "meaning"}, rows)
 	return nil
@@ -91,7 +93,8 @@ func metricsPage(to *text, _ string) error {
 func collect(all map[string]*metric, where, scrape string) {
 	kinds := map[string]bool{}
 	for _, line := range strings.Split(scrape, "\n") {
-		if m := helpLine.FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], "superstep_") {
+		if m := helpLine.FindStringSubmatch(line); m != nil &&
+			strings.HasPrefix(m[1], "superstep_") {
 			if all[m[1]] == nil {
 				all[m[1]] = &metric{labels: map[string][]string{}}
 			}
@@ -106,7 +109,8 @@ func collect(all map[string]*metric, where, scrape string) {
 			continue
 		}
 		for _, pair := range labelPair.FindAllStringSubmatch(m[2], -1) {
-			if values := all[m[1]].labels[pair[1]]; pair[1] != "le" && !slices.Contains(values, pair[2]) {
+			if values := all[m[1]].labels[pair[1]]; pair[1] != "le" &&
+				!slices.Contains(values, pair[2]) {
 				all[m[1]].labels[pair[1]] = append(values, pair[2])
 			}
 		}
@@ -189,7 +193,8 @@ func api(to *text, root string) error {
 			if o.Description != "" {
 				text += " " + o.Description
 			}
-			rows = append(rows, []string{code(strings.ToUpper(method) + " " + path), strings.Join(takes, ", "), plain(text)})
+			rows = append(rows, []string{code(strings.ToUpper(method) + " " +
+				path), strings.Join(takes, ", "), plain(text)})
 		}
 	}
 	to.table([]string{"path", "takes", "what it does"}, rows)
@@ -212,7 +217,8 @@ func reference(ref string) string {
 	return fmt.Sprintf("[%s](#%s)", name, anchor(name))
 }
 
-// members writes a table of an object's members, those of objects in it with their names after a dot.
+// members writes a table of an object's members, those of objects in it with their names after a
+// dot.
 func (t *text) members(s schema, prefix string) {
 	if rows := membersOf(s, prefix); rows != nil {
 		t.table([]string{"member", "type", "meaning"}, rows)

@@ -1,5 +1,6 @@
-// Package resultlines reads what results are written as: a line for each vertex, "id value", or "name<TAB>value" with tabs between the fields
-// of a value (docs/formats.md). The command line shows and converts results by it, a master's page sums them up.
+// Package resultlines reads what results are written as: a line for each vertex, "id value", or
+// "name<TAB>value" with tabs between the fields of a value (docs/formats.md). The command line
+// shows and converts results by it, a master's page sums them up.
 package resultlines
 
 import (
@@ -44,8 +45,8 @@ func (f Form) Split(value []byte) []string {
 	return strings.Fields(string(value))
 }
 
-// Columns divides a value in its fields, each as it is without the quotes that a line of text needs. It reports whether the value has as many as
-// the form.
+// Columns divides a value in its fields, each as it is without the quotes that a line of text
+// needs. It reports whether the value has as many as the form.
 func (f Form) Columns(value []byte) ([]string, bool) {
 	parts := []string{string(value)}
 	if len(f.Fields) > 1 {
@@ -70,8 +71,8 @@ func Unquoted(text string) string {
 	return text
 }
 
-// Number reads a field that is a number or a truth value, which is 1 or 0. It may be infinite, or NaN. The largest int64 is
-// infinite too: programs give it to vertices that they did not reach.
+// Number reads a field that is a number or a truth value, which is 1 or 0. It may be infinite, or
+// NaN. The largest int64 is infinite too: programs give it to vertices that they did not reach.
 func Number(text string) (x float64, ok bool) {
 	switch text {
 	case "true":
@@ -90,7 +91,8 @@ func Number(text string) (x float64, ok bool) {
 // Cutter puts lines together of the parts that writers are given.
 type Cutter struct{ rest []byte }
 
-// Each calls f for the lines that end in data, with their line breaks, and keeps what is left. A line is f's until it returns.
+// Each calls f for the lines that end in data, with their line breaks, and keeps what is left. A
+// line is f's until it returns.
 func (c *Cutter) Each(data []byte, f func(line []byte) error) (int, error) {
 	n := len(data)
 	for len(data) > 0 {

@@ -22,7 +22,8 @@ type Survey struct {
 	Fields   []FieldSurvey `json:"fields"`
 }
 
-// FieldSurvey sums up a field. What is infinite, no number or text is counted, and is in nothing else.
+// FieldSurvey sums up a field. What is infinite, no number or text is counted, and is in nothing
+// else.
 type FieldSurvey struct {
 	Name     string `json:"name"`
 	Numbers  int    `json:"numbers"` // finite
@@ -36,8 +37,9 @@ type FieldSurvey struct {
 	// Top are the vertices of greatest value, Bottom those of least, with all their fields.
 	Top    []Row `json:"top"`
 	Bottom []Row `json:"bottom"`
-	// Bins divide the numbers from the least to the greatest in parts of the same width, or whole numbers that are few in one each.
-	// LogBins divide those above 0 in parts of the same ratio, if they are of different orders of magnitude.
+	// Bins divide the numbers from the least to the greatest in parts of the same width, or whole
+	// numbers that are few in one each. LogBins divide those above 0 in parts of the same ratio, if
+	// they are of different orders of magnitude.
 	Bins    []Bin `json:"bins"`
 	LogBins []Bin `json:"log_bins"`
 
@@ -60,12 +62,14 @@ type Bin struct {
 	Count int     `json:"count"`
 }
 
-// NewSurvey sums up a result, which read reads: twice, since only the first time tells how far its values reach.
+// NewSurvey sums up a result, which read reads: twice, since only the first time tells how far its
+// values reach.
 func NewSurvey(form Form, read func(each func(data []byte) error) error) (*Survey, error) {
 	s := &Survey{}
 	for _, f := range form.Fields[:min(len(form.Fields), maxFields)] {
 		s.Fields = append(s.Fields, FieldSurvey{
-			Name: f.Name, Top: []Row{}, Bottom: []Row{}, Bins: []Bin{}, LogBins: []Bin{}, whole: true, positive: math.Inf(1),
+			Name: f.Name, Top: []Row{}, Bottom: []Row{}, Bins: []Bin{}, LogBins: []Bin{},
+			whole: true, positive: math.Inf(1),
 			top: NewTop(SurveyRows, false), bottom: NewTop(SurveyRows, true),
 		})
 	}
@@ -89,7 +93,9 @@ func NewSurvey(form Form, read func(each func(data []byte) error) error) (*Surve
 var errFields = errors.New("a line of the result has another number of fields than its program's values")
 
 // eachValue calls f with each line and its fields.
-func eachValue(form Form, read func(each func(data []byte) error) error, f func(line []byte, values []string)) error {
+func eachValue(form Form, read func(each func(data []byte) error) error, f func(line []byte,
+	values []string),
+) error {
 	var cutter Cutter
 	return read(func(data []byte) error {
 		_, err := cutter.Each(data, func(line []byte) error {
@@ -152,14 +158,18 @@ func (f *FieldSurvey) divide() {
 		return // nothing is as wide
 	default:
 		for i := range bins {
-			f.Bins = append(f.Bins, Bin{From: f.Least + width*(float64(i)/bins), To: f.Least + width*(float64(i+1)/bins)})
+			f.Bins = append(f.Bins,
+				Bin{From: f.Least + width*(float64(i)/bins), To: f.Least + width*(float64(i+
+					1)/bins)})
 		}
 		f.Bins[bins-1].To = f.Greatest
 	}
 	if f.Greatest/f.positive >= 100 && !math.IsInf(f.Greatest/f.positive, 0) {
 		low, ratio := math.Log(f.positive), math.Log(f.Greatest)-math.Log(f.positive)
 		for i := range bins {
-			f.LogBins = append(f.LogBins, Bin{From: math.Exp(low + ratio*float64(i)/bins), To: math.Exp(low + ratio*float64(i+1)/bins)})
+			f.LogBins = append(f.LogBins,
+				Bin{From: math.Exp(low + ratio*float64(i)/bins), To: math.Exp(low +
+					ratio*float64(i+1)/bins)})
 		}
 		f.LogBins[0].From, f.LogBins[bins-1].To = f.positive, f.Greatest
 	}
@@ -222,13 +232,15 @@ func short(text string) string {
 // errFound ends the reading of a result when the vertex is found.
 var errFound = errors.New("the vertex is found")
 
-// Find returns the row of a vertex, which is an id or a name; found, if there is one. It reads no further then.
+// Find returns the row of a vertex, which is an id or a name; found, if there is one. It reads no
+// further then.
 func Find(form Form, vertex string, read func(each func(data []byte) error) error) (row Row, found bool, err error) {
 	var cutter Cutter
 	err = read(func(data []byte) error {
 		_, err := cutter.Each(data, func(line []byte) error {
 			name, _ := form.Cut(line)
-			if string(name) != vertex && (len(name) == 0 || name[0] != '"' || Unquoted(string(name)) != vertex) {
+			if string(name) != vertex &&
+				(len(name) == 0 || name[0] != '"' || Unquoted(string(name)) != vertex) {
 				return nil
 			}
 			row, found = form.row(line), true

@@ -57,12 +57,16 @@ func TestSurveyIsThatOfASort(t *testing.T) {
 		}
 		f := s.Fields[0]
 		sorted := slices.Sorted(slices.Values(all))
-		if s.Vertices != 3005 || f.Numbers != 3000 || f.Infinite != 2 || f.NaN != 1 || f.Texts != 2 || f.Least != sorted[0] || f.Greatest != sorted[2999] {
+		if s.Vertices != 3005 || f.Numbers != 3000 || f.Infinite != 2 || f.NaN != 1 ||
+			f.Texts != 2 || f.Least != sorted[0] || f.Greatest != sorted[2999] {
 			t.Errorf("%s: found %d vertices, %+v", name, s.Vertices, f)
 		}
 		for i := range SurveyRows {
-			if top, bottom := f.Top[i].Values[0], f.Bottom[i].Values[0]; top != fmt.Sprint(sorted[2999-i]) || bottom != fmt.Sprint(sorted[i]) {
-				t.Errorf("%s: row %d is %s and %s, expected %v and %v", name, i, top, bottom, sorted[2999-i], sorted[i])
+			if top, bottom := f.Top[i].Values[0],
+				f.Bottom[i].Values[0]; top != fmt.Sprint(sorted[2999-i]) ||
+				bottom != fmt.Sprint(sorted[i]) {
+				t.Errorf("%s: row %d is %s and %s, expected %v and %v", name, i, top, bottom,
+					sorted[2999-i], sorted[i])
 			}
 		}
 		checkBins(t, name+", bins", f.Bins, sorted)
@@ -100,10 +104,12 @@ func TestSurveyOfFieldsAndNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(s.Fields[0].Top, s.Fields[0].Bottom); got != "[{a\tb [3 false]} {Rue <de> [2 true]} {c [1 true]}] [{c [1 true]} {Rue <de> [2 true]} {a\tb [3 false]}]" {
+	if got := fmt.Sprint(s.Fields[0].Top,
+		s.Fields[0].Bottom); got != "[{a\tb [3 false]} {Rue <de> [2 true]} {c [1 true]}] [{c [1 true]} {Rue <de> [2 true]} {a\tb [3 false]}]" {
 		t.Errorf("found %s", got)
 	}
-	if f := s.Fields[1]; f.Name != "ok" || f.Least != 0 || f.Greatest != 1 || len(f.Bins) != 2 || f.Bins[0].Count != 1 || f.Bins[1].Count != 2 {
+	if f := s.Fields[1]; f.Name != "ok" || f.Least != 0 || f.Greatest != 1 || len(f.Bins) != 2 ||
+		f.Bins[0].Count != 1 || f.Bins[1].Count != 2 {
 		t.Errorf("found %+v", f)
 	}
 	for vertex, want := range map[string]string{"a\tb": "3", "Rue <de>": "2", "c": "1", "d": "", "Rue": ""} {
@@ -123,7 +129,8 @@ func TestSurveyOfFieldsAndNames(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	long, _ := NewSurvey(value, inParts("1 1\n"+strings.Repeat("ü", 300)+" 2\n"))
-	if top := long.Fields[0].Top[0].Vertex; len(top) > maxText+len("…") || !strings.HasSuffix(top, "ü…") {
+	if top := long.Fields[0].Top[0].Vertex; len(top) > maxText+len("…") ||
+		!strings.HasSuffix(top, "ü…") {
 		t.Errorf("a long name is %q", top)
 	}
 	empty, err := NewSurvey(value, inParts(""))
@@ -155,11 +162,14 @@ func FuzzSurvey(f *testing.F) {
 			for _, b := range field.Bins {
 				sum += b.Count
 			}
-			if field.Numbers+field.Infinite+field.NaN+field.Texts != s.Vertices || len(field.Bins) > 0 && sum != field.Numbers {
+			if field.Numbers+field.Infinite+field.NaN+field.Texts != s.Vertices ||
+				len(field.Bins) > 0 && sum != field.Numbers {
 				t.Fatalf("%q: found %+v of %d", text, field, s.Vertices)
 			}
 			for _, row := range field.Top {
-				if _, found, err := Find(form, row.Vertex, inParts(text)); err != nil || !found && !strings.HasSuffix(row.Vertex, "…") { // else it is cut
+				// else it is cut
+				if _, found, err := Find(form, row.Vertex, inParts(text)); err != nil || !found &&
+					!strings.HasSuffix(row.Vertex, "…") {
 					t.Fatalf("%q: vertex %q is not found, %v", text, row.Vertex, err)
 				}
 			}

@@ -33,7 +33,8 @@ func (f *First[T]) All() []T {
 	return f.kept[:min(max(f.N, 0), len(f.kept))]
 }
 
-// Top keeps the lines of greatest value, or of least, of those it is offered; of equal values those that came first.
+// Top keeps the lines of greatest value, or of least, of those it is offered; of equal values those
+// that came first.
 type Top struct {
 	first   First[offer]
 	offered int

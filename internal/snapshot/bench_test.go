@@ -19,7 +19,9 @@ func BenchmarkSnapshot(b *testing.B) {
 	defer team.Close()
 	o := snapshot.Options{Team: team}
 	for _, scale := range []int{16, 20} {
-		in, err := generate.Input(b.Context(), generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{Team: team})
+		in, err := generate.Input(b.Context(),
+			generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3},
+			generate.Options{Team: team})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -21,8 +21,9 @@ type Entry struct {
 // maxEntries is how many snapshots List finds.
 const maxEntries = 10_000
 
-// List finds the snapshots below a place, in the order of their names, and looks whether their files are there with their sizes, as the place lists
-// them: what is in the files is not looked at. That one is damaged is no error of the others.
+// List finds the snapshots below a place, in the order of their names, and looks whether their
+// files are there with their sizes, as the place lists them: what is in the files is not looked at.
+// That one is damaged is no error of the others.
 func List(ctx context.Context, s store.Store) ([]Entry, error) {
 	var found []store.Object
 	sizes := store.Sizes{}
@@ -66,7 +67,8 @@ func readListed(ctx context.Context, s store.Store, o store.Object) (*Manifest, 
 	return parseManifest(data)
 }
 
-// present reports whether the files of a snapshot in a directory are among those of a place, with their sizes.
+// present reports whether the files of a snapshot in a directory are among those of a place, with
+// their sizes.
 func (m *Manifest) present(dir string, sizes store.Sizes) error {
 	for _, f := range m.files() {
 		if err := sizes.Check(path.Join(dir, f.Name), f.Size); err != nil {

@@ -40,7 +40,8 @@ func whatComes(t *testing.T, s store.Store, name, what string) {
 	}
 }
 
-// TestFlippedBytes: every byte that was changed is found, in every file, mapped or read. Of several partitions some bytes are tried.
+// TestFlippedBytes: every byte that was changed is found, in every file, mapped or read. Of several
+// partitions some bytes are tried.
 func TestFlippedBytes(t *testing.T) {
 	one := 1
 	if testing.Short() {
@@ -118,7 +119,8 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestOfAnother: a file of another snapshot, of which all checksums are right, is refused, also in place of one with the same name.
+// TestOfAnother: a file of another snapshot, of which all checksums are right, is refused, also in
+// place of one with the same name.
 func TestOfAnother(t *testing.T) {
 	dir, s, _ := small(t, graph.Options{Partitions: 2})
 	other, _, _ := small(t, graph.Options{Partitions: 2})
@@ -155,13 +157,15 @@ func (f *failing) PutIfAbsent(ctx context.Context, name string, data []byte) err
 	return f.Store.PutIfAbsent(ctx, name, data)
 }
 
-// TestFull: a place that is full, or that stops, has no snapshot, is told as what it is, and takes one later.
+// TestFull: a place that is full, or that stops, has no snapshot, is told as what it is, and takes
+// one later.
 func TestFull(t *testing.T) {
 	g := random(t, 9, 100, 300, false, false, graph.Options{Partitions: 3})
 	for left := range 5 { // three partitions, an index and the manifest
 		dir := t.TempDir()
 		s := openStore(t, dir)
-		if _, err := snapshot.Save(t.Context(), &failing{s, left}, g, snapshot.Options{}); !errors.Is(err, errFull) {
+		if _, err := snapshot.Save(t.Context(), &failing{s, left}, g,
+			snapshot.Options{}); !errors.Is(err, errFull) {
 			t.Fatalf("after %d puts: found %v", left, err)
 		}
 		if left < 4 && len(files(t, dir)) > 0 {
@@ -196,7 +200,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestSavedAtOnce: of several that save to one place at once one has its snapshot there, whole, and no file of the others is left.
+// TestSavedAtOnce: of several that save to one place at once one has its snapshot there, whole, and
+// no file of the others is left.
 func TestSavedAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

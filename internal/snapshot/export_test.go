@@ -106,7 +106,8 @@ func IDOf(data []byte) string {
 	if err != nil {
 		return ""
 	}
-	h, _, err := parseHead(data, File{Size: int64(len(data)), Header: crc32.Checksum(data[:start(n)], castagnoli)})
+	h, _, err := parseHead(data,
+		File{Size: int64(len(data)), Header: crc32.Checksum(data[:start(n)], castagnoli)})
 	if err != nil {
 		return ""
 	}

@@ -19,8 +19,9 @@ import (
 //	| array | zeros to a multiple of 64 | array | ...
 //	|<- block of 1 MiB ->|<- block ->| ... | the last one is shorter
 //
-// The header has each array's name, type, place and length, and the CRC-32C of each block of what comes after it. Who refers to the file has
-// the CRC-32C of all before the first array, so that it vouches for every byte.
+// The header has each array's name, type, place and length, and the CRC-32C of each block of what
+// comes after it. Who refers to the file has the CRC-32C of all before the first array, so that it
+// vouches for every byte.
 const (
 	magic     = "superst\x1a"
 	version   = 2
@@ -67,8 +68,9 @@ type File struct {
 	Size int64  `json:"size"`
 	// Header is the CRC-32C of all before the first array, and so vouches for the rest.
 	Header uint32 `json:"header_crc32c"`
-	// Count is how many vertices a file of the index has, or how many names a file of names has: those of the input ids that follow
-	// one another from First on, unless they are Listed in the file.
+	// Count is how many vertices a file of the index has, or how many names a file of names has:
+	// those of the input ids that follow one another from First on, unless they are Listed in the
+	// file.
 	Count  int    `json:"count,omitempty"`
 	First  uint64 `json:"first,omitempty"`
 	Listed bool   `json:"listed,omitempty"`
@@ -173,7 +175,8 @@ func (m *image) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// parseHead checks what a file begins with, up to its arrays, and returns the header and where the arrays begin.
+// parseHead checks what a file begins with, up to its arrays, and returns the header and where the
+// arrays begin.
 func parseHead(head []byte, f File) (*header, int64, error) {
 	length, err := headLength(head, f)
 	if err != nil {
@@ -184,7 +187,8 @@ func parseHead(head []byte, f File) (*header, int64, error) {
 		return nil, 0, fmt.Errorf("found a header of %d bytes in a file of %d", length, len(head))
 	}
 	if sum := crc32.Checksum(head[:at], castagnoli); sum != f.Header {
-		return nil, 0, fmt.Errorf("the header has checksum %08x, expected %08x: it was damaged", sum, f.Header)
+		return nil, 0, fmt.Errorf("the header has checksum %08x, expected %08x: it was damaged",
+			sum, f.Header)
 	}
 	h := new(header)
 	text := json.NewDecoder(bytes.NewReader(head[preamble : preamble+length]))
@@ -201,7 +205,8 @@ func headLength(head []byte, f File) (int, error) {
 		return 0, errors.New("it is no file of a snapshot")
 	}
 	if v := binary.LittleEndian.Uint32(head[8:]); v != version {
-		return 0, fmt.Errorf("found version %d, expected %d: another version of superstep wrote it, or it was damaged", v, version)
+		return 0,
+			fmt.Errorf("found version %d, expected %d: another version of superstep wrote it, or it was damaged", v, version)
 	}
 	if binary.LittleEndian.Uint32(head[12:]) != order {
 		return 0, errors.New("it has another byte order")
@@ -225,7 +230,8 @@ func (h *header) check(start int64, f File) error {
 	end := int64(0)
 	for _, a := range h.Arrays {
 		size := sizes[a.Type]
-		if size == 0 || a.At < end || a.At%align != 0 || a.At > data || a.Length < 0 || a.Length > (data-a.At)/size {
+		if size == 0 || a.At < end || a.At%align != 0 || a.At > data || a.Length < 0 ||
+			a.Length > (data-a.At)/size {
 			return fmt.Errorf("array %.40q of %d elements (%.10q) at %d: the file has %d bytes for arrays", a.Name, a.Length, a.Type, a.At, data)
 		}
 		end = a.At + a.Length*size

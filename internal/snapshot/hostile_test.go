@@ -41,7 +41,8 @@ func forge(rng *rand.Rand) func(name string, array []byte) []byte {
 	}
 }
 
-// TestForged: a snapshot with arrays that somebody made up, under right checksums, is refused, or is a graph on which programs run: nothing panics.
+// TestForged: a snapshot with arrays that somebody made up, under right checksums, is refused, or
+// is a graph on which programs run: nothing panics.
 func TestForged(t *testing.T) {
 	rounds := 120
 	if testing.Short() {
@@ -50,7 +51,8 @@ func TestForged(t *testing.T) {
 	refused := 0
 	for i := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(i), 11))
-		g := random(t, uint64(i), 10+rng.IntN(200), 300, i%2 == 0, i%3 == 0, graph.Options{Grid: grids[i%5], Weights: 2, UnitWeights: i%7 != 0})
+		g := random(t, uint64(i), 10+rng.IntN(200), 300, i%2 == 0, i%3 == 0,
+			graph.Options{Grid: grids[i%5], Weights: 2, UnitWeights: i%7 != 0})
 		dir := t.TempDir()
 		s := openStore(t, dir)
 		m, err := snapshot.Save(t.Context(), s, g, snapshot.Options{})
@@ -66,7 +68,8 @@ func TestForged(t *testing.T) {
 			refused++
 			continue
 		}
-		if err := use(t.Context(), opened); err != nil && strings.Contains(err.Error(), "runtime error") {
+		if err := use(t.Context(), opened); err != nil &&
+			strings.Contains(err.Error(), "runtime error") {
 			t.Errorf("round %d: %v", i, err)
 		}
 		opened.Close()
@@ -90,7 +93,8 @@ func use(ctx context.Context, g *superstep.Graph) error {
 		if _, err := superstep.Run(ctx, g, algorithms.WCC{}, o); err != nil {
 			return fmt.Errorf("wcc: %w", err)
 		}
-		if _, err := superstep.Run(ctx, g, algorithms.SSSP[float64]{Source: source}, o); err != nil {
+		if _, err := superstep.Run(ctx, g, algorithms.SSSP[float64]{Source: source},
+			o); err != nil {
 			return fmt.Errorf("sssp: %w", err)
 		}
 	}
@@ -117,12 +121,14 @@ func (b bytesStore) GetRange(_ context.Context, _ store.Object, off int64, p []b
 
 func (b bytesStore) String() string { return "fuzzed" }
 
-// FuzzPart: whatever a partition's file has in it, checksums apart, it is refused or is a partition.
+// FuzzPart: whatever a partition's file has in it, checksums apart, it is refused or is a
+// partition.
 func FuzzPart(f *testing.F) {
 	for i, grid := range grids[:5] {
 		dir := f.TempDir()
 		s := openStore(f, dir)
-		m, err := snapshot.Save(f.Context(), s, random(f, uint64(i), 20, 40, i%2 == 0, i%3 == 0, graph.Options{Grid: grid, Weights: 1}), snapshot.Options{})
+		m, err := snapshot.Save(f.Context(), s, random(f, uint64(i), 20, 40, i%2 == 0, i%3 == 0,
+			graph.Options{Grid: grid, Weights: 1}), snapshot.Options{})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -138,7 +144,8 @@ func FuzzPart(f *testing.F) {
 			return
 		}
 		file.Name = "part"
-		g, err := snapshot.RestorePart(t.Context(), bytesStore{data: data}, file, snapshot.IDOf(data))
+		g, err := snapshot.RestorePart(t.Context(), bytesStore{data: data}, file,
+			snapshot.IDOf(data))
 		if err == nil {
 			g.Close()
 		}

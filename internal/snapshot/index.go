@@ -20,7 +20,8 @@ type Index struct {
 	// Labels are their input ids, or nil if these follow one another from First on.
 	Labels []uint64
 	First  uint64
-	// Names are those of a run of input ids from FirstName on, or nil if vertices have no names. It may be another run than that of the vertices.
+	// Names are those of a run of input ids from FirstName on, or nil if vertices have no names. It
+	// may be another run than that of the vertices.
 	Names     *names.Dictionary
 	FirstName uint64
 }
@@ -53,7 +54,8 @@ func openIndex(ctx context.Context, s store.Store, f File, m *Manifest, arena *m
 		labels = f.Count
 	}
 	if len(x.IDs) != f.Count || len(x.Labels) != labels {
-		return nil, fmt.Errorf("%s: found %d vertices with %d input ids, expected %d", store.NameOf(s, f.Name), len(x.IDs), len(x.Labels), f.Count)
+		return nil, fmt.Errorf("%s: found %d vertices with %d input ids, expected %d",
+			store.NameOf(s, f.Name), len(x.IDs), len(x.Labels), f.Count)
 	}
 	if err := faultless(func() error { return x.check(m.Vertices) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
@@ -92,11 +94,14 @@ func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena
 		if err != nil {
 			return err
 		}
-		if m.Labels == "listed" { // copied, for graphs that are made of this one keep them, also when it is closed
+		// copied, for graphs that are made of this one keep them, also when it is closed
+		if m.Labels == "listed" {
 			before := len(all.Labels)
 			all.Labels = x.appendLabels(all.Labels, 0, f.Count)
-			if before > 0 && before < len(all.Labels) && all.Labels[before] <= all.Labels[before-1] {
-				return fmt.Errorf("%s: it does not follow the file before it", store.NameOf(s, f.Name))
+			if before > 0 && before < len(all.Labels) &&
+				all.Labels[before] <= all.Labels[before-1] {
+				return fmt.Errorf("%s: it does not follow the file before it",
+					store.NameOf(s, f.Name))
 			}
 		}
 		if len(m.Index) == 1 {

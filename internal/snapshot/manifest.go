@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// ManifestName is the object that makes the others a snapshot: it is put last, and only if there is none.
+// ManifestName is the object that makes the others a snapshot: it is put last, and only if there is
+// none.
 const ManifestName = "snapshot.json"
 
 // maxManifest is the most bytes a manifest may have.
@@ -62,10 +63,14 @@ var weightKinds = []string{"none", "float32", "float64"}
 func newManifest(id string, g *graph.Graph) *Manifest {
 	o := g.Options
 	m := &Manifest{
-		Format: manifestFormat, Version: version, ID: id, Graph: g.Name, Vertices: g.N, Arcs: g.Arcs, Directed: g.Directed,
-		Weights: weightKinds[g.Weights], LeastWeight: strconv.FormatFloat(g.LeastWeight, 'g', -1, 64), Tuples: g.Tuples, Loops: g.Loops,
-		Dropped: g.Dropped, Connected: g.Connected, Partitions: len(g.Parts), Grid: o.Grid.String(), Duplicates: o.Duplicates.String(),
-		SelfLoops: "keep", UnitWeights: o.UnitWeights, Order: "degree", Parts: make([]File, len(g.Parts)),
+		Format: manifestFormat, Version: version, ID: id, Graph: g.Name, Vertices: g.N,
+		Arcs: g.Arcs, Directed: g.Directed,
+		Weights: weightKinds[g.Weights], LeastWeight: strconv.FormatFloat(g.LeastWeight, 'g', -1,
+			64), Tuples: g.Tuples, Loops: g.Loops,
+		Dropped: g.Dropped, Connected: g.Connected, Partitions: len(g.Parts), Grid: o.Grid.String(),
+		Duplicates: o.Duplicates.String(),
+		SelfLoops:  "keep", UnitWeights: o.UnitWeights, Order: "degree",
+		Parts: make([]File, len(g.Parts)),
 	}
 	if o.DropLoops {
 		m.SelfLoops = "drop"
@@ -80,7 +85,8 @@ func newManifest(id string, g *graph.Graph) *Manifest {
 func (m *Manifest) Encode() ([]byte, error) { return store.Encode(m) }
 
 // ErrNone says that a place has no snapshot.
-var ErrNone = errors.New("there is no snapshot: " + ManifestName + " is missing, which is written when all else is there")
+var ErrNone = errors.New("there is no snapshot: " + ManifestName +
+	" is missing, which is written when all else is there")
 
 // ReadManifest reads and checks the manifest of a store.
 func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {
@@ -114,7 +120,8 @@ func Decode(data []byte) (*Manifest, error) {
 		return nil, err
 	}
 	if m.Format != manifestFormat || m.Version != version {
-		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", m.Format, m.Version, manifestFormat, version)
+		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", m.Format,
+			m.Version, manifestFormat, version)
 	}
 	return m, nil
 }
@@ -126,12 +133,14 @@ func (m *Manifest) check() error {
 		return err
 	}
 	switch {
-	case m.Vertices < 0 || m.Vertices > graph.MaxVertices || m.Connected < 0 || m.Connected > m.Vertices:
+	case m.Vertices < 0 || m.Vertices > graph.MaxVertices || m.Connected < 0 ||
+		m.Connected > m.Vertices:
 		return fmt.Errorf("found %d vertices, %d of them with edges", m.Vertices, m.Connected)
 	case m.Tuples < 0 || m.Loops < 0 || m.Dropped < 0:
 		return fmt.Errorf("found %d tuples, %d loops, %d dropped", m.Tuples, m.Loops, m.Dropped)
 	case m.Partitions != g.Options.Partitions || len(m.Parts) != m.Partitions:
-		return fmt.Errorf("found %d partitions in %d files for a grid of %s", m.Partitions, len(m.Parts), m.Grid)
+		return fmt.Errorf("found %d partitions in %d files for a grid of %s", m.Partitions,
+			len(m.Parts), m.Grid)
 	case len(m.Index) == 0 && m.Vertices > 0 || len(m.Index) > graph.MaxPartitions:
 		return fmt.Errorf("found %d files of input ids", len(m.Index))
 	}
@@ -145,20 +154,24 @@ func (m *Manifest) check() error {
 func (m *Manifest) checkIndex() error {
 	vertices, consecutive, first := 0, true, uint64(0)
 	for i, f := range m.Index {
-		if f.Count < 0 || f.Count > m.Vertices-vertices || f.First > math.MaxUint64-uint64(f.Count) || f.Listed && f.First != 0 {
-			return fmt.Errorf("%s: found %d vertices after %d of %d, with input ids from %d on", f.Name, f.Count, vertices, m.Vertices, f.First)
+		if f.Count < 0 || f.Count > m.Vertices-vertices ||
+			f.First > math.MaxUint64-uint64(f.Count) || f.Listed && f.First != 0 {
+			return fmt.Errorf("%s: found %d vertices after %d of %d, with input ids from %d on",
+				f.Name, f.Count, vertices, m.Vertices, f.First)
 		}
 		if i == 0 {
 			first = f.First
 		}
-		consecutive = consecutive && !f.Listed && (f.Count == 0 || f.First == first+uint64(vertices))
+		consecutive = consecutive && !f.Listed &&
+			(f.Count == 0 || f.First == first+uint64(vertices))
 		vertices += f.Count
 	}
 	if vertices != m.Vertices {
 		return fmt.Errorf("found an index of %d vertices, expected %d", vertices, m.Vertices)
 	}
 	if m.Labels == "consecutive" && (!consecutive || m.FirstLabel != first) {
-		return fmt.Errorf("found an index whose input ids do not follow one another from %d on", m.FirstLabel)
+		return fmt.Errorf("found an index whose input ids do not follow one another from %d on",
+			m.FirstLabel)
 	}
 	return nil
 }
@@ -166,7 +179,8 @@ func (m *Manifest) checkIndex() error {
 // graph returns what the manifest says of the graph: without partitions and vertices.
 func (m *Manifest) graph(name string) (*graph.Graph, error) {
 	g := &graph.Graph{
-		Name: name, N: m.Vertices, Arcs: m.Arcs, Directed: m.Directed, Tuples: m.Tuples, Loops: m.Loops, Dropped: m.Dropped, Connected: m.Connected,
+		Name: name, N: m.Vertices, Arcs: m.Arcs, Directed: m.Directed, Tuples: m.Tuples,
+		Loops: m.Loops, Dropped: m.Dropped, Connected: m.Connected,
 	}
 	o := &g.Options
 	var err, wrong error
@@ -192,7 +206,8 @@ func (m *Manifest) graph(name string) (*graph.Graph, error) {
 	if o.Grid, err = graph.ParseGrid(m.Grid); err != nil {
 		return nil, fmt.Errorf("grid: %w", err)
 	}
-	if g.LeastWeight, err = strconv.ParseFloat(m.LeastWeight, 64); err != nil || !(g.LeastWeight <= 0) {
+	if g.LeastWeight, err = strconv.ParseFloat(m.LeastWeight, 64); err != nil ||
+		!(g.LeastWeight <= 0) {
 		return nil, fmt.Errorf("least_weight: found %.40q", m.LeastWeight)
 	}
 	g.Weights = o.Weights

@@ -11,7 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// fileNames is how many names a file has at the most, and maxNamesFiles how many files there are in the end, about: those of very many names have more.
+// fileNames is how many names a file has at the most, and maxNamesFiles how many files there are in
+// the end, about: those of very many names have more.
 const (
 	fileNames     = 1 << 16
 	maxNamesFiles = 4096
@@ -47,7 +48,8 @@ func (m *Manifest) checkNames() error {
 	next := uint64(0)
 	for _, f := range m.Names {
 		if f.First != next || f.Count <= 0 || uint64(f.Count) > uint64(m.Vertices)-next {
-			return fmt.Errorf("%s: found %d names from %d on after %d, of %d vertices", f.Name, f.Count, f.First, next, m.Vertices)
+			return fmt.Errorf("%s: found %d names from %d on after %d, of %d vertices", f.Name,
+				f.Count, f.First, next, m.Vertices)
 		}
 		next += uint64(f.Count)
 	}
@@ -57,7 +59,8 @@ func (m *Manifest) checkNames() error {
 	return nil
 }
 
-// OpenNames returns a rank's range of the vertices' names: about its equal share, of all for one rank. It is nil if there are no names.
+// OpenNames returns a rank's range of the vertices' names: about its equal share, of all for one
+// rank. It is nil if there are no names.
 func OpenNames(ctx context.Context, s store.Store, m *Manifest, rank, ranks int) (_ *names.Dictionary, err error) {
 	defer mem.Recover(&err)
 	if len(m.Names) == 0 {
@@ -91,7 +94,8 @@ func openNames(ctx context.Context, s store.Store, f File, id string, b *names.B
 	case err != nil:
 		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	case b.Len()-before != f.Count:
-		return fmt.Errorf("%s: found %d names, expected %d", store.NameOf(s, f.Name), b.Len()-before, f.Count)
+		return fmt.Errorf("%s: found %d names, expected %d", store.NameOf(s, f.Name),
+			b.Len()-before, f.Count)
 	}
 	return nil
 }

@@ -26,8 +26,9 @@ type Part struct {
 	arrays *arrays
 }
 
-// OpenPart brings a partition into memory, which is that of arena. Where the store has files they are mapped, and must not be changed as long as
-// the arena is open. Every byte is checked against its checksum; graph.Restorer checks what the arrays say.
+// OpenPart brings a partition into memory, which is that of arena. Where the store has files they
+// are mapped, and must not be changed as long as the arena is open. Every byte is checked against
+// its checksum; graph.Restorer checks what the arrays say.
 func OpenPart(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*Part, error) {
 	a, err := read(ctx, s, partitionKind, f, id, arena, team)
 	if err != nil {

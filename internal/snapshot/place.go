@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Is reports whether the name of a graph is that of a snapshot: of a directory that has one, or of a place in S3, which ends with a slash. The name
-// of the manifest is one too.
+// Is reports whether the name of a graph is that of a snapshot: of a directory that has one, or of
+// a place in S3, which ends with a slash. The name of the manifest is one too.
 func Is(name string) bool {
 	if store.IsS3(name) {
 		return strings.HasSuffix(name, "/") || path.Base(name) == ManifestName
@@ -35,14 +35,16 @@ type Place struct {
 	store.Store
 }
 
-// Find reads the manifest of a snapshot. The caller closes the place, which graphs that were opened of it do not need.
+// Find reads the manifest of a snapshot. The caller closes the place, which graphs that were opened
+// of it do not need.
 func Find(ctx context.Context, name string) (*Place, error) {
 	place := strings.TrimSuffix(name, ManifestName)
 	if place == "" {
 		place = "."
 	}
 	if !store.IsS3(place) {
-		_, err := store.RootsOf(ctx).Stat(filepath.Join(place, ManifestName)) // to open it would make the directory
+		// to open it would make the directory
+		_, err := store.RootsOf(ctx).Stat(filepath.Join(place, ManifestName))
 		if os.IsNotExist(err) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, fmt.Errorf("%s: %w", name, ErrNone)
 		}
@@ -62,10 +64,12 @@ func Find(ctx context.Context, name string) (*Place, error) {
 // Close closes the store.
 func (p *Place) Close() { store.Close(p.Store) }
 
-// Abandon removes the directories that were made for a snapshot that there is not, if nothing is in them.
+// Abandon removes the directories that were made for a snapshot that there is not, if nothing is in
+// them.
 func Abandon(s store.Store) { removeEmpty(s, ".") }
 
-// removeEmpty removes a directory of a store that has directories, if nothing is in it, and the store's own if it was made for this.
+// removeEmpty removes a directory of a store that has directories, if nothing is in it, and the
+// store's own if it was made for this.
 func removeEmpty(s store.Store, dir string) {
 	if d, ok := s.(*store.Dir); ok {
 		d.RemoveEmpty(dir)

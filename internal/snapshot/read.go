@@ -22,7 +22,8 @@ const (
 	requests    = 8
 )
 
-// arrays are those of a file, as they are in memory. They are asked for in the order in which they were stored.
+// arrays are those of a file, as they are in memory. They are asked for in the order in which they
+// were stored.
 type arrays struct {
 	header *header
 	data   []byte // from the first array on, which is at start in the file
@@ -31,11 +32,13 @@ type arrays struct {
 	err    error
 }
 
-// read brings a file of a kind into memory, mapped where the store has files, and checks every byte of it.
+// read brings a file of a kind into memory, mapped where the store has files, and checks every byte
+// of it.
 func read(ctx context.Context, s store.Store, kind string, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
 	a, err := readFile(ctx, s, f, id, arena, team)
 	if err == nil && (a.header.Kind != kind || a.header.Count != f.Count) {
-		err = fmt.Errorf("found %.20s of %d, expected %s of %d", a.header.Kind, a.header.Count, kind, f.Count)
+		err = fmt.Errorf("found %.20s of %d, expected %s of %d", a.header.Kind, a.header.Count,
+			kind, f.Count)
 	}
 	if err != nil && !strings.Contains(err.Error(), f.Name) {
 		err = fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
@@ -99,13 +102,15 @@ func fetched(ctx context.Context, s store.Store, f File, arena *mem.Arena) (_ []
 	var jobs []func(ctx context.Context) error
 	for from := int64(0); from < f.Size; from += requestSize {
 		jobs = append(jobs, func(ctx context.Context) error {
-			return s.GetRange(ctx, store.Object{Name: f.Name}, from, data[from:min(from+requestSize, f.Size)])
+			return s.GetRange(ctx, store.Object{Name: f.Name}, from,
+				data[from:min(from+requestSize, f.Size)])
 		})
 	}
 	return data, store.Together(ctx, requests, jobs)
 }
 
-// faultless calls f, and returns an error if memory that f reads is of a file that cannot be read, or is no longer so long.
+// faultless calls f, and returns an error if memory that f reads is of a file that cannot be read,
+// or is no longer so long.
 func faultless(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -120,7 +125,8 @@ func faultless(f func() error) (err error) {
 		if !ok {
 			panic(r)
 		}
-		err = fmt.Errorf("reading it failed: it was cut short, or the disk does not give it: %w", fault)
+		err = fmt.Errorf("reading it failed: it was cut short, or the disk does not give it: %w",
+			fault)
 	}()
 	return f()
 }
@@ -147,7 +153,8 @@ func (a *arrays) checkBlock(i int) error {
 	from := i * blockSize
 	to := min(from+blockSize, len(a.data))
 	if sum := crc32.Checksum(a.data[from:to], castagnoli); sum != a.header.Blocks[i] {
-		return fmt.Errorf("bytes %d to %d have checksum %08x, expected %08x: it was damaged", a.start+from, a.start+to, sum, a.header.Blocks[i])
+		return fmt.Errorf("bytes %d to %d have checksum %08x, expected %08x: it was damaged",
+			a.start+from, a.start+to, sum, a.header.Blocks[i])
 	}
 	return nil
 }
@@ -164,7 +171,8 @@ func get[T any](a *arrays, name, kind string, s *[]T) {
 	x := a.header.Arrays[a.next]
 	a.next++
 	if x.Name != name || x.Type != kind {
-		a.err = fmt.Errorf("found the array %.40q of %.10q, expected %q of %q", x.Name, x.Type, name, kind)
+		a.err = fmt.Errorf("found the array %.40q of %.10q, expected %q of %q", x.Name, x.Type,
+			name, kind)
 		return
 	}
 	if x.Length == 0 {

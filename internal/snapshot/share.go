@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// SaveShare stores the partitions of a graph that are in this process, and a part of the index: those of all processes together, put together by
-// Merge, are the snapshot of that id, once they are committed. If it fails, what there is of that is removed.
+// SaveShare stores the partitions of a graph that are in this process, and a part of the index:
+// those of all processes together, put together by Merge, are the snapshot of that id, once they
+// are committed. If it fails, what there is of that is removed.
 func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
 	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
@@ -45,7 +46,8 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 // shareOf is the manifest of a share whose files are not written yet.
 func shareOf(id string, g *graph.Graph, rank int, x Index) *Manifest {
 	m := newManifest(id, g)
-	m.Index = []File{{Name: fmt.Sprintf("%s/vertices-%05d", id, rank), Count: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
+	m.Index = []File{{Name: fmt.Sprintf("%s/vertices-%05d", id,
+		rank), Count: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
 	m.Names = namesFiles(id, g.N, rank, x)
 	for i, p := range g.Parts {
 		if p != nil {
@@ -63,8 +65,11 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 	}
 	m.Parts, m.Index, m.Names = make([]File, len(m.Parts)), nil, nil
 	for _, share := range shares {
-		if share.ID != m.ID || share.Vertices != m.Vertices || share.Arcs != m.Arcs || share.Grid != m.Grid || len(share.Parts) != len(m.Parts) {
-			return nil, fmt.Errorf("found shares of %d vertices in a grid of %.20s, and of %d in %.20s", m.Vertices, m.Grid, share.Vertices, share.Grid)
+		if share.ID != m.ID || share.Vertices != m.Vertices || share.Arcs != m.Arcs ||
+			share.Grid != m.Grid || len(share.Parts) != len(m.Parts) {
+			return nil,
+				fmt.Errorf("found shares of %d vertices in a grid of %.20s, and of %d in %.20s",
+					m.Vertices, m.Grid, share.Vertices, share.Grid)
 		}
 		for i, f := range share.Parts {
 			if f.Name != "" {

@@ -1,5 +1,6 @@
-// Package snapshot stores built graphs, and opens them again at once: the arrays of each partition are in one file as they are in memory, which is
-// mapped. A manifest, written when all files are there, names them and has their checksums; without it there is no snapshot.
+// Package snapshot stores built graphs, and opens them again at once: the arrays of each partition
+// are in one file as they are in memory, which is mapped. A manifest, written when all files are
+// there, names them and has their checksums; without it there is no snapshot.
 //
 //	graph.Partition -> Arrays -> image: header, checksums -> store.Put        file of a store -> mmap -> checksums -> graph.Restorer -> graph.Graph
 //	                                        manifest -> store.PutIfAbsent
@@ -29,8 +30,9 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Save stores a graph that is whole in this process. The store must have no snapshot yet: fs.ErrExist says that it has. Nothing is left of one that
-// fails, as far as the store lets itself be cleared.
+// Save stores a graph that is whole in this process. The store must have no snapshot yet:
+// fs.ErrExist says that it has. Nothing is left of one that fails, as far as the store lets itself
+// be cleared.
 func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manifest, error) {
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return nil, fmt.Errorf("%s: some partitions are not in this process", g.Name)
@@ -56,8 +58,8 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	return m, Commit(ctx, s, m)
 }
 
-// NewID returns an id that no other snapshot has: it begins the names of all files but the manifest, so that no two share any, also where they are saved to one
-// place at once.
+// NewID returns an id that no other snapshot has: it begins the names of all files but the
+// manifest, so that no two share any, also where they are saved to one place at once.
 func NewID() string { return rand.Text() }
 
 // Absent returns fs.ErrExist if there is a snapshot already.
@@ -72,8 +74,9 @@ func Absent(ctx context.Context, s store.Store) error {
 	}
 }
 
-// Commit makes files a snapshot, if they are there. They are removed if they are not all, or if there is another snapshot by now. After any other error they stay: it may be that the manifest was
-// written, and only the answer was lost.
+// Commit makes files a snapshot, if they are there. They are removed if they are not all, or if
+// there is another snapshot by now. After any other error they stay: it may be that the manifest
+// was written, and only the answer was lost.
 func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	m.Graph = strings.ToValidUTF8(m.Graph, "?")
 	m.Bytes = 0
@@ -88,7 +91,8 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 		err = m.present("", sizes)
 	}
 	if err != nil {
-		err = fmt.Errorf("what was saved is not there (do all workers see the same place?): %w", err)
+		err = fmt.Errorf("what was saved is not there (do all workers see the same place?): %w",
+			err)
 		return errors.Join(err, Remove(ctx, s, m.ID))
 	}
 	data, err := m.Encode()
@@ -96,7 +100,8 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 		return err
 	}
 	if err := s.PutIfAbsent(ctx, ManifestName, data); errors.Is(err, fs.ErrExist) {
-		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err), Remove(ctx, s, m.ID))
+		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err),
+			Remove(ctx, s, m.ID))
 	} else if err != nil {
 		return err
 	}
@@ -118,7 +123,8 @@ func Remove(ctx context.Context, s store.Store, id string) error {
 	return err
 }
 
-// Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed until the graph is closed.
+// Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed
+// until the graph is closed.
 func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Options) (*graph.Graph, error) {
 	all := make([]int, len(m.Parts))
 	for i := range all {
@@ -135,7 +141,8 @@ func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Option
 	return g, err
 }
 
-// OpenPartitions opens some partitions of a snapshot. The graph has maps between all its vertices and input ids if withMaps says so.
+// OpenPartitions opens some partitions of a snapshot. The graph has maps between all its vertices
+// and input ids if withMaps says so.
 func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string, own []int, withMaps bool, o Options) (_ *graph.Graph, err error) {
 	defer mem.Recover(&err)
 	g, err := m.graph(name)
@@ -169,7 +176,8 @@ func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string
 			return nil, err
 		}
 		if p.Index != i {
-			return nil, fmt.Errorf("%s: found partition %d, expected %d", store.NameOf(s, f.Name), p.Index, i)
+			return nil, fmt.Errorf("%s: found partition %d, expected %d", store.NameOf(s, f.Name),
+				p.Index, i)
 		}
 		if err := p.Restore(r); err != nil {
 			return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)

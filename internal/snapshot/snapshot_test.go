@@ -34,7 +34,8 @@ func random(t testing.TB, seed uint64, vertices, tuples int, directed, sparse bo
 			list, weights = append(list, [2]uint64{u, v}), append(weights, rng.Float64()-0.1)
 		}
 	}
-	in := &edges.Input{Name: "random", Edges: edges.Pack(uint64(vertices), list, weights), Vertices: vertices, Directed: directed, Labels: edges.Consecutive(7)}
+	in := &edges.Input{Name: "random", Edges: edges.Pack(uint64(vertices), list,
+		weights), Vertices: vertices, Directed: directed, Labels: edges.Consecutive(7)}
 	if sparse {
 		ids := make([]uint64, vertices)
 		for i := range ids {
@@ -84,7 +85,8 @@ func (c contents) Uint64s(name string, s *[]uint64)   { c[name] = append([]uint6
 func (c contents) Float32s(name string, s *[]float32) { c[name] = append([]float32{}, *s...) }
 func (c contents) Float64s(name string, s *[]float64) { c[name] = append([]float64{}, *s...) }
 
-// same checks that two graphs have the same of everything: what is stored, and what is made of that.
+// same checks that two graphs have the same of everything: what is stored, and what is made of
+// that.
 func same(t *testing.T, want, got *graph.Graph) {
 	t.Helper()
 	for _, f := range []struct {
@@ -121,20 +123,23 @@ func same(t *testing.T, want, got *graph.Graph) {
 		}
 		for _, d := range []pregel.Direction{pregel.Out, pregel.In, pregel.Both} {
 			if !reflect.DeepEqual(p.Layout(d), q.Layout(d)) {
-				t.Fatalf("partition %d: direction %v: found %+v, expected %+v", i, d, q.Layout(d), p.Layout(d))
+				t.Fatalf("partition %d: direction %v: found %+v, expected %+v", i, d, q.Layout(d),
+					p.Layout(d))
 			}
 		}
 	}
 	for id := range want.N {
 		if want.Label(pregel.VertexID(id)) != got.Label(pregel.VertexID(id)) {
-			t.Fatalf("vertex %d: found input id %d, expected %d", id, got.Label(pregel.VertexID(id)), want.Label(pregel.VertexID(id)))
+			t.Fatalf("vertex %d: found input id %d, expected %d", id,
+				got.Label(pregel.VertexID(id)), want.Label(pregel.VertexID(id)))
 		}
 	}
 }
 
 var grids = []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 1, Columns: 4}, {Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 70, Columns: 1}}
 
-// TestRoundTrip saves and opens graphs of every kind: what was opened is what was saved, to the last array, from files and from objects.
+// TestRoundTrip saves and opens graphs of every kind: what was opened is what was saved, to the
+// last array, from files and from objects.
 func TestRoundTrip(t *testing.T) {
 	team := parallel.NewTeam(3, false)
 	defer team.Close()
@@ -145,10 +150,12 @@ func TestRoundTrip(t *testing.T) {
 				seed++
 				vertices := []int{1, 63, 300, 2000}[seed%4]
 				o := graph.Options{Grid: grid, Weights: weights, Duplicates: graph.Duplicates(seed % 4), DropLoops: seed%3 == 0, InputOrder: seed%5 == 0}
-				t.Run(fmt.Sprintf("%v/directed=%t/weights=%d/%d", grid, directed, weights, vertices), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%v/directed=%t/weights=%d/%d", grid, directed, weights,
+					vertices), func(t *testing.T) {
 					g := random(t, seed, vertices, int(seed%7)*vertices, directed, seed%2 == 0, o)
 					s := openStore(t, t.TempDir())
-					if _, err := snapshot.Save(t.Context(), s, g, snapshot.Options{Team: team}); err != nil {
+					if _, err := snapshot.Save(t.Context(), s, g,
+						snapshot.Options{Team: team}); err != nil {
 						t.Fatal(err)
 					}
 					for _, from := range []store.Store{s, unmapped{s}} {
@@ -164,7 +171,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSavedAlready: a place has one snapshot, and an attempt at another leaves it, and no file more.
+// TestSavedAlready: a place has one snapshot, and an attempt at another leaves it, and no file
+// more.
 func TestSavedAlready(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -173,7 +181,8 @@ func TestSavedAlready(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := files(t, dir)
-	if _, err := snapshot.Save(t.Context(), s, g, snapshot.Options{}); !errors.Is(err, fs.ErrExist) {
+	if _, err := snapshot.Save(t.Context(), s, g, snapshot.Options{}); !errors.Is(err,
+		fs.ErrExist) {
 		t.Errorf("found %v", err)
 	}
 	if after := files(t, dir); !slices.Equal(before, after) {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// entry is what one object holds: a record of the log, or all that the records up to its number come to.
+// entry is what one object holds: a record of the log, or all that the records up to its number
+// come to.
 //
 //	"superstep-log" 2    format (a byte), of the records in it, too
 //	CRC-32C of the rest  4 bytes, big-endian
@@ -83,7 +84,9 @@ func decode(b []byte, number uint64) (*entry, error) {
 		return nil, errDamaged
 	}
 	if found := b[len(magic)]; found != format {
-		return nil, fmt.Errorf("found format %d, expected %d: another version of superstep has written it", found, format)
+		return nil,
+			fmt.Errorf("found format %d, expected %d: another version of superstep has written it",
+				found, format)
 	}
 	sum, rest := binary.BigEndian.Uint32(b[len(magic)+1:]), b[len(magic)+5:]
 	if crc32.Checksum(rest, castagnoli) != sum {
@@ -106,7 +109,8 @@ func decode(b []byte, number uint64) (*entry, error) {
 		r.failed = r.failed || has > 1
 		e.changes = append(e.changes, c)
 	}
-	if r.failed || len(r.rest) > 0 || e.kind < takeOver || e.kind > snapshot || lease > uint64((24*time.Hour).Milliseconds()) {
+	if r.failed || len(r.rest) > 0 || e.kind < takeOver || e.kind > snapshot ||
+		lease > uint64((24*time.Hour).Milliseconds()) {
 		return nil, errDamaged
 	}
 	if e.number != number {

@@ -1,12 +1,15 @@
-// Package standby keeps a state as numbered records in a store that several processes share, of which one at a time may write. The sequence is
-// also the lease: who writes the next number has written it, whoever finds it taken is no longer the one who writes.
+// Package standby keeps a state as numbered records in a store that several processes share, of
+// which one at a time may write. The sequence is also the lease: who writes the next number has
+// written it, whoever finds it taken is no longer the one who writes.
 //
 //	log/NUMBER        a record: what was changed, by whom, and for how long that one may go on
 //	snapshots/NUMBER  the state after that record; what is before the last but one is removed
 //
-// Nothing is decided by comparing clocks. A process that follows takes over when it has seen nothing new for the time of the last record's
-// lease, by its own clock; the one who wrote that record stops earlier, by its own, from before it wrote. Should a clock stand still, as in a
-// machine that is suspended, then two may take themselves for the one who writes, and still only one of them commits.
+// Nothing is decided by comparing clocks. A process that follows takes over when it has seen
+// nothing new for the time of the last record's lease, by its own clock; the one who wrote that
+// record stops earlier, by its own, from before it wrote. Should a clock stand still, as in a
+// machine that is suspended, then two may take themselves for the one who writes, and still only
+// one of them commits.
 package standby
 
 import (
@@ -33,8 +36,9 @@ func name(prefix string, number uint64) string { return fmt.Sprintf("%s%020d", p
 // Options say where a log is, and who follows or writes it.
 type Options struct {
 	Store store.Store
-	// Alone says that no other process may use the store. Then this process leads at once and for good, and what cannot be written is an error,
-	// after which it may write on. Lease bounds how long the store may take.
+	// Alone says that no other process may use the store. Then this process leads at once and for
+	// good, and what cannot be written is an error, after which it may write on. Lease bounds how
+	// long the store may take.
 	Alone   bool
 	Lease   time.Duration // of what this process writes
 	Writer  string        // another one for each Log, of all processes: random
@@ -44,14 +48,16 @@ type Options struct {
 	Now           func() time.Time
 	// Warn, if not nil, is told when the store fails, once, and with nil when it works again.
 	Warn func(err error)
-	// Newest is a file that notes, for the one who writes alone, which record is the newest. Records that are missing at the end
-	// are found by it. It is not synced: only when the machine crashes it may have the number of an earlier record, or none.
+	// Newest is a file that notes, for the one who writes alone, which record is the newest.
+	// Records that are missing at the end are found by it. It is not synced: only when the machine
+	// crashes it may have the number of an earlier record, or none.
 	Newest string
 	// Trouble, if not nil, is told what does not keep the log from going on.
 	Trouble func(err error)
 }
 
-// Log is a process's part in it: first it follows, then it writes, and then it is over. One goroutine calls it, but for Held.
+// Log is a process's part in it: first it follows, then it writes, and then it is over. One
+// goroutine calls it, but for Held.
 type Log struct {
 	Options
 	number  uint64 // of the last record that was read or written
@@ -94,14 +100,16 @@ func (l *Log) State() map[string][]byte { return l.state }
 // Term is the number of the take-over by which this process writes.
 func (l *Log) Term() uint64 { return l.head.term }
 
-// Held reports whether what this process does counts: nobody else writes now. Any goroutine may ask.
+// Held reports whether what this process does counts: nobody else writes now. Any goroutine may
+// ask.
 func (l *Log) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.writes && (l.Alone || l.Now().Before(l.until))
 }
 
-// held is how long what is written holds, from before it was: others wait for the whole lease, from when they see it.
+// held is how long what is written holds, from before it was: others wait for the whole lease, from
+// when they see it.
 func (l *Log) held() time.Duration { return l.Lease * 3 / 4 }
 
 // Renew is how long after what it wrote last who writes has to write something.
@@ -170,8 +178,9 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 	}
 }
 
-// Append commits changes, or, with none, that this process goes on. It tries again while the store fails, until the lease is over. After an error,
-// which is ErrLost, nothing more is written; the changes may have been.
+// Append commits changes, or, with none, that this process goes on. It tries again while the store
+// fails, until the lease is over. After an error, which is ErrLost, nothing more is written; the
+// changes may have been.
 func (l *Log) Append(ctx context.Context, changes []Change) error {
 	return l.write(ctx, entry{kind: changed, changes: changes})
 }
@@ -189,7 +198,8 @@ func (l *Log) Close() {
 	l.pruning.Wait()
 }
 
-// closing is how long a snapshot may take when the process is about to end. The next process tries again.
+// closing is how long a snapshot may take when the process is about to end. The next process tries
+// again.
 const closing = 5 * time.Second
 
 func (l *Log) over() {
@@ -220,7 +230,8 @@ func (l *Log) record(ctx context.Context, e entry) error {
 	if len(data) > maxEntry { // which nobody would read
 		return fmt.Errorf("a record has %d bytes, expected at most %d", len(data), maxEntry)
 	}
-	if err := l.Store.Put(ctx, name(logPrefix, e.number), bytes.NewReader(data), int64(len(data))); err != nil {
+	if err := l.Store.Put(ctx, name(logPrefix, e.number), bytes.NewReader(data),
+		int64(len(data))); err != nil {
 		// It may be there, and would count for the next process.
 		return errors.Join(err, l.Store.Delete(ctx, name(logPrefix, e.number)))
 	}
@@ -232,8 +243,9 @@ func (l *Log) record(ctx context.Context, e entry) error {
 	return nil
 }
 
-// append writes an entry, as the one who writes from then on; the store may fail until then. The lease counts from before the first try: that
-// one may have been written, and seen by others, though the store said that it failed.
+// append writes an entry, as the one who writes from then on; the store may fail until then. The
+// lease counts from before the first try: that one may have been written, and seen by others,
+// though the store said that it failed.
 func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
 	data := e.encode()
@@ -249,7 +261,8 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
 		err := bounded(ctx, func() error { return l.commit(ctx, e.number, data) })
 		switch {
-		// Also if it was written: it is too late to say so. A process that was stopped may see it by its clock first..
+		// Also if it was written: it is too late to say so. A process that was stopped may see it
+		// by its clock first..
 		case ctx.Err() != nil, !l.Now().Before(until):
 			l.over()
 			cause := context.Cause(ctx)
@@ -293,8 +306,9 @@ func bounded(ctx context.Context, do func() error) error {
 	}
 }
 
-// commit writes a record if there is none of its number. That a put succeeds is not enough: the number may have been written, and removed since,
-// while this process was stopped. Then there is a snapshot of that number, or a later one, and always will be.
+// commit writes a record if there is none of its number. That a put succeeds is not enough: the
+// number may have been written, and removed since, while this process was stopped. Then there is a
+// snapshot of that number, or a later one, and always will be.
 func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 	err := l.Store.PutIfAbsent(ctx, name(logPrefix, number), data)
 	if errors.Is(err, fs.ErrExist) { // it may be ours, if an answer was lost

@@ -38,13 +38,14 @@ func (l *Log) put(ctx context.Context, key, value string) error {
 	return l.Append(ctx, []Change{{key, []byte(value)}})
 }
 
-// TestOneLeadsAfterTheOther: the second waits while the first renews its lease, and takes over from what it has left: after the lease, or at once
-// when it was released.
+// TestOneLeadsAfterTheOther: the second waits while the first renews its lease, and takes over from
+// what it has left: after the lease, or at once when it was released.
 func TestOneLeadsAfterTheOther(t *testing.T) {
 	for _, release := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, memory := t.Context(), &storetest.Memory{}
-			a, b := opened(&storetest.View{Memory: memory}, "a"), opened(&storetest.View{Memory: memory}, "b")
+			a, b := opened(&storetest.View{Memory: memory}, "a"),
+				opened(&storetest.View{Memory: memory}, "b")
 			must(t, a.Lead(ctx, nobody))
 			if a.Found() || a.Term() != 1 {
 				t.Errorf("the first found something, or leads for the %d. time", a.Term())
@@ -71,7 +72,8 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 			if a.Held() {
 				t.Error("two hold the lease")
 			}
-			if b.Term() != 2 || !b.Found() || !slices.Contains([]string{"at a;", "at a;;"}, leaders) {
+			if b.Term() != 2 || !b.Found() || !slices.Contains([]string{"at a;", "at a;;"},
+				leaders) {
 				t.Errorf("term %d, leaders %q", b.Term(), leaders)
 			}
 			if !maps.EqualFunc(a.State(), b.State(), func(x, y []byte) bool { return string(x) == string(y) }) {
@@ -89,11 +91,13 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhoWasStopped comes back with a clock that stood still: its number was taken, and removed since.
+// TestWhoWasStopped comes back with a clock that stood still: its number was taken, and removed
+// since.
 func TestWhoWasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, memory := t.Context(), &storetest.Memory{}
-		a, b := opened(&storetest.View{Memory: memory}, "a"), opened(&storetest.View{Memory: memory}, "b")
+		a, b := opened(&storetest.View{Memory: memory}, "a"),
+			opened(&storetest.View{Memory: memory}, "b")
 		still := time.Now()
 		a.Now = func() time.Time { return still }
 		must(t, a.Lead(ctx, nobody))
@@ -122,14 +126,17 @@ func TestWhoWasStopped(t *testing.T) {
 	})
 }
 
-// TestStoreThatFails: an answer that is lost counts once; a store that is away for less than the lease is waited for, and otherwise it is over.
+// TestStoreThatFails: an answer that is lost counts once; a store that is away for less than the
+// lease is waited for, and otherwise it is over.
 func TestStoreThatFails(t *testing.T) {
 	for _, away := range []time.Duration{lease / 3, 2 * lease} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, memory := t.Context(), &storetest.Memory{}
 			broken, warned := errors.New("it is broken"), []error{}
 			var back time.Time
-			v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, done bool) error {
+			v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string,
+				done bool,
+			) error {
 				if call == "put if absent" && done && time.Now().Before(back) {
 					return broken
 				}
@@ -141,7 +148,9 @@ func TestStoreThatFails(t *testing.T) {
 			must(t, a.put(ctx, "x", "1"))
 			back = time.Now().Add(lease / 3)
 			before := a.number
-			if err := a.put(ctx, "x", "2"); err != nil || a.number != before+1 || !a.Held() || len(warned) != 2 { // what is there was written
+			// what is there was written
+			if err := a.put(ctx, "x", "2"); err != nil || a.number != before+1 || !a.Held() ||
+				len(warned) != 2 {
 				t.Errorf("found %v, %d records, warnings %q", err, a.number-before, warned)
 			}
 			must(t, a.Append(ctx, nil)) // the lease counts from before that was written
@@ -155,8 +164,10 @@ func TestStoreThatFails(t *testing.T) {
 			back = time.Now().Add(away)
 			began := time.Now()
 			err := a.put(ctx, "x", "3")
-			if waited := time.Since(began); away < lease && (err != nil || len(warned) != 2 || !errors.Is(warned[0], broken) || warned[1] != nil) ||
-				away > lease && (!errors.Is(err, ErrLost) || !errors.Is(err, broken) || waited > lease || a.Held()) {
+			if waited := time.Since(began); away < lease && (err != nil || len(warned) != 2 ||
+				!errors.Is(warned[0], broken) || warned[1] != nil) ||
+				away > lease && (!errors.Is(err, ErrLost) || !errors.Is(err, broken) ||
+					waited > lease || a.Held()) {
 				t.Errorf("away for %v: after %v found %v, warnings %v", away, waited, err, warned)
 			}
 			a.Close()
@@ -164,7 +175,8 @@ func TestStoreThatFails(t *testing.T) {
 	}
 }
 
-// TestLeaseFromTheFirstTry: a record that was written though the store said that it failed was seen by others from then on.
+// TestLeaseFromTheFirstTry: a record that was written though the store said that it failed was seen
+// by others from then on.
 func TestLeaseFromTheFirstTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, memory := t.Context(), &storetest.Memory{}
@@ -198,7 +210,8 @@ func TestTooLarge(t *testing.T) {
 	memory := &storetest.Memory{}
 	a := opened(&storetest.View{Memory: memory}, "a")
 	must(t, a.Lead(t.Context(), nobody))
-	if err := a.Append(t.Context(), []Change{{"x", make([]byte, maxEntry)}}); !errors.Is(err, ErrLost) || len(memory.Names()) != 1 {
+	if err := a.Append(t.Context(), []Change{{"x", make([]byte, maxEntry)}}); !errors.Is(err,
+		ErrLost) || len(memory.Names()) != 1 {
 		t.Errorf("found %v, objects %v", err, memory.Names())
 	}
 }
@@ -207,7 +220,9 @@ func TestTooLarge(t *testing.T) {
 func TestLongLog(t *testing.T) {
 	const records = 50
 	memory, refused := &storetest.Memory{}, new(atomic.Int64)
-	v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, _ bool) error {
+	v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string,
+		_ bool,
+	) error {
 		if call == "delete" {
 			refused.Add(1)
 			return os.ErrPermission
@@ -223,13 +238,15 @@ func TestLongLog(t *testing.T) {
 		a.pruning.Wait()
 	}
 	a.Close()
-	if len(said) != 1 || !errors.Is(said[0], os.ErrPermission) || !strings.Contains(said[0].Error(), "the log in memory gets longer") {
+	if len(said) != 1 || !errors.Is(said[0], os.ErrPermission) ||
+		!strings.Contains(said[0].Error(), "the log in memory gets longer") {
 		t.Errorf("said %q", said)
 	}
 	b := opened(v, "b")
 	must(t, b.Poll(t.Context()))
 	if len(memory.Names()) < records || refused.Load() == 0 || len(b.State()) != records {
-		t.Errorf("%d objects, %d refusals, %d keys", len(memory.Names()), refused.Load(), len(b.State()))
+		t.Errorf("%d objects, %d refusals, %d keys", len(memory.Names()), refused.Load(),
+			len(b.State()))
 	}
 }
 
@@ -244,11 +261,13 @@ func TestStoreThatHangs(t *testing.T) {
 			<-free
 			return nil
 		}
-		if err := a.put(t.Context(), "x", "1"); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "nothing could be written to memory for 3s") {
+		if err := a.put(t.Context(), "x", "1"); !errors.Is(err, ErrLost) ||
+			!strings.Contains(err.Error(), "nothing could be written to memory for 3s") {
 			t.Errorf("found %v", err)
 		}
 		b := opened(v, "b")
-		if err := b.Poll(t.Context()); err == nil || err.Error() != "memory does not answer within 4s" {
+		if err := b.Poll(t.Context()); err == nil ||
+			err.Error() != "memory does not answer within 4s" {
 			t.Errorf("found %v", err)
 		}
 		close(free)
@@ -257,7 +276,8 @@ func TestStoreThatHangs(t *testing.T) {
 	})
 }
 
-// TestDiskThatHangsAtTheEnd: a snapshot that is being written holds up a process that ends for a few seconds at most.
+// TestDiskThatHangsAtTheEnd: a snapshot that is being written holds up a process that ends for a
+// few seconds at most.
 func TestDiskThatHangsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -282,7 +302,8 @@ func TestDiskThatHangsAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestRecordThatFailed: what its writer was told is not written does not count for the next process.
+// TestRecordThatFailed: what its writer was told is not written does not count for the next
+// process.
 func TestRecordThatFailed(t *testing.T) {
 	memory, broken := &storetest.Memory{}, errors.New("the directory cannot be synced")
 	v := &storetest.View{Memory: memory}
@@ -308,7 +329,8 @@ func TestRecordThatFailed(t *testing.T) {
 	}
 }
 
-// TestDamage: what is damaged is told, and nothing is built on it; of snapshots the one before will do.
+// TestDamage: what is damaged is told, and nothing is built on it; of snapshots the one before will
+// do.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.OpenDir(dir)
@@ -361,7 +383,8 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := decode(data, 7)
 		if err == nil {
-			if again, err := decode(e.encode(), 7); err != nil || fmt.Sprint(again) != fmt.Sprint(e) {
+			if again, err := decode(e.encode(), 7); err != nil ||
+				fmt.Sprint(again) != fmt.Sprint(e) {
 				t.Errorf("found %v, %v after it", e, again)
 			}
 		}

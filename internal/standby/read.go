@@ -23,7 +23,8 @@ func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uin
 			if err != nil {
 				return err
 			}
-			if n, err := strconv.ParseUint(o.Name[len(prefix):], 10, 64); err == nil && name(prefix, n) == o.Name {
+			if n, err := strconv.ParseUint(o.Name[len(prefix):], 10, 64); err == nil &&
+				name(prefix, n) == o.Name {
 				all, numbers = append(all, o), append(numbers, n)
 			}
 		}
@@ -37,7 +38,8 @@ func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uin
 
 // within does not wait for a store longer than that, also if it hangs.
 func (l *Log) within(ctx context.Context, d time.Duration, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("%s does not answer within %v", l.Store, d))
+	ctx, cancel := context.WithTimeoutCause(ctx, d,
+		fmt.Errorf("%s does not answer within %v", l.Store, d))
 	defer cancel()
 	return bounded(ctx, func() error { return do(ctx) })
 }
@@ -61,8 +63,9 @@ func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, 
 	return e, nil
 }
 
-// Poll reads what is new. Records are listed before snapshots: if no snapshot is newer than what was read, then none of the listed records that
-// come after that had been removed before, and what is there by its number is what was there first.
+// Poll reads what is new. Records are listed before snapshots: if no snapshot is newer than what
+// was read, then none of the listed records that come after that had been removed before, and what
+// is there by its number is what was there first.
 func (l *Log) Poll(ctx context.Context) (err error) {
 	// What was listed may be removed before it is read: then there is a newer snapshot.
 	for range 3 {
@@ -99,7 +102,8 @@ func (l *Log) poll(ctx context.Context) error {
 			continue
 		}
 		if n != l.number+1 {
-			return errors.Join(append(damaged, fmt.Errorf("%s: there is no record %d, but %d", l.Store, l.number+1, n))...)
+			return errors.Join(append(damaged, fmt.Errorf("%s: there is no record %d, but %d",
+				l.Store, l.number+1, n))...)
 		}
 		e, err := l.read(ctx, records[i], n)
 		if err != nil {
@@ -119,9 +123,11 @@ func (l *Log) poll(ctx context.Context) error {
 func (l *Log) complete() error {
 	newest, err := statefile.ReadNumber(l.Newest)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // no file is named, or it is a log of an earlier version, or a new one
+	case errors.Is(err, fs.ErrNotExist):
+		// no file is named, or it is a log of an earlier version, or a new one
 	case err != nil:
-		l.Trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store, err))
+		l.Trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store,
+			err))
 		return os.Remove(l.Newest)
 	case newest > l.number:
 		return fmt.Errorf("%s: the newest record is %d, expected %d: without the file %s it is used as it is",

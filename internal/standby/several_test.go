@@ -14,9 +14,10 @@ import (
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
-// TestOnlyOneCommits runs several processes over a store that is slow, fails before and after it has done what it was asked, and whose clocks stand still at times in
-// half of the runs: in the others no two of them hold the lease at once.
-// Each adds one to a number, as many as it likes; what was committed is compared with what the log comes to.
+// TestOnlyOneCommits runs several processes over a store that is slow, fails before and after it
+// has done what it was asked, and whose clocks stand still at times in half of the runs: in the
+// others no two of them hold the lease at once. Each adds one to a number, as many as it likes;
+// what was committed is compared with what the log comes to.
 func TestOnlyOneCommits(t *testing.T) {
 	all, terms := 0, uint64(0)
 	for seed := range uint64(60) {
@@ -31,7 +32,8 @@ func TestOnlyOneCommits(t *testing.T) {
 	}
 	found := 0
 	for seed := range uint64(20) {
-		if problems, _, _ := several(t, seed, &storetest.Memory{Overwrites: true}); len(problems) > 0 {
+		if problems, _, _ := several(t, seed,
+			&storetest.Memory{Overwrites: true}); len(problems) > 0 {
 			found++
 		}
 	}
@@ -40,7 +42,8 @@ func TestOnlyOneCommits(t *testing.T) {
 	}
 }
 
-// several runs it once, and says what was wrong, how many records were committed, and how often one took over.
+// several runs it once, and says what was wrong, how many records were committed, and how often one
+// took over.
 func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []string, all int, terms uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -75,7 +78,9 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 			work.Go(func() {
 				r := rand.New(rand.NewPCG(seed, uint64(i)))
 				var behind time.Duration
-				v := &storetest.View{Memory: memory, Trouble: func(ctx context.Context, call, _ string, done bool) error {
+				v := &storetest.View{Memory: memory, Trouble: func(ctx context.Context, call,
+					_ string, done bool,
+				) error {
 					mu.Lock()
 					p, d := r.Float64(), time.Duration(r.IntN(300))*time.Millisecond
 					if p < 0.02 {
@@ -110,7 +115,9 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 							if err = l.put(ctx, fmt.Sprint(len(l.State())), value); err == nil {
 								mu.Lock()
 								if before := committed[l.number]; before != "" {
-									problems = append(problems, fmt.Sprintf("record %d was committed as %q and as %q", l.number, before, value))
+									problems = append(problems,
+										fmt.Sprintf("record %d was committed as %q and as %q",
+											l.number, before, value))
 								}
 								committed[l.number] = value
 								mu.Unlock()
@@ -133,7 +140,8 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 		}
 		for n, v := range committed {
 			if !found[v] {
-				problems = append(problems, fmt.Sprintf("record %d, %q, was committed and is not there", n, v))
+				problems = append(problems,
+					fmt.Sprintf("record %d, %q, was committed and is not there", n, v))
 			}
 		}
 		all, terms = len(committed), l.Term()

@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// Snapshot returns what the records come to now, and as an object with which a log may begin. Any goroutine may ask, if this process writes alone.
+// Snapshot returns what the records come to now, and as an object with which a log may begin. Any
+// goroutine may ask, if this process writes alone.
 func (l *Log) Snapshot() (state map[string][]byte, object string, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +52,8 @@ func (l *Log) prune(ctx context.Context, e *entry) error {
 	if !l.Alone {
 		err = l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.number), data)
 	} else { // the number is nobody else's, and some file systems have no links
-		err = l.Store.Put(ctx, name(snapshotPrefix, e.number), bytes.NewReader(data), int64(len(data)))
+		err = l.Store.Put(ctx, name(snapshotPrefix, e.number), bytes.NewReader(data),
+			int64(len(data)))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

@@ -21,8 +21,8 @@ func TryLock(f *os.File) error {
 	return err
 }
 
-// Open opens a file that is there, to lock it. What is there under its name may be anything: a pipe is not waited for, and a link not
-// followed.
+// Open opens a file that is there, to lock it. What is there under its name may be anything: a pipe
+// is not waited for, and a link not followed.
 func Open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 }
@@ -30,10 +30,12 @@ func Open(path string) (*os.File, error) {
 // private refuses what another user owns, or others have one of the permissions for.
 func private(path string, info fs.FileInfo, others fs.FileMode) error {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s: found user %d as its owner, expected %d, who runs this", path, s.Uid, os.Geteuid())
+		return fmt.Errorf("%s: found user %d as its owner, expected %d, who runs this", path, s.Uid,
+			os.Geteuid())
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
-		return fmt.Errorf("%s: found mode %#o, which is open to others: chmod %#o it, or remove it", path, mode, mode&^0o077)
+		return fmt.Errorf("%s: found mode %#o, which is open to others: chmod %#o it, or remove it",
+			path, mode, mode&^0o077)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func TryLock(f *os.File) error {
 // Open opens a file that is there, to lock it.
 func Open(path string) (*os.File, error) { return os.Open(path) }
 
-// private refuses nothing: what is in a user's profile is that user's by its access list, and modes say nothing of it.
+// private refuses nothing: what is in a user's profile is that user's by its access list, and modes
+// say nothing of it.
 func private(string, fs.FileInfo, fs.FileMode) error { return nil }
 
 // full reports whether an error is that a disk is full.

@@ -1,4 +1,5 @@
-// Package statefile keeps small files that outlive a process and that processes of one user share: a lock, a counter, a key.
+// Package statefile keeps small files that outlive a process and that processes of one user share:
+// a lock, a counter, a key.
 package statefile
 
 import (
@@ -76,8 +77,8 @@ func checkDir(dir string, others fs.FileMode) error {
 	return private(dir, info, others)
 }
 
-// Lock locks a file, which it makes if it is not there, until it is closed or the process ends. The error is ErrLocked if
-// another has it.
+// Lock locks a file, which it makes if it is not there, until it is closed or the process ends. The
+// error is ErrLocked if another has it.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -112,7 +113,8 @@ func Remove(path string) error { return errors.Join(os.Remove(path), os.Remove(p
 // maxSmall bounds files that hold a number, a key, a token or certificates.
 const maxSmall = 1 << 20
 
-// ReadSmall reads a file of 1 MiB at most, and refuses a larger one, or one without an end, such as /dev/zero.
+// ReadSmall reads a file of 1 MiB at most, and refuses a larger one, or one without an end, such as
+// /dev/zero.
 func ReadSmall(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -125,8 +127,8 @@ func ReadSmall(path string) ([]byte, error) {
 	return data, err
 }
 
-// Next adds one to the number in a file and returns it, from 1 on: no two calls return the same, whatever the clock says and
-// whenever a process or the machine ends.
+// Next adds one to the number in a file and returns it, from 1 on: no two calls return the same,
+// whatever the clock says and whenever a process or the machine ends.
 func Next(path string) (uint64, error) {
 	var n uint64
 	err := locked(path, func() (err error) {
@@ -142,9 +144,9 @@ func Next(path string) (uint64, error) {
 // Renew is how a number of Next that is lost is replaced.
 const Renew = "write a line into it with a number larger than all before, such as 1000000"
 
-// ReadNumber returns the number in a file of Next, WriteNumber or NoteNumber: a line with the number
-// and the CRC-32 of its digits. A number alone in a line is that of an earlier version, or of a user
-// who has repaired the file.
+// ReadNumber returns the number in a file of Next, WriteNumber or NoteNumber: a line with the
+// number and the CRC-32 of its digits. A number alone in a line is that of an earlier version, or
+// of a user who has repaired the file.
 func ReadNumber(path string) (uint64, error) {
 	data, err := ReadSmall(path)
 	if err != nil {
@@ -168,7 +170,8 @@ func numberLine(n uint64) string {
 func WriteNumber(path string, n uint64) error { return write(path, numberLine(n)) }
 
 // NoteNumber writes a number, which never gets smaller, to a file without waiting for the disk: it
-// outlives the process. After a crash of the machine the file may be empty, or have an earlier number.
+// outlives the process. After a crash of the machine the file may be empty, or have an earlier
+// number.
 func NoteNumber(path string, n uint64) error { return overwrite(path, numberLine(n), os.O_CREATE) }
 
 // Key returns the secret in a file, so many bytes in hexadecimal digits, which it makes if it is
@@ -218,8 +221,8 @@ func ReadKey(path string, size int) ([]byte, error) {
 	return key, nil
 }
 
-// write replaces a file as a whole, and returns when it would outlive a crash of the machine. On a disk
-// that is full it is written in place, within the block that the file has, if there is one.
+// write replaces a file as a whole, and returns when it would outlive a crash of the machine. On a
+// disk that is full it is written in place, within the block that the file has, if there is one.
 func write(path, line string) error {
 	err := replace(path, line)
 	if full(err) && overwrite(path, line, os.O_SYNC) == nil {
@@ -228,7 +231,8 @@ func write(path, line string) error {
 	return err
 }
 
-// overwrite writes a line, which is no shorter than the one before, within the block that a file has.
+// overwrite writes a line, which is no shorter than the one before, within the block that a file
+// has.
 func overwrite(path, line string, flags int) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|flags, 0o600)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestNextNeverRepeats: many callers at once, and one after the other, get each number once, in order.
+// TestNextNeverRepeats: many callers at once, and one after the other, get each number once, in
+// order.
 func TestNextNeverRepeats(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs")
 	const callers, each = 8, 5
@@ -41,8 +42,8 @@ func TestNextNeverRepeats(t *testing.T) {
 	}
 }
 
-// TestNumbersAreSealed: no changed byte and no cut leaves another number. A number alone in a line, of an earlier version or of
-// a user, counts.
+// TestNumbersAreSealed: no changed byte and no cut leaves another number. A number alone in a line,
+// of an earlier version or of a user, counts.
 func TestNumbersAreSealed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs")
 	put := func(data []byte) {
@@ -65,7 +66,8 @@ func TestNumbersAreSealed(t *testing.T) {
 		for _, data := range [][]byte{bad, good[:i]} {
 			put(data)
 			_, err := Next(path)
-			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s is damaged: found %.40q, expected a sealed number", path, data)) {
+			if err == nil || !strings.Contains(err.Error(),
+				fmt.Sprintf("%s is damaged: found %.40q, expected a sealed number", path, data)) {
 				t.Errorf("of %q: %v", data, err)
 			}
 			if found, _ := os.ReadFile(path); !bytes.Equal(found, data) {
@@ -105,7 +107,8 @@ func TestLock(t *testing.T) {
 	_ = again.Close()
 }
 
-// TestKeyIsOneForAll: those who ask for it at once get the same, in a file that nobody else can read.
+// TestKeyIsOneForAll: those who ask for it at once get the same, in a file that nobody else can
+// read.
 func TestKeyIsOneForAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	keys := make([][]byte, 8)
@@ -137,14 +140,16 @@ func TestKeysThatAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	refused := func(want string) {
 		t.Helper()
-		if key, err := Key(path, 16); key != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
+		if key, err := Key(path, 16); key != nil || err == nil ||
+			!strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %x, %v, expected %q", key, err, want)
 		}
 	}
 	put := func(text string, mode os.FileMode) {
 		t.Helper()
 		_ = os.Remove(path)
-		if err := errors.Join(os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil {
+		if err := errors.Join(os.WriteFile(path, []byte(text), mode),
+			os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,7 +187,9 @@ func TestReadSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		data, err := ReadSmall(path)
-		if refused && (err == nil || err.Error() != path+": found more than 1048576 bytes, expected a small file") || !refused && (err != nil || len(data) != size) {
+		if refused && (err == nil || err.Error() != path+
+			": found more than 1048576 bytes, expected a small file") || !refused && (err != nil ||
+			len(data) != size) {
 			t.Errorf("of %d bytes: found %d, %v", size, len(data), err)
 		}
 	}
@@ -210,13 +217,15 @@ func TestUserDir(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", "no/absolute/name")
 	t.Setenv("HOME", home)
-	if dir, err = PrivateDir("keys"); err != nil || dir != filepath.Join(home, ".local", "state", "superstep", "keys") {
+	if dir, err = PrivateDir("keys"); err != nil || dir != filepath.Join(home, ".local", "state",
+		"superstep", "keys") {
 		t.Errorf("in a home: %q, %v", dir, err)
 	}
 	if err := os.Chmod(dir, 0o710); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := PrivateDir("keys"); err == nil || !strings.Contains(err.Error(), "open to others") {
+	if _, err := PrivateDir("keys"); err == nil ||
+		!strings.Contains(err.Error(), "open to others") {
 		t.Errorf("of a directory that others can search: %v", err)
 	}
 	t.Setenv("HOME", "")

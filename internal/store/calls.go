@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Calls is a store whose calls Do makes, each with a store that it has. size is how many bytes a call
-// is of. What a call does after Do has returned, nobody sees.
+// Calls is a store whose calls Do makes, each with a store that it has. size is how many bytes a
+// call is of. What a call does after Do has returned, nobody sees.
 type Calls struct {
 	Place string
 	Do    func(ctx context.Context, size int64, call func(ctx context.Context, s Store) error) error
@@ -68,10 +68,13 @@ func (c *Calls) Delete(ctx context.Context, name string) error {
 	return c.Do(ctx, 0, func(ctx context.Context, s Store) error { return s.Delete(ctx, name) })
 }
 
-// Later returns the store of a place that is opened when it is first used, and, where that fails, each time until it succeeds.
+// Later returns the store of a place that is opened when it is first used, and, where that fails,
+// each time until it succeeds.
 func Later(place string, open func(place string) (Store, error)) Store {
 	l := &later{}
-	l.Calls = Calls{place, func(ctx context.Context, _ int64, call func(context.Context, Store) error) error {
+	l.Calls = Calls{place, func(ctx context.Context, _ int64,
+		call func(context.Context, Store) error,
+	) error {
 		s, err := l.store(open)
 		if err != nil {
 			return err

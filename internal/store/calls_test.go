@@ -18,7 +18,8 @@ func TestLater(t *testing.T) {
 	})
 }
 
-// TestLaterAgain: a place that cannot be opened is tried again at each use. What could not be opened is nothing, and closed as such.
+// TestLaterAgain: a place that cannot be opened is tried again at each use. What could not be
+// opened is nothing, and closed as such.
 func TestLaterAgain(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(place, nil, 0o600); err != nil {

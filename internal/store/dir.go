@@ -20,8 +20,8 @@ import (
 	"github.com/superstep-go/superstep/internal/faults"
 )
 
-// Dir is a store in a directory. Nothing outside of it is read or written, also by links in it. What it makes is its user's alone, or
-// as the process has it (umask) if it is shared.
+// Dir is a store in a directory. Nothing outside of it is read or written, also by links in it.
+// What it makes is its user's alone, or as the process has it (umask) if it is shared.
 type Dir struct {
 	path   string
 	shared bool
@@ -31,7 +31,8 @@ type Dir struct {
 	swept sync.Map // directories, once something is written there
 }
 
-// temporary begins the names of files that are being written. Those that a process left behind when it was killed are removed a day later.
+// temporary begins the names of files that are being written. Those that a process left behind when
+// it was killed are removed a day later.
 const (
 	temporary = ".new-"
 	left      = 24 * time.Hour
@@ -97,14 +98,16 @@ func (d *Dir) Root() *os.Root { return d.root }
 // Close closes the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// sweep removes what was being written to a directory of the store a day ago, when something is written there first.
+// sweep removes what was being written to a directory of the store a day ago, when something is
+// written there first.
 func (d *Dir) sweep(dir string) {
 	if _, before := d.swept.LoadOrStore(dir, true); before {
 		return
 	}
 	all, _ := fs.ReadDir(d.root.FS(), dir) // what cannot be read is not ours
 	for _, e := range all {
-		if info, err := e.Info(); err == nil && !e.IsDir() && strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > left {
+		if info, err := e.Info(); err == nil && !e.IsDir() &&
+			strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > left {
 			_ = d.root.Remove(path.Join(dir, e.Name()))
 		}
 	}
@@ -122,16 +125,19 @@ func (d *Dir) Copy(ctx context.Context, name string, data io.Reader, size int64)
 
 // PutIfAbsent is Store.PutIfAbsent.
 func (d *Dir) PutIfAbsent(ctx context.Context, name string, data []byte) error {
-	return d.write(ctx, name, strings.NewReader(string(data)), int64(len(data)), func(temp, name string) error {
-		err := d.root.Link(temp, name)
-		// It is committed, or not, all the same; a name that is left is swept.
-		_ = d.root.Remove(temp)
-		return err
-	})
+	return d.write(ctx, name, strings.NewReader(string(data)), int64(len(data)),
+		func(temp, name string) error {
+			err := d.root.Link(temp, name)
+			// It is committed, or not, all the same; a name that is left is swept.
+			_ = d.root.Remove(temp)
+			return err
+		})
 }
 
 // write writes a new file, which place then gives its name.
-func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64, place func(temp, name string) error) error {
+func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64, place func(temp,
+	name string) error,
+) error {
 	if err := Named(d, name); err != nil {
 		return err
 	}
@@ -147,7 +153,8 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	}
 	if err == nil {
 		err = place(temp, name)
-		if err == nil || errors.Is(err, fs.ErrExist) { // a name counts, whoever gave it, when it outlives the machine
+		// a name counts, whoever gave it, when it outlives the machine
+		if err == nil || errors.Is(err, fs.ErrExist) {
 			err = cmp.Or(SyncDir(d.root, dir), err)
 		}
 	}
@@ -235,12 +242,14 @@ func (d *Dir) read(o Object, off int64, p []byte) (err error) {
 		return nil
 	}
 	if err == io.EOF {
-		return fmt.Errorf("found %d bytes, expected %d from byte %d on: %w", info.Size(), len(p), off, io.ErrUnexpectedEOF)
+		return fmt.Errorf("found %d bytes, expected %d from byte %d on: %w", info.Size(), len(p),
+			off, io.ErrUnexpectedEOF)
 	}
 	return err
 }
 
-// version tells a file from the one that was there before it: files are replaced and not written to.
+// version tells a file from the one that was there before it: files are replaced and not written
+// to.
 func version(info fs.FileInfo) string {
 	return fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
 }
@@ -258,11 +267,13 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] 
 			case err != nil:
 				return err
 			case e.IsDir():
-				if name != "." && !strings.HasPrefix(name+"/", prefix) && !strings.HasPrefix(prefix, name+"/") {
+				if name != "." && !strings.HasPrefix(name+"/", prefix) &&
+					!strings.HasPrefix(prefix, name+"/") {
 					return fs.SkipDir
 				}
 				return nil
-			case !strings.HasPrefix(name, prefix) || strings.HasPrefix(e.Name(), temporary) || !e.Type().IsRegular():
+			case !strings.HasPrefix(name, prefix) || strings.HasPrefix(e.Name(), temporary) ||
+				!e.Type().IsRegular():
 				return nil
 			}
 			info, err := e.Info()
@@ -287,8 +298,8 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] 
 	}
 }
 
-// RemoveEmpty removes a directory of the store, and then the store's own and those above as far as OpenDir has made them, each if nothing is in it. Nothing
-// may be written to the store after that.
+// RemoveEmpty removes a directory of the store, and then the store's own and those above as far as
+// OpenDir has made them, each if nothing is in it. Nothing may be written to the store after that.
 func (d *Dir) RemoveEmpty(dir string) {
 	_ = d.root.Remove(dir) // something is in it, or it is not there
 	for at := d.path; d.made != "" && os.Remove(at) == nil && at != d.made; {

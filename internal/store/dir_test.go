@@ -46,10 +46,12 @@ func TestLinksOut(t *testing.T) {
 	}
 	d := openDir(t, in)
 	for _, name := range []string{"file", "dir/secret", "up/secret"} {
-		if err := d.GetRange(t.Context(), store.Object{Name: name}, 0, make([]byte, 1)); err == nil {
+		if err := d.GetRange(t.Context(), store.Object{Name: name}, 0,
+			make([]byte, 1)); err == nil {
 			t.Errorf("%s was read", name)
 		}
-		if err := d.Put(t.Context(), name, strings.NewReader("mine"), 4); err == nil && name != "file" {
+		if err := d.Put(t.Context(), name, strings.NewReader("mine"), 4); err == nil &&
+			name != "file" {
 			t.Errorf("%s was written", name)
 		}
 	}
@@ -104,7 +106,8 @@ func TestFailedWritesLeaveNoFile(t *testing.T) {
 		if err := d.Put(ctx, "a/put", strings.NewReader("short"), 10); err == nil {
 			t.Error("data that end too early were put")
 		}
-		if err := d.Copy(ctx, "a/copied", io.MultiReader(strings.NewReader("part"), iotest.ErrReader(errors.New("gone"))), 10); err == nil {
+		if err := d.Copy(ctx, "a/copied", io.MultiReader(strings.NewReader("part"),
+			iotest.ErrReader(errors.New("gone"))), 10); err == nil {
 			t.Error("data that break off were put")
 		}
 		if err := d.Put(ctx, "a", strings.NewReader("x"), 1); err == nil {
@@ -129,8 +132,9 @@ func TestFailedWritesLeaveNoFile(t *testing.T) {
 	}
 }
 
-// TestNamesOutliveTheMachine: directories that are made, and objects, are synced in the directory that
-// has their names, or there is an error. That an object is there is said when it has been synced.
+// TestNamesOutliveTheMachine: directories that are made, and objects, are synced in the directory
+// that has their names, or there is an error. That an object is there is said when it has been
+// synced.
 func TestNamesOutliveTheMachine(t *testing.T) {
 	base := t.TempDir()
 	var synced []string
@@ -162,8 +166,8 @@ func TestNamesOutliveTheMachine(t *testing.T) {
 	}
 }
 
-// TestModes: what a store makes is its user's alone. Snapshots, which roots open, are as the process
-// has them.
+// TestModes: what a store makes is its user's alone. Snapshots, which roots open, are as the
+// process has them.
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such modes here")
@@ -203,7 +207,8 @@ func TestModes(t *testing.T) {
 			if strings.HasSuffix(path, "/a") {
 				want &= 0o666
 			}
-			if info, err := os.Stat(filepath.Join(base, path)); err != nil || info.Mode().Perm() != want {
+			if info, err := os.Stat(filepath.Join(base, path)); err != nil ||
+				info.Mode().Perm() != want {
 				t.Errorf("%s: found %v, %v, expected %v", path, info.Mode(), err, want)
 			}
 		}
@@ -212,7 +217,8 @@ func TestModes(t *testing.T) {
 
 // TestNoDriver: a program without the driver for S3 is told which package to import.
 func TestNoDriver(t *testing.T) {
-	if _, err := store.Open("s3://bucket"); err == nil || !strings.Contains(err.Error(), "superstep/drivers/s3") {
+	if _, err := store.Open("s3://bucket"); err == nil ||
+		!strings.Contains(err.Error(), "superstep/drivers/s3") {
 		t.Errorf("found %v", err)
 	}
 }

@@ -63,16 +63,18 @@ func absolute(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Local returns the path of a name, which may be file:///PATH. It refuses what other URLs name: they
-// would be made as directories.
+// Local returns the path of a name, which may be file:///PATH. It refuses what other URLs name:
+// they would be made as directories.
 func Local(name string) (string, error) {
 	scheme, _, ok := strings.Cut(name, "://")
-	if !ok || scheme == "" || strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+") != "" {
+	if !ok || scheme == "" || strings.Trim(scheme,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+") != "" {
 		return name, nil
 	}
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" {
-		return "", fmt.Errorf("found %.150q, expected a path, file:///PATH or s3://BUCKET/NAME", name)
+		return "", fmt.Errorf("found %.150q, expected a path, file:///PATH or s3://BUCKET/NAME",
+			name)
 	}
 	return filepath.FromSlash(u.Path), nil
 }
@@ -166,7 +168,8 @@ func (r *Roots) outside(path string) error {
 	if len(r.dirs)+len(r.objects) == 0 {
 		return fmt.Errorf("%s: %w: no file is, until --data-root says which", path, ErrOutside)
 	}
-	return fmt.Errorf("%s: %w: below %s alone (--data-root)", path, ErrOutside, strings.Join(append(slices.Clone(r.dirs), r.objects...), ", "))
+	return fmt.Errorf("%s: %w: below %s alone (--data-root)", path, ErrOutside,
+		strings.Join(append(slices.Clone(r.dirs), r.objects...), ", "))
 }
 
 // Path returns the full path of a name; a relative one is below the first root.
@@ -211,7 +214,8 @@ func (r *Roots) in(path string, above bool, do func(root *os.Root, name string) 
 	return r.outside(path)
 }
 
-// escapes reports whether os.Root says of a name that it leads out: it has no error for that which others could know.
+// escapes reports whether os.Root says of a name that it leads out: it has no error for that which
+// others could know.
 func escapes(err error) bool {
 	var failed *fs.PathError
 	return errors.As(err, &failed) && strings.Contains(failed.Err.Error(), "escapes")
@@ -261,7 +265,8 @@ func (r *Roots) Check(path string) error {
 	return nil
 }
 
-// object refuses the name of an object that leads out; with above also one that something hidden is below.
+// object refuses the name of an object that leads out; with above also one that something hidden is
+// below.
 func (r *Roots) object(path string, above bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -271,14 +276,16 @@ func (r *Roots) object(path string, above bool) error {
 	begins := func(place string) bool { return within(path, place) }
 	hides := func(h string) bool { return IsS3(h) && (begins(h) || above && within(h, path)) }
 	_, name := SplitS3(path)
-	if name = strings.TrimSuffix(name, "/"); name != "" && !fs.ValidPath(name) || !slices.ContainsFunc(r.objects, begins) ||
+	if name = strings.TrimSuffix(name, "/"); name != "" && !fs.ValidPath(name) ||
+		!slices.ContainsFunc(r.objects, begins) ||
 		slices.ContainsFunc(r.hidden, hides) {
 		return r.outside(path)
 	}
 	return nil
 }
 
-// Open returns the store in a place, as the function Open does; a directory is below the roots, and there.
+// Open returns the store in a place, as the function Open does; a directory is below the roots, and
+// there.
 func (r *Roots) Open(place string) (s Store, err error) {
 	return r.store(place, (*os.Root).Stat)
 }
@@ -289,7 +296,9 @@ func (r *Roots) Make(place string) (s Store, err error) {
 }
 
 // store returns the store in a place below the roots, after first for a directory.
-func (r *Roots) store(place string, first func(root *os.Root, name string) (fs.FileInfo, error)) (s Store, err error) {
+func (r *Roots) store(place string, first func(root *os.Root,
+	name string) (fs.FileInfo, error),
+) (s Store, err error) {
 	switch {
 	case r == nil && !IsS3(place):
 		if place, err = Local(place); err != nil {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestRoots: names that lead out of the roots, by dots, links or links of directories, open nothing; those within do.
+// TestRoots: names that lead out of the roots, by dots, links or links of directories, open
+// nothing; those within do.
 func TestRoots(t *testing.T) {
 	base := t.TempDir()
 	put := func(path, text string) {
@@ -29,7 +30,8 @@ func TestRoots(t *testing.T) {
 	put("graphs2/d.el", "secret\n")
 	put("secret", "secret\n")
 	for link, to := range map[string]string{
-		"graphs/within": "a.el", "graphs/up": "../secret", "graphs/abs": filepath.Join(base, "secret"), "graphs/dir": "..", "graphs/twice": "deep/../../secret",
+		"graphs/within": "a.el", "graphs/up": "../secret", "graphs/abs": filepath.Join(base,
+			"secret"), "graphs/dir": "..", "graphs/twice": "deep/../../secret",
 		"graphs/to-more": filepath.Join(base, "more"),
 	} {
 		if err := os.Symlink(to, filepath.Join(base, link)); err != nil {
@@ -41,9 +43,12 @@ func TestRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]error{
-		"graphs/a.el": nil, "graphs/deep/b.el": nil, "graphs/deep/../a.el": nil, "more/c.el": nil, "graphs/within": nil, "graphs/../more/c.el": nil,
-		"secret": ErrOutside, "graphs/../secret": ErrOutside, "graphs/up": ErrOutside, "graphs/abs": ErrOutside, "graphs/dir/secret": ErrOutside,
-		"graphs/twice": ErrOutside, "graphs2/d.el": ErrOutside, "graphs/to-more/c.el": ErrOutside, "graphs/none": fs.ErrNotExist,
+		"graphs/a.el": nil, "graphs/deep/b.el": nil, "graphs/deep/../a.el": nil, "more/c.el": nil,
+		"graphs/within": nil, "graphs/../more/c.el": nil,
+		"secret": ErrOutside, "graphs/../secret": ErrOutside, "graphs/up": ErrOutside,
+		"graphs/abs": ErrOutside, "graphs/dir/secret": ErrOutside,
+		"graphs/twice": ErrOutside, "graphs2/d.el": ErrOutside, "graphs/to-more/c.el": ErrOutside,
+		"graphs/none": fs.ErrNotExist,
 	} {
 		path := filepath.Join(base, "x")[:len(base)+1] + name // as it is, not cleaned
 		f, err := roots.OpenFile(path, os.O_RDONLY)
@@ -68,7 +73,8 @@ func TestRoots(t *testing.T) {
 	if _, err := roots.Open(filepath.Join(base, "graphs/dir")); !errors.Is(err, ErrOutside) {
 		t.Errorf("a store outside: %v", err)
 	}
-	if _, err := roots.Open(filepath.Join(base, "graphs/nowhere")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := roots.Open(filepath.Join(base, "graphs/nowhere")); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("a store that is not there: %v", err)
 	}
 	for name, want := range map[string]error{"graphs/new/place": nil, "graphs/dir/new": ErrOutside, "new": ErrOutside, "graphs/../new": ErrOutside, "graphs/to-more/new": ErrOutside} {
@@ -83,7 +89,8 @@ func TestRoots(t *testing.T) {
 			t.Errorf("%s was made outside", name)
 		}
 	}
-	for _, name := range []string{"a.el", "deep/b.el", "file://" + base + "/graphs/a.el", "file://localhost" + base + "/more/c.el"} { // below the first root
+	// below the first root
+	for _, name := range []string{"a.el", "deep/b.el", "file://" + base + "/graphs/a.el", "file://localhost" + base + "/more/c.el"} {
 		if err := roots.Check(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -92,7 +99,8 @@ func TestRoots(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"http://host/a.el", "file://host/a.el", "ftp://h/x", "master://checkpoints/x"} {
-		if _, err := roots.Make(name); err == nil || !strings.Contains(err.Error(), "expected a path, file:///PATH or s3://BUCKET/NAME") {
+		if _, err := roots.Make(name); err == nil ||
+			!strings.Contains(err.Error(), "expected a path, file:///PATH or s3://BUCKET/NAME") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := Open(name); err == nil {
@@ -110,7 +118,8 @@ func TestRoots(t *testing.T) {
 	if got := RootsOf(Confine(context.Background(), roots)); got != roots {
 		t.Error(got)
 	}
-	if _, err := NewRoots([]string{filepath.Join(base, "secret")}); err == nil && runtime.GOOS == "linux" {
+	if _, err := NewRoots([]string{filepath.Join(base, "secret")}); err == nil &&
+		runtime.GOOS == "linux" {
 		t.Error("a file is a root")
 	}
 }
@@ -130,13 +139,16 @@ func TestRootsInRoots(t *testing.T) {
 	if err := os.Symlink("../elsewhere", filepath.Join(base, "graphs/link")); err != nil {
 		t.Skip("there are no links here:", err)
 	}
-	roots, err := NewRoots([]string{filepath.Join(base, "graphs"), filepath.Join(base, "graphs/link/inner")})
+	roots, err := NewRoots([]string{filepath.Join(base, "graphs"), filepath.Join(base,
+		"graphs/link/inner")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]error{
-		"graphs/a.el": nil, "graphs/link/inner/b.el": nil, "elsewhere/inner/b.el": nil, "graphs/link/inner/none": fs.ErrNotExist,
-		"graphs/link/c.el": ErrOutside, "elsewhere/c.el": ErrOutside, "graphs/link/inner/../c.el": ErrOutside,
+		"graphs/a.el": nil, "graphs/link/inner/b.el": nil, "elsewhere/inner/b.el": nil,
+		"graphs/link/inner/none": fs.ErrNotExist,
+		"graphs/link/c.el":       ErrOutside, "elsewhere/c.el": ErrOutside,
+		"graphs/link/inner/../c.el": ErrOutside,
 	} {
 		if _, err := roots.Stat(filepath.Join(base, name)); !errors.Is(err, want) {
 			t.Errorf("%s: %v, expected %v", name, err, want)
@@ -144,11 +156,13 @@ func TestRootsInRoots(t *testing.T) {
 	}
 }
 
-// TestRootsUnderARace swaps a file for a link that leads out while it is opened: what is opened is never what the link leads to.
+// TestRootsUnderARace swaps a file for a link that leads out while it is opened: what is opened is
+// never what the link leads to.
 func TestRootsUnderARace(t *testing.T) {
 	base := t.TempDir()
 	dir, secret := filepath.Join(base, "graphs"), filepath.Join(base, "secret")
-	for path, text := range map[string]string{secret: "secret", filepath.Join(dir, "good"): "good"} {
+	for path, text := range map[string]string{secret: "secret", filepath.Join(dir,
+		"good"): "good"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +230,8 @@ func TestHidden(t *testing.T) {
 			t.Skip("there are no links here:", err)
 		}
 	}
-	if err := os.Link(filepath.Join(base, "own/key"), filepath.Join(base, "graphs/hard.el")); err != nil {
+	if err := os.Link(filepath.Join(base, "own/key"),
+		filepath.Join(base, "graphs/hard.el")); err != nil {
 		t.Skip("there are no hard links here:", err)
 	}
 	roots, err := NewRoots([]string{base})
@@ -229,9 +244,11 @@ func TestHidden(t *testing.T) {
 		}
 	}
 	t.Chdir(base)
-	roots.Hide("", filepath.Join(base, "own/results"), filepath.Join(base, "own/key"), filepath.Join(base, "own/later"))
+	roots.Hide("", filepath.Join(base, "own/results"), filepath.Join(base, "own/key"),
+		filepath.Join(base, "own/later"))
 	for _, name := range []string{
-		"own/results", "own/results/1/part", "own/results/1", "graphs/hard.el", "own/key", "graphs/link/1/part", "graphs/deeper/part",
+		"own/results", "own/results/1/part", "own/results/1", "graphs/hard.el", "own/key",
+		"graphs/link/1/part", "graphs/deeper/part",
 		"own/results/none", "own/later/none", "graphs/../own/key",
 	} {
 		if _, err := roots.OpenFile(name, os.O_RDONLY); !errors.Is(err, ErrOutside) {
@@ -268,16 +285,21 @@ func TestRootsOfObjects(t *testing.T) {
 	}
 	roots.Hide("s3://all/checkpoints/")
 	for name, want := range map[string]bool{
-		"s3://all/x": true, "s3://all": true, "s3://all/": true, "s3://some/graphs/x": true, "s3://some/graphs": true, "s3://all/checkpoints2/x": true,
-		"s3://some/graphs2/x": false, "s3://some/x": false, "s3://some": false, "s3://all2/x": false, "s3://some/graphs/../x": false,
-		"s3://all/checkpoints/x": false, "s3://all/checkpoints": false, "s3://all/checkpoints/": false, "/etc/passwd": false, "x": false,
+		"s3://all/x": true, "s3://all": true, "s3://all/": true, "s3://some/graphs/x": true,
+		"s3://some/graphs": true, "s3://all/checkpoints2/x": true,
+		"s3://some/graphs2/x": false, "s3://some/x": false, "s3://some": false,
+		"s3://all2/x": false, "s3://some/graphs/../x": false,
+		"s3://all/checkpoints/x": false, "s3://all/checkpoints": false,
+		"s3://all/checkpoints/": false, "/etc/passwd": false, "x": false,
 	} {
-		if err := roots.Check(name); (err == nil) != want || err != nil && !errors.Is(err, ErrOutside) {
+		if err := roots.Check(name); (err == nil) != want || err != nil &&
+			!errors.Is(err, ErrOutside) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, want := range map[string]bool{
-		"s3://all": false, "s3://all/": false, "s3://all/checkpoints": false, "s3://all/checkpoints/x": false, "s3://some": false,
+		"s3://all": false, "s3://all/": false, "s3://all/checkpoints": false,
+		"s3://all/checkpoints/x": false, "s3://some": false,
 		"s3://all/check": true, "s3://all/other": true, "s3://some/graphs": true,
 	} { // a store has all that is below it
 		for does, open := range map[string]func(string) (Store, error){"open": roots.Open, "make": roots.Make} {
@@ -291,7 +313,8 @@ func TestRootsOfObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"s3://all/x", "/etc/passwd", "x", "/"} {
-		if err := none.Check(name); !errors.Is(err, ErrOutside) || !strings.Contains(err.Error(), "--data-root") {
+		if err := none.Check(name); !errors.Is(err, ErrOutside) ||
+			!strings.Contains(err.Error(), "--data-root") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

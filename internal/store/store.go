@@ -1,5 +1,6 @@
-// Package store keeps objects, which are runs of bytes with names, in a directory or in a bucket of S3: what must outlive a process, and what others
-// must reach. An object appears whole or not at all.
+// Package store keeps objects, which are runs of bytes with names, in a directory or in a bucket of
+// S3: what must outlive a process, and what others must reach. An object appears whole or not at
+// all.
 package store
 
 import (
@@ -15,21 +16,24 @@ import (
 	"time"
 )
 
-// Store is a place for objects. Their names are paths as of package fs: elements parted by slashes, none of them "." or "..". Errors say which
-// object they are about; those of fs, ErrNotExist and ErrExist, and ErrChanged are told by errors.Is. Methods may be called by several
-// goroutines at once.
+// Store is a place for objects. Their names are paths as of package fs: elements parted by slashes,
+// none of them "." or "..". Errors say which object they are about; those of fs, ErrNotExist and
+// ErrExist, and ErrChanged are told by errors.Is. Methods may be called by several goroutines at
+// once.
 type Store interface {
-	// Put stores the first so many bytes of data, which are read again when a request has to be sent again, in place of what has that name.
+	// Put stores the first so many bytes of data, which are read again when a request has to be
+	// sent again, in place of what has that name.
 	Put(ctx context.Context, name string, data io.ReaderAt, size int64) error
-	// PutIfAbsent stores an object if there is none of that name, else it fails with fs.ErrExist. Of several callers, also in other
-	// processes, one succeeds, so that this commits what the object names. Their data must differ, or all that bring the same succeed: a
-	// request whose answer was lost is sent again, and then finds what it stored.
+	// PutIfAbsent stores an object if there is none of that name, else it fails with fs.ErrExist.
+	// Of several callers, also in other processes, one succeeds, so that this commits what the
+	// object names. Their data must differ, or all that bring the same succeed: a request whose
+	// answer was lost is sent again, and then finds what it stored.
 	PutIfAbsent(ctx context.Context, name string, data []byte) error
-	// GetRange fills p with the bytes of an object from off on. It fails with ErrChanged if that is no longer the object that was listed,
-	// where o has a version.
+	// GetRange fills p with the bytes of an object from off on. It fails with ErrChanged if that is
+	// no longer the object that was listed, where o has a version.
 	GetRange(ctx context.Context, o Object, off int64, p []byte) error
-	// List returns the objects whose names begin with prefix, which need not end an element, in the order of their names' bytes. It ends at
-	// the first error.
+	// List returns the objects whose names begin with prefix, which need not end an element, in the
+	// order of their names' bytes. It ends at the first error.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 	// Delete removes an object. That there is none is no error.
 	Delete(ctx context.Context, name string) error
@@ -71,12 +75,14 @@ var drivers = map[string]func(place string) (Store, error){}
 // Register has places whose names begin so opened by a driver. It is for init functions.
 func Register(scheme string, open func(place string) (Store, error)) { drivers[scheme] = open }
 
-// Open returns the store of a place: s3://BUCKET or s3://BUCKET/PREFIX, or else a directory, which is made if there is none.
+// Open returns the store of a place: s3://BUCKET or s3://BUCKET/PREFIX, or else a directory, which
+// is made if there is none.
 func Open(place string) (Store, error) {
 	if IsS3(place) {
 		open := drivers[S3]
 		if open == nil {
-			return nil, fmt.Errorf("%s: this program has no driver for S3: import _ %q", place, "github.com/superstep-go/superstep/drivers/s3")
+			return nil, fmt.Errorf("%s: this program has no driver for S3: import _ %q", place,
+				"github.com/superstep-go/superstep/drivers/s3")
 		}
 		return open(place)
 	}
@@ -213,7 +219,8 @@ func (all Sizes) Check(name string, size int64) error {
 // Named returns an error if no object of a store can have this name.
 func Named(s Store, name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\\") || len(name) > 900 {
-		return Failed("store", s, name, fmt.Errorf("%q cannot name an object: %w", name, fs.ErrInvalid))
+		return Failed("store", s, name, fmt.Errorf("%q cannot name an object: %w", name,
+			fs.ErrInvalid))
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ func (c *checkedReader) Read(p []byte) (int, error) {
 func (s Sum) Damage(name string, found Sum) error {
 	switch {
 	case found.Bytes != s.Bytes:
-		return fmt.Errorf("%s: found %d bytes, expected %d: %w", name, found.Bytes, s.Bytes, ErrDamaged)
+		return fmt.Errorf("%s: found %d bytes, expected %d: %w", name, found.Bytes, s.Bytes,
+			ErrDamaged)
 	case found != s:
 		return fmt.Errorf("%s: found CRC-32C %08x, expected %08x: %w",
 			name, found.CRC32C, s.CRC32C, ErrDamaged)

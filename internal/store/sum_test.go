@@ -20,7 +20,9 @@ func TestSum(t *testing.T) {
 	for found, whole := range map[string]bool{text: true, "": false, text[:10]: false, text + "x": false, "31251 lines": false} {
 		for _, from := range []io.Reader{strings.NewReader(found), iotest.OneByteReader(strings.NewReader(found)), iotest.DataErrReader(strings.NewReader(found))} {
 			got, err := io.ReadAll(sum.Check("a/b", from))
-			if whole && (err != nil || string(got) != text) || !whole && (!errors.Is(err, store.ErrDamaged) || !strings.HasPrefix(err.Error(), "a/b: found ")) {
+			if whole && (err != nil || string(got) != text) || !whole &&
+				(!errors.Is(err, store.ErrDamaged) ||
+					!strings.HasPrefix(err.Error(), "a/b: found ")) {
 				t.Errorf("%q: found %q, %v", found, got, err)
 			}
 		}

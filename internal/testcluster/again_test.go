@@ -16,7 +16,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// summing has every vertex sum up what it gets, in six supersteps. In superstep 3 one vertex waits at the gate, if there is one.
+// summing has every vertex sum up what it gets, in six supersteps. In superstep 3 one vertex waits
+// at the gate, if there is one.
 type summing struct{ at *atomic.Pointer[gate] }
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -45,8 +46,8 @@ func (h heldWriter) Write(p []byte) (int, error) {
 	return h.WriteCloser.Write(p)
 }
 
-// TestJobBeginsAgain loses a worker while a job loads, runs or writes: it begins again on the others, and its result is that of a run in which
-// nobody is lost.
+// TestJobBeginsAgain loses a worker while a job loads, runs or writes: it begins again on the
+// others, and its result is that of a run in which nobody is lost.
 func TestJobBeginsAgain(t *testing.T) {
 	held, at := make(chan struct{}), new(atomic.Pointer[gate])
 	var writing sync.Once
@@ -63,21 +64,25 @@ func TestJobBeginsAgain(t *testing.T) {
 		c.Kill("w" + string('0'+rune(left)))
 	}
 	begins := func(e *control.JobEvent) bool {
-		return e.GetJob().GetState() == control.JobState_JOB_STATE_QUEUED && strings.Contains(e.GetJob().Reason, "the job begins again, attempt 2 of 3")
+		return e.GetJob().GetState() == control.JobState_JOB_STATE_QUEUED &&
+			strings.Contains(e.GetJob().Reason, "the job begins again, attempt 2 of 3")
 	}
 	const input = "kronecker:scale=9"
 	var results []map[uint64]string
 	run := func(what, input string, seen func(*control.JobEvent)) {
 		t.Helper()
 		j, _ := c.watch(t, c.submitSpec(t, spec(input)).Id, seen)
-		if want := uint32(2); j.State != control.JobState_JOB_STATE_DONE || what != "" && (j.Epoch != want || len(j.Workers) != left) || j.Supersteps != 6 {
-			t.Fatalf("%s: found %s %q, attempt %d on %v, %d supersteps", what, j.State.Word(), j.Reason, j.Epoch, j.Workers, j.Supersteps)
+		if want := uint32(2); j.State != control.JobState_JOB_STATE_DONE || what != "" &&
+			(j.Epoch != want || len(j.Workers) != left) || j.Supersteps != 6 {
+			t.Fatalf("%s: found %s %q, attempt %d on %v, %d supersteps", what, j.State.Word(),
+				j.Reason, j.Epoch, j.Workers, j.Supersteps)
 		}
 		results = append(results, c.result(t, j.Id))
 	}
 	run("writing", input, func(e *control.JobEvent) {
 		switch {
-		case begins(e): // what the first attempt has written may come to the disk while the second runs
+		case begins(e):
+			// what the first attempt has written may come to the disk while the second runs
 			close(held)
 		case e.GetJob().GetState() == control.JobState_JOB_STATE_WRITING:
 			writing.Do(lose)
@@ -116,7 +121,8 @@ func TestJobBeginsAgain(t *testing.T) {
 // TestCancelBetweenAttempts cancels a job that waits to begin again: it does not.
 func TestCancelBetweenAttempts(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 1, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}}, programs()...)
+	c := Start(t, 1, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}},
+		programs()...)
 	lost := false
 	j, _ := c.watch(t, c.submitSpec(t, endless()).Id, func(e *control.JobEvent) {
 		switch {
@@ -132,12 +138,13 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestGraphIsLoadedAgain loses workers that hold shares of the catalog's graph: it is loaded again on the others, and a job that was under way on it
-// has the same result.
+// TestGraphIsLoadedAgain loses workers that hold shares of the catalog's graph: it is loaded again
+// on the others, and a job that was under way on it has the same result.
 func TestGraphIsLoadedAgain(t *testing.T) {
 	t.Parallel()
 	at := new(atomic.Pointer[gate])
-	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease, Hold: control.Lease, Retries: 2}},
+	c := Start(t, 3,
+		master.Config{Options: master.Options{Lease: control.Lease, Hold: control.Lease, Retries: 2}},
 		append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
 	before := c.load(t, "web", &job.Source{Input: "kronecker:scale=9"}, 0, 0)
 	spec := &job.Spec{Program: "summing", Graph: "web", KeepResult: true}
@@ -154,17 +161,22 @@ func TestGraphIsLoadedAgain(t *testing.T) {
 				close(g.open)
 			}
 		})
-		if j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 2 || len(j.Workers) != 2-i || !maps.Equal(c.result(t, j.Id), want) {
-			t.Fatalf("found %s %q after attempt %d on %v, or another result", j.State.Word(), j.Reason, j.Epoch, j.Workers)
+		if j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 2 || len(j.Workers) != 2-i ||
+			!maps.Equal(c.result(t, j.Id), want) {
+			t.Fatalf("found %s %q after attempt %d on %v, or another result", j.State.Word(),
+				j.Reason, j.Epoch, j.Workers)
 		}
 	}
 	after := c.inspect(t, "web")
-	if after.State != control.GraphState_GRAPH_STATE_READY || after.Load == before.Load || after.Vertices != before.Vertices {
+	if after.State != control.GraphState_GRAPH_STATE_READY || after.Load == before.Load ||
+		after.Vertices != before.Vertices {
 		t.Errorf("found %v", after)
 	}
 	// A client that knows the vertices' numbers from before is told.
 	spec.Load = before.Load
-	if j, _ = c.watch(t, c.submitSpec(t, spec).Id, nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "graph web was loaded since the client listed its vertices") {
+	if j, _ = c.watch(t, c.submitSpec(t, spec).Id,
+		nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason,
+		"graph web was loaded since the client listed its vertices") {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// BenchmarkEmptySuperstep is what a superstep costs on four workers over loopback in which there is nothing to do: nobody
-// has a message (quiet), or one vertex sends one (chatty), so that all partitions exchange columns. All five processes
-// share this one's threads.
+// BenchmarkEmptySuperstep is what a superstep costs on four workers over loopback in which there is
+// nothing to do: nobody has a message (quiet), or one vertex sends one (chatty), so that all
+// partitions exchange columns. All five processes share this one's threads.
 func BenchmarkEmptySuperstep(b *testing.B) {
 	const supersteps = 500
 	for _, program := range []struct{ name, delivery string }{{"idle", ""}, {"chatty", "naive"}, {"chatty", "pull"}} {
@@ -22,7 +22,8 @@ func BenchmarkEmptySuperstep(b *testing.B) {
 			for b.Loop() {
 				var seconds []float64
 				j := c.submitSpec(b, &job.Spec{
-					Program: program.name, Parameters: map[string]string{"supersteps": fmt.Sprint(supersteps)}, Graph: "g",
+					Program:    program.name,
+					Parameters: map[string]string{"supersteps": fmt.Sprint(supersteps)}, Graph: "g",
 					Options: job.Options{Delivery: program.delivery},
 				})
 				j, _ = c.watch(b, j.Id, func(e *control.JobEvent) {

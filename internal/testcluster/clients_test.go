@@ -11,15 +11,16 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestDropWhileLoading drops a graph that its workers would load for hours, over a slow link: the call that waits for it
-// learns why, the workers stop, and the name is free.
+// TestDropWhileLoading drops a graph that its workers would load for hours, over a slow link: the
+// call that waits for it learns why, the workers stop, and the name is free.
 func TestDropWhileLoading(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, master.Config{}, programs()...)
 	c.load(t, "small", small(), 0, 0) // the network is measured
 	c.Slow(32 << 10)
 	load := func(input string) error {
-		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "web", SourceJson: job.Text(&job.Source{Input: input})}))
+		_, err := c.Client.LoadGraph(t.Context(),
+			connect.NewRequest(&control.LoadGraphRequest{Name: "web", SourceJson: job.Text(&job.Source{Input: input})}))
 		return err
 	}
 	failed := make(chan error, 1)
@@ -28,7 +29,8 @@ func TestDropWhileLoading(t *testing.T) {
 		r, err := c.Client.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{}))
 		return err == nil && len(r.Msg.Graphs) == 2
 	})
-	if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
+	if _, err := c.Client.DropGraph(t.Context(),
+		connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-failed; err == nil || !strings.Contains(err.Error(), "graph web: it was dropped") {
@@ -45,7 +47,8 @@ func TestDropWhileLoading(t *testing.T) {
 func TestSubmitAgain(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	submit := func(key string) string {
-		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: job.Text(short())}))
+		r, err := c.Client.SubmitJob(t.Context(),
+			connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: job.Text(short())}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +63,8 @@ func TestSubmitAgain(t *testing.T) {
 // TestStackOfAProgram is in what is said of one job, and not in lists and events.
 func TestStackOfAProgram(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
-	id := c.submitSpec(t, &job.Spec{Program: "broken", Parameters: map[string]string{"at": "7"}, Source: small()}).Id
+	id := c.submitSpec(t,
+		&job.Spec{Program: "broken", Parameters: map[string]string{"at": "7"}, Source: small()}).Id
 	j, _ := c.watch(t, id, nil)
 	if j.Stack != "" {
 		t.Error("an event has a stack")
@@ -68,7 +72,8 @@ func TestStackOfAProgram(t *testing.T) {
 	if j := c.job(t, id); !strings.Contains(j.Stack, "programs_test.go") {
 		t.Errorf("the stack is %q", j.Stack)
 	}
-	all, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+	all, err := c.Client.ListJobs(t.Context(),
+		connect.NewRequest(&control.ListJobsRequest{Ended: true}))
 	if err != nil || len(all.Msg.Jobs) != 1 || all.Msg.Jobs[0].Stack != "" || all.Msg.Now == nil {
 		t.Errorf("found %v, %v", all, err)
 	}
@@ -79,7 +84,8 @@ func TestPastEvents(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	id := c.submitSpec(t, endless()).Id
 	c.Until("the job to run", func() bool {
-		stream, err := c.Client.WatchJob(t.Context(), connect.NewRequest(&control.WatchJobRequest{Id: id, Past: true}))
+		stream, err := c.Client.WatchJob(t.Context(),
+			connect.NewRequest(&control.WatchJobRequest{Id: id, Past: true}))
 		if err != nil {
 			t.Fatal(err)
 		}

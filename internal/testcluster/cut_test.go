@@ -20,8 +20,9 @@ func (c *Cluster) excluded() (names []string, reason string) {
 	return names, reason
 }
 
-// TestTwoWorkersAreCutFromEachOther cuts the way between two workers, which both reach the master: the job under way names the
-// two, one of them is excluded and shown so, jobs run on the others, and when the way is mended on all.
+// TestTwoWorkersAreCutFromEachOther cuts the way between two workers, which both reach the master:
+// the job under way names the two, one of them is excluded and shown so, jobs run on the others,
+// and when the way is mended on all.
 func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 0, master.Config{Options: master.Options{Lease: 4 * time.Second}}, programs()...)
@@ -39,14 +40,16 @@ func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 			c.Part("w0", "w1", true)
 		}
 	})
-	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "worker w0") || !strings.Contains(j.Reason, "worker w1") {
+	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "worker w0") ||
+		!strings.Contains(j.Reason, "worker w1") {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	if took := time.Since(began); took > prompt {
 		t.Errorf("it failed after %v", took)
 	}
 	c.Until("one to be excluded", func() bool { names, _ := c.excluded(); return len(names) > 0 })
-	if names, reason := c.excluded(); len(names) != 1 || names[0] != "w1" || reason != "no connection to worker w0" {
+	if names, reason := c.excluded(); len(names) != 1 || names[0] != "w1" ||
+		reason != "no connection to worker w0" {
 		t.Errorf("excluded are %v: %s", names, reason)
 	}
 	if page := c.status(t); !strings.Contains(page, "registered, excluded") {
@@ -54,7 +57,8 @@ func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 	}
 	c.works(t, 2)
 	on := &job.Spec{Program: "wcc", Graph: "web"}
-	if j, _ := c.watch(t, c.submitSpec(t, on).Id, nil); j.State != control.JobState_JOB_STATE_FAILED ||
+	if j, _ := c.watch(t, c.submitSpec(t, on).Id,
+		nil); j.State != control.JobState_JOB_STATE_FAILED ||
 		j.Reason != "graph web: there is no connection between workers w0 and w1, which hold shares of it" {
 		t.Errorf("a job on a graph of both: %s: %s", j.State.Word(), j.Reason)
 	}

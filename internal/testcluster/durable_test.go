@@ -20,15 +20,19 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestMasterGoesOn stops a master while jobs have ended, run and wait, and graphs are there and being loaded: the next one goes on with all of it.
+// TestMasterGoesOn stops a master while jobs have ended, run and wait, and graphs are there and
+// being loaded: the next one goes on with all of it.
 func TestMasterGoesOn(t *testing.T) {
 	at := new(atomic.Pointer[gate])
-	c := Start(t, 2, master.Config{Options: master.Options{Data: t.TempDir(), Lease: control.Lease, Retries: 2}}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
+	c := Start(t, 2,
+		master.Config{Options: master.Options{Data: t.TempDir(), Lease: control.Lease, Retries: 2}},
+		append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
 	web := c.load(t, "web", &job.Source{Input: "kronecker:scale=9"}, 2, 2)
 	spec := &job.Spec{Program: "summing", Graph: "web", KeepResult: true}
 	ended, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)
 	want := c.result(t, ended.Id)
-	failed, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Source: &job.Source{Input: "/no/such/file"}}).Id, nil)
+	failed, _ := c.watch(t, c.submitSpec(t,
+		&job.Spec{Program: "wcc", Source: &job.Source{Input: "/no/such/file"}}).Id, nil)
 	g := newGate()
 	at.Store(g)
 
@@ -58,12 +62,13 @@ func TestMasterGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		job, missed, err := cl.Wait(context.Background(), running.Id, func(e *control.JobEvent) error {
-			mu.Lock()
-			defer mu.Unlock()
-			reasons = append(reasons, e.GetJob().GetReason()+e.GetLog().GetText())
-			return nil
-		})
+		job, missed, err := cl.Wait(context.Background(), running.Id,
+			func(e *control.JobEvent) error {
+				mu.Lock()
+				defer mu.Unlock()
+				reasons = append(reasons, e.GetJob().GetReason()+e.GetLog().GetText())
+				return nil
+			})
 		followed <- outcome{job, missed, err}
 	}()
 	g.await(t)
@@ -76,11 +81,13 @@ func TestMasterGoesOn(t *testing.T) {
 	c.cancel(t, unwanted.Id)
 	loading := make(chan error, 1)
 	go func() {
-		_, err := c.Client.LoadGraph(context.Background(), connect.NewRequest(&control.LoadGraphRequest{Name: "large", SourceJson: job.Text(&job.Source{Input: "kronecker:scale=18"})}))
+		_, err := c.Client.LoadGraph(context.Background(),
+			connect.NewRequest(&control.LoadGraphRequest{Name: "large", SourceJson: job.Text(&job.Source{Input: "kronecker:scale=18"})}))
 		loading <- err
 	}()
 	c.Until("the load", func() bool {
-		r, err := c.Client.InspectGraph(t.Context(), connect.NewRequest(&control.InspectGraphRequest{Name: "large"}))
+		r, err := c.Client.InspectGraph(t.Context(),
+			connect.NewRequest(&control.InspectGraphRequest{Name: "large"}))
 		return err == nil && r.Msg.State == control.GraphState_GRAPH_STATE_LOADING
 	})
 	c.StopMaster()
@@ -95,23 +102,28 @@ func TestMasterGoesOn(t *testing.T) {
 	}
 	select {
 	case o := <-followed:
-		if o.err != nil || o.job.State != control.JobState_JOB_STATE_DONE || o.job.Epoch != 1 || o.missed != 0 || !maps.Equal(c.result(t, running.Id), want) {
+		if o.err != nil || o.job.State != control.JobState_JOB_STATE_DONE || o.job.Epoch != 1 ||
+			o.missed != 0 || !maps.Equal(c.result(t, running.Id), want) {
 			t.Errorf("the job that ran: found %v, %v, %d events missed", o.job, o.err, o.missed)
 		}
 	case <-time.After(patience):
 		t.Fatal("the client does not hear of its job")
 	}
 	mu.Lock()
-	if text := strings.Join(reasons, "\n"); !strings.Contains(text, "the master was started anew, and has taken up the job where it is") || strings.Contains(text, "begins again") {
+	if text := strings.Join(reasons, "\n"); !strings.Contains(text,
+		"the master was started anew, and has taken up the job where it is") ||
+		strings.Contains(text, "begins again") {
 		t.Errorf("the client heard of %q", text)
 	}
 	mu.Unlock()
-	if j, _ := c.watch(t, waiting.Msg.Id, nil); j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 1 || !maps.Equal(c.result(t, j.Id), want) {
+	if j, _ := c.watch(t, waiting.Msg.Id, nil); j.State != control.JobState_JOB_STATE_DONE ||
+		j.Epoch != 1 || !maps.Equal(c.result(t, j.Id), want) {
 		t.Errorf("the job that waited: found %v", j)
 	}
 	for _, was := range []*control.Job{ended, failed} {
 		j, _ := c.watch(t, was.Id, nil)
-		if j.State != was.State || j.Reason != was.Reason || j.Supersteps != was.Supersteps || j.Messages != was.Messages || !j.Submitted.AsTime().Equal(was.Submitted.AsTime()) {
+		if j.State != was.State || j.Reason != was.Reason || j.Supersteps != was.Supersteps ||
+			j.Messages != was.Messages || !j.Submitted.AsTime().Equal(was.Submitted.AsTime()) {
 			t.Errorf("a job that had ended: found %v, expected %v", j, was)
 		}
 	}
@@ -121,19 +133,22 @@ func TestMasterGoesOn(t *testing.T) {
 	if j := c.job(t, unwanted.Id); j.State != control.JobState_JOB_STATE_CANCELLED {
 		t.Errorf("the job that was cancelled: found %v", j)
 	}
-	if found := c.becomes(t, "web", control.GraphState_GRAPH_STATE_READY); found.Load != web.Load || found.Bytes != web.Bytes {
+	if found := c.becomes(t, "web", control.GraphState_GRAPH_STATE_READY); found.Load != web.Load ||
+		found.Bytes != web.Bytes {
 		t.Errorf("the graph: found %v, expected %v", found, web)
 	}
 	c.becomes(t, "large", control.GraphState_GRAPH_STATE_READY)
 	// What was dropped stays so, though a worker that was away holds a share.
-	if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "large"})); err != nil {
+	if _, err := c.Client.DropGraph(t.Context(),
+		connect.NewRequest(&control.DropGraphRequest{Name: "large"})); err != nil {
 		t.Error(err)
 	}
 	c.StopMaster()
 	c.StartMaster(c.Address)
 	c.Await(2)
 	c.becomes(t, "web", control.GraphState_GRAPH_STATE_READY)
-	if r, err := c.Client.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{})); err != nil || len(r.Msg.Graphs) != 1 {
+	if r, err := c.Client.ListGraphs(t.Context(),
+		connect.NewRequest(&control.ListGraphsRequest{})); err != nil || len(r.Msg.Graphs) != 1 {
 		t.Errorf("found %v, %v", r, err)
 	}
 	mu.Lock()

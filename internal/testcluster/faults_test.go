@@ -18,7 +18,8 @@ func small() *job.Source { return &job.Source{Input: "kronecker:scale=8"} }
 
 func (c *Cluster) cancel(t testing.TB, id string) {
 	t.Helper()
-	if _, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id})); err != nil {
+	if _, err := c.Client.CancelJob(t.Context(),
+		connect.NewRequest(&control.CancelJobRequest{Id: id})); err != nil {
 		t.Error(err)
 	}
 }
@@ -48,8 +49,8 @@ func (c *Cluster) holdsGraphs(t testing.TB, name string, kept int) {
 	})
 }
 
-// TestProgramsThatPanic lets a program panic in each of its methods: the job fails with what is known of it, and the workers
-// go on.
+// TestProgramsThatPanic lets a program panic in each of its methods: the job fails with what is
+// known of it, and the workers go on.
 func TestProgramsThatPanic(t *testing.T) {
 	c := Start(t, 3, master.Config{}, programs()...)
 	for method, want := range map[string]string{
@@ -58,7 +59,8 @@ func TestProgramsThatPanic(t *testing.T) {
 		"output":     "program broken, Output of vertex ",
 	} {
 		j := c.submitSpec(t, &job.Spec{
-			Program: "broken", Parameters: map[string]string{"at": "7", "method": method}, Source: small(), KeepResult: true,
+			Program: "broken", Parameters: map[string]string{"at": "7", "method": method},
+			Source: small(), KeepResult: true,
 		})
 		j, _ = c.watch(t, j.Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) {
@@ -75,7 +77,8 @@ func TestProgramsThatPanic(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
-// TestPanicsThatAreNoText: whatever a panic says, on a worker or on the master, its job fails and is shown.
+// TestPanicsThatAreNoText: whatever a panic says, on a worker or on the master, its job fails and
+// is shown.
 func TestPanicsThatAreNoText(t *testing.T) {
 	c := Start(t, 2, master.Config{}, programs()...)
 	for method, want := range map[string]string{
@@ -84,10 +87,12 @@ func TestPanicsThatAreNoText(t *testing.T) {
 		"output bytes": ": no such \ufffd thing", "output long": "\u20ac...",
 	} {
 		j := c.submitSpec(t, &job.Spec{
-			Program: "broken", Parameters: map[string]string{"at": "7", "method": method}, Source: small(), KeepResult: true,
+			Program: "broken", Parameters: map[string]string{"at": "7", "method": method},
+			Source: small(), KeepResult: true,
 		})
 		j, _ = c.watch(t, j.Id, nil)
-		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasSuffix(j.Reason, want) || len(j.Reason) > control.MaxText {
+		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasSuffix(j.Reason, want) ||
+			len(j.Reason) > control.MaxText {
 			t.Errorf("%s: found %s, %.200q; expected %q", method, j.State.Word(), j.Reason, want)
 		}
 	}
@@ -111,8 +116,10 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{"is unknown", &job.Spec{Program: "wcc", Source: &job.Source{Input: "kronecker:size=8"}}},
 		{"weights: ", &job.Spec{Program: "wcc", Source: &job.Source{Input: "grid:rows=2,columns=2", Weights: "heavy"}}},
 	} {
-		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(x.spec)}))
-		if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), x.want) {
+		_, err := c.Client.SubmitJob(t.Context(),
+			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(x.spec)}))
+		if connect.CodeOf(err) != connect.CodeInvalidArgument ||
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("found %v, expected %q", err, x.want)
 		}
 	}
@@ -137,7 +144,8 @@ func TestCancelInASuperstep(t *testing.T) {
 	c := Start(t, 4, master.Config{}, programs()...)
 	for _, quiet := range []string{"true", "false"} {
 		for range 3 {
-			j := c.submitSpec(t, &job.Spec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
+			j := c.submitSpec(t,
+				&job.Spec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
 			began := time.Time{}
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
 				if here(e) {
@@ -145,7 +153,8 @@ func TestCancelInASuperstep(t *testing.T) {
 					c.cancel(t, j.Id)
 				}
 			})
-			if j.State != control.JobState_JOB_STATE_CANCELLED || j.Reason != "cancelled by a client" {
+			if j.State != control.JobState_JOB_STATE_CANCELLED ||
+				j.Reason != "cancelled by a client" {
 				t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 			}
 			if took := time.Since(began); took > prompt {
@@ -157,9 +166,9 @@ func TestCancelInASuperstep(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
-// TestWorkerDiesInAJob loses a worker in mid-job: by the end of its process, which closes its connections, and
-// by that of its host or link, which does not. The job fails within 30 s with the loss as its one cause, and the cluster
-// goes on with the others.
+// TestWorkerDiesInAJob loses a worker in mid-job: by the end of its process, which closes its
+// connections, and by that of its host or link, which does not. The job fails within 30 s with the
+// loss as its one cause, and the cluster goes on with the others.
 func TestWorkerDiesInAJob(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {
@@ -171,7 +180,8 @@ func TestWorkerDiesInAJob(t *testing.T) {
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			c := Start(t, 4, master.Config{Options: master.Options{Lease: control.Lease}}, programs()...)
+			c := Start(t, 4, master.Config{Options: master.Options{Lease: control.Lease}},
+				programs()...)
 			var began time.Time
 			j := c.submitSpec(t, endless())
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
@@ -182,7 +192,8 @@ func TestWorkerDiesInAJob(t *testing.T) {
 			})
 			took := time.Since(began)
 			t.Logf("failed after %v: %s", took, j.Reason)
-			if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, way.want) {
+			if j.State != control.JobState_JOB_STATE_FAILED ||
+				!strings.HasPrefix(j.Reason, way.want) {
 				t.Errorf("found %s, %q; expected %q", j.State.Word(), j.Reason, way.want)
 			}
 			if took > prompt {
@@ -200,8 +211,8 @@ func TestWorkerDiesInAJob(t *testing.T) {
 	}
 }
 
-// TestSessionBreaks breaks a worker's connections in mid-job, and nothing else: the job fails, the worker is back with all
-// that it held but the job, and works on.
+// TestSessionBreaks breaks a worker's connections in mid-job, and nothing else: the job fails, the
+// worker is back with all that it held but the job, and works on.
 func TestSessionBreaks(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{}, programs()...)
@@ -212,7 +223,8 @@ func TestSessionBreaks(t *testing.T) {
 			c.Break("w1")
 		}
 	})
-	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "worker w1 was lost: its session broke" {
+	if j.State != control.JobState_JOB_STATE_FAILED ||
+		j.Reason != "worker w1 was lost: its session broke" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	c.Await(3)

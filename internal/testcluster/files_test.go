@@ -19,7 +19,8 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// sparseFiles writes a graph of ids far apart in every form that has such, and a dense one in the others.
+// sparseFiles writes a graph of ids far apart in every form that has such, and a dense one in the
+// others.
 func sparseFiles(t *testing.T, dir string) map[string]string {
 	rng := rand.New(rand.NewPCG(2, 2))
 	var list, vertices, matrix strings.Builder
@@ -43,8 +44,10 @@ func sparseFiles(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"list.el": list.String(), "list.el.gz": packed.String(), "l.v": vertices.String(), "l.e": strings.ReplaceAll(list.String(), "#", "%"),
-		"m.mtx": fmt.Sprintf("%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n%s", n, n, m, matrix.String()),
+		"list.el": list.String(), "list.el.gz": packed.String(), "l.v": vertices.String(),
+		"l.e": strings.ReplaceAll(list.String(), "#", "%"),
+		"m.mtx": fmt.Sprintf("%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n%s", n,
+			n, m, matrix.String()),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -53,8 +56,9 @@ func sparseFiles(t *testing.T, dir string) map[string]string {
 	return map[string]string{"list.el": "3", "list.el.gz": "3", "l.v": "3", "m.mtx": "1"}
 }
 
-// TestSharesOfFiles: workers that each read a part of a file compute what one does that reads all of it: also results that
-// name vertices of other workers, whose ids in the input nobody knows all of.
+// TestSharesOfFiles: workers that each read a part of a file compute what one does that reads all
+// of it: also results that name vertices of other workers, whose ids in the input nobody knows all
+// of.
 func TestSharesOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	c := Start(t, 3, master.Config{}, programs()...)
@@ -74,7 +78,8 @@ func TestSharesOfFiles(t *testing.T) {
 			{program: "wcc"},
 		} {
 			want, _ := alone(t, programs()[known[w.program]], w.values(), input, nil)
-			j := c.submitSpec(t, &job.Spec{Program: w.program, Parameters: w.values(), Graph: name, Options: w.options(), KeepResult: true})
+			j := c.submitSpec(t,
+				&job.Spec{Program: w.program, Parameters: w.values(), Graph: name, Options: w.options(), KeepResult: true})
 			j, _ = c.watch(t, j.Id, nil)
 			if j.State != control.JobState_JOB_STATE_DONE {
 				t.Fatalf("%s, %v: %s", name, w, j.Reason)
@@ -93,7 +98,8 @@ func TestSharesOfFiles(t *testing.T) {
 	c.holdsOnly(t, i)
 }
 
-// TestFaultsOfFiles: what is wrong with a file is said as one who reads all of it says it, and leaves nothing behind.
+// TestFaultsOfFiles: what is wrong with a file is said as one who reads all of it says it, and
+// leaves nothing behind.
 func TestFaultsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := sparseFiles(t, dir)
@@ -105,7 +111,8 @@ func TestFaultsOfFiles(t *testing.T) {
 		}
 		path := filepath.Join(dir, name)
 		for round := range 4 {
-			spoilt := filepath.Join(dir, strings.TrimSuffix(name, ".v")+map[bool]string{true: ".e", false: ""}[strings.HasSuffix(name, ".v")])
+			spoilt := filepath.Join(dir, strings.TrimSuffix(name, ".v")+
+				map[bool]string{true: ".e", false: ""}[strings.HasSuffix(name, ".v")])
 			text, err := os.ReadFile(spoilt)
 			if err != nil {
 				t.Fatal(err)
@@ -117,17 +124,21 @@ func TestFaultsOfFiles(t *testing.T) {
 			if err := os.WriteFile(spoilt, []byte(strings.Join(lines, "")), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			in, wrong := load.Open(t.Context(), load.Request{Name: path, Weights: edges.Float64, IfAny: true})
+			in, wrong := load.Open(t.Context(),
+				load.Request{Name: path, Weights: edges.Float64, IfAny: true})
 			source := &job.Source{Input: path}
 			if wrong == nil { // an id of an edge list as good as others
 				in.Close()
 			}
-			_, err = c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "bad", SourceJson: job.Text(source)}))
-			if (err == nil) != (wrong == nil) || err != nil && !strings.HasSuffix(err.Error(), ": "+wrong.Error()) {
+			_, err = c.Client.LoadGraph(t.Context(),
+				connect.NewRequest(&control.LoadGraphRequest{Name: "bad", SourceJson: job.Text(source)}))
+			if (err == nil) != (wrong == nil) || err != nil &&
+				!strings.HasSuffix(err.Error(), ": "+wrong.Error()) {
 				t.Errorf("%s, line %q: error %v, expected %v", name, bad, err, wrong)
 			}
 			if err == nil {
-				if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "bad"})); err != nil {
+				if _, err := c.Client.DropGraph(t.Context(),
+					connect.NewRequest(&control.DropGraphRequest{Name: "bad"})); err != nil {
 					t.Error(err)
 				}
 			}

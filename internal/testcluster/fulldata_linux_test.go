@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestMasterStartsOnAFullDisk: a master whose disk is full starts, twice, takes up the job that runs,
-// says that it takes no other, and takes jobs when there is room.
+// TestMasterStartsOnAFullDisk: a master whose disk is full starts, twice, takes up the job that
+// runs, says that it takes no other, and takes jobs when there is room.
 func TestMasterStartsOnAFullDisk(t *testing.T) {
 	data := t.TempDir()
 	if err := unix.Mount("none", data, "tmpfs", 0, "size=4m"); err != nil {
@@ -24,7 +24,8 @@ func TestMasterStartsOnAFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = unix.Unmount(data, unix.MNT_DETACH) })
 	at := new(atomic.Pointer[gate])
-	c := Start(t, 2, master.Config{Options: master.Options{Data: data, Retries: 2}}, engine.Register("summing", pregel.Erase(summing{at})))
+	c := Start(t, 2, master.Config{Options: master.Options{Data: data, Retries: 2}},
+		engine.Register("summing", pregel.Erase(summing{at})))
 	g := newGate()
 	at.Store(g)
 	spec := &job.Spec{Program: "summing", Source: &job.Source{Input: "kronecker:scale=9"}}
@@ -43,14 +44,16 @@ func TestMasterStartsOnAFullDisk(t *testing.T) {
 	}
 	at.Store(nil)
 	close(g.open)
-	if j, _ := c.watch(t, running.Id, nil); j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 1 {
+	if j, _ := c.watch(t, running.Id, nil); j.State != control.JobState_JOB_STATE_DONE ||
+		j.Epoch != 1 {
 		t.Errorf("the job that ran is %v in attempt %d: %s", j.State, j.Epoch, j.Reason)
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
 	c.takesJobs(t)
-	if j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+	if j, _ := c.watch(t, c.submitSpec(t, spec).Id,
+		nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("the next job is %v: %s", j.State, j.Reason)
 	}
 }

@@ -30,10 +30,13 @@ func (reluctant) Output(dst []byte, x int64) []byte {
 	return strconv.AppendInt(dst, x, 10)
 }
 
-// TestAResultIsCountedAsItIsGathered tells those who watch of how many vertices the values have come.
+// TestAResultIsCountedAsItIsGathered tells those who watch of how many vertices the values have
+// come.
 func TestAResultIsCountedAsItIsGathered(t *testing.T) {
-	c := Start(t, 2, master.Config{}, engine.Register("reluctant", pregel.Erase(pregel.List(reluctant{}))))
-	j := c.submitSpec(t, &job.Spec{Program: "reluctant", KeepResult: true, Source: &job.Source{Input: "path:vertices=1000"}})
+	c := Start(t, 2, master.Config{},
+		engine.Register("reluctant", pregel.Erase(pregel.List(reluctant{}))))
+	j := c.submitSpec(t,
+		&job.Spec{Program: "reluctant", KeepResult: true, Source: &job.Source{Input: "path:vertices=1000"}})
 	var once sync.Once
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
 		p := e.GetProgress()

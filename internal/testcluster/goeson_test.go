@@ -9,8 +9,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestAJobThatGoesOnCountsFromItsBeginning: a job goes on where another was cancelled. The page, the metrics and the job tell of the run from its
-// beginning; with other parameters or another seed it goes on only if it is forked.
+// TestAJobThatGoesOnCountsFromItsBeginning: a job goes on where another was cancelled. The page,
+// the metrics and the job tell of the run from its beginning; with other parameters or another seed
+// it goes on only if it is forked.
 func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	config := paged(control.Token{})
 	config.Options = master.Options{Log: config.Options.Log, Checkpoints: t.TempDir(), CheckpointEvery: 10}
@@ -24,17 +25,22 @@ func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	at := first.Supersteps
 
 	next := first.Spec()
-	next.GoOn, next.Checkpoints, next.Options = first.Spec().Checkpoints, "", job.Options{MaxSupersteps: at + 40}
+	next.GoOn, next.Checkpoints, next.Options = first.Spec().Checkpoints, "",
+		job.Options{MaxSupersteps: at + 40}
 	j, _ := c.watch(t, c.submitSpec(t, next).Id, nil)
 	j = c.job(t, j.Id)
 	shown := s.job(j.Id)
-	if j.EndedBy != "limit" || j.Supersteps != at+40 || j.Messages != uint64(at+40)*first.Arcs || j.MessagesSent == 0 || j.Forked != "" {
+	if j.EndedBy != "limit" || j.Supersteps != at+40 || j.Messages != uint64(at+40)*first.Arcs ||
+		j.MessagesSent == 0 || j.Forked != "" {
 		t.Fatalf("found %v", j)
 	}
-	if shown.Ended != "limit" || shown.Supersteps != int(j.Supersteps) || shown.Messages != int(j.Messages) || shown.Sent != int(j.MessagesSent) || shown.Bytes != int(j.BytesSent) {
+	if shown.Ended != "limit" || shown.Supersteps != int(j.Supersteps) ||
+		shown.Messages != int(j.Messages) || shown.Sent != int(j.MessagesSent) ||
+		shown.Bytes != int(j.BytesSent) {
 		t.Errorf("the page has %+v of %v", shown, j)
 	}
-	if m := shown.Summary; m.Supersteps != shown.Supersteps || m.Pushed.Supersteps+m.Pulled.Supersteps != shown.Supersteps-1 || shown.Seconds != j.RunSeconds {
+	if m := shown.Summary; m.Supersteps != shown.Supersteps || m.Pushed.Supersteps+
+		m.Pulled.Supersteps != shown.Supersteps-1 || shown.Seconds != j.RunSeconds {
 		t.Errorf("the page has the summary %+v, %g seconds of %g", m, shown.Seconds, j.RunSeconds)
 	}
 	if began := first.Started.AsTime(); !shown.Began.Equal(began) {
@@ -45,11 +51,14 @@ func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	other := &again
 	other.Parameters, other.Options.Seed = map[string]string{"quiet": "true"}, 3
 	const want = "is of another run: parameter quiet is true, and was false, seed is 3, and was 0"
-	if j, _ := c.watch(t, c.submitSpec(t, other).Id, nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {
+	if j, _ := c.watch(t, c.submitSpec(t, other).Id,
+		nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {
 		t.Errorf("with others: %s, %q", j.State.Word(), j.Reason)
 	}
 	other.Options.Fork = true
-	if j, _ := c.watch(t, c.submitSpec(t, other).Id, nil); j.State != control.JobState_JOB_STATE_DONE || !strings.Contains(j.Forked, want[3:]) || s.job(j.Id).Forked != j.Forked {
+	if j, _ := c.watch(t, c.submitSpec(t, other).Id,
+		nil); j.State != control.JobState_JOB_STATE_DONE || !strings.Contains(j.Forked, want[3:]) ||
+		s.job(j.Id).Forked != j.Forked {
 		t.Errorf("forked: %s, %q, forked %q", j.State.Word(), j.Reason, j.Forked)
 	}
 }

@@ -20,7 +20,8 @@ type held struct {
 	Gate int64 `param:"gate"`
 }
 
-// At gate 1 the master says that it is here, and waits for openGate. Counted are the vertices that have run.
+// At gate 1 the master says that it is here, and waits for openGate. Counted are the vertices that
+// have run.
 var atGate, openGate, counted chan struct{}
 
 func (held) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -38,11 +39,14 @@ func (p held) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// TestClientGoneWhileTheMasterIsHeld: a job is submitted to a master that is held before it takes it, and the client gives up. Let go,
-// the master may take the job, but it never runs: jobs that come after it do.
+// TestClientGoneWhileTheMasterIsHeld: a job is submitted to a master that is held before it takes
+// it, and the client gives up. Let go, the master may take the job, but it never runs: jobs that
+// come after it do.
 func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
-	atGate, openGate, counted = make(chan struct{}, 100), make(chan struct{}), make(chan struct{}, 1000)
-	c := Start(t, 1, master.Config{}, append(programs(), engine.Register("held", pregel.Erase(held{})))...)
+	atGate, openGate, counted = make(chan struct{}, 100), make(chan struct{}),
+		make(chan struct{}, 1000)
+	c := Start(t, 1, master.Config{},
+		append(programs(), engine.Register("held", pregel.Erase(held{})))...)
 	ctx, giveUp := context.WithCancel(t.Context())
 	answer := make(chan error)
 	go func() {
@@ -85,18 +89,23 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 // TestClientGoneBeforeItConfirms: the answer was on its way, and the client is gone.
 func TestClientGoneBeforeItConfirms(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
-	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "gone", ConfirmMilliseconds: 1, SpecJson: job.Text(short())}))
+	r, err := c.Client.SubmitJob(t.Context(),
+		connect.NewRequest(&control.SubmitJobRequest{Key: "gone", ConfirmMilliseconds: 1, SpecJson: job.Text(short())}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	j, words := c.watch(t, r.Msg.Id, nil)
-	if j.State != control.JobState_JOB_STATE_CANCELLED || j.Epoch != 0 || j.Reason != "the client that submitted it was gone before it heard that the job was taken" {
+	if j.State != control.JobState_JOB_STATE_CANCELLED || j.Epoch != 0 ||
+		j.Reason != "the client that submitted it was gone before it heard that the job was taken" {
 		t.Errorf("found %v after %s", j, words)
 	}
-	if _, err := c.Client.ConfirmJob(t.Context(), connect.NewRequest(&control.ConfirmJobRequest{Id: "x-1"})); connect.CodeOf(err) != connect.CodeNotFound {
+	if _, err := c.Client.ConfirmJob(t.Context(),
+		connect.NewRequest(&control.ConfirmJobRequest{Id: "x-1"})); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Error(err)
 	}
-	if r, err := c.Client.ConfirmJob(t.Context(), connect.NewRequest(&control.ConfirmJobRequest{Id: j.Id})); err != nil || r.Msg.State != j.State {
+	if r, err := c.Client.ConfirmJob(t.Context(),
+		connect.NewRequest(&control.ConfirmJobRequest{Id: j.Id})); err != nil ||
+		r.Msg.State != j.State {
 		t.Error(r, err)
 	}
 }

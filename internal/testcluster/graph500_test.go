@@ -26,16 +26,18 @@ func scale(n uint32) *job.Graph500 {
 
 func (c *Cluster) graph500(t testing.TB, spec *job.Graph500, o job.Options, rows, columns uint32) *control.Job {
 	t.Helper()
-	return c.submitSpec(t, &job.Spec{Program: control.Graph500Program, Graph500: spec, Options: o, Rows: rows, Columns: columns})
+	return c.submitSpec(t,
+		&job.Spec{Program: control.Graph500Program, Graph500: spec, Options: o, Rows: rows, Columns: columns})
 }
 
-// TestGraph500 runs the benchmark on clusters: its roots and the edges it counts are those of one process. That the levels and
-// the distances are, too, validation sees to.
+// TestGraph500 runs the benchmark on clusters: its roots and the edges it counts are those of one
+// process. That the levels and the distances are, too, validation sees to.
 func TestGraph500(t *testing.T) {
 	spec := scale(10)
 	spec.Roots = 3
 	want, err := graph500.Run(t.Context(), graph500.LocalConfig{Config: graph500.Config{
-		Generator: generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 3, SSSP: true, Grid: graph.Of(1),
+		Generator: generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 3,
+		SSSP: true, Grid: graph.Of(1),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -57,18 +59,23 @@ func TestGraph500(t *testing.T) {
 			{4, 1, "pull", true},
 			{2, 2, "whole", true},
 		} {
-			j := c.graph500(t, spec, job.Options{Delivery: way.delivery, Serial: way.serial}, way.rows, way.columns)
+			j := c.graph500(t, spec, job.Options{Delivery: way.delivery, Serial: way.serial},
+				way.rows, way.columns)
 			j, words := c.watch(t, j.Id, nil)
-			if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued running, loading running 0 1") {
-				t.Fatalf("%d workers, %v: %v: %s; %s", workers, way, j.State.Word(), j.Reason, words)
+			if j.State != control.JobState_JOB_STATE_DONE ||
+				!strings.HasPrefix(words, "queued running, loading running 0 1") {
+				t.Fatalf("%d workers, %v: %v: %s; %s", workers, way, j.State.Word(), j.Reason,
+					words)
 			}
 			r := j.Graph500
-			if !slices.Equal(r.Roots, want.Roots) || len(r.Bfs.Time) != 3 || len(r.Bfs.Validate) != 3 || len(r.Sssp.Translate) != 3 {
+			if !slices.Equal(r.Roots, want.Roots) || len(r.Bfs.Time) != 3 ||
+				len(r.Bfs.Validate) != 3 || len(r.Sssp.Translate) != 3 {
 				t.Errorf("%d workers, %v: found %v, want the roots %v", workers, way, r, want.Roots)
 			}
 			for i, n := range want.BFS.Nedge {
 				if r.Bfs.Nedge[i] != uint64(n) || r.Sssp.Nedge[i] != uint64(n) {
-					t.Errorf("%d workers, %v: search %d has %d and %d edges, want %d", workers, way, i, r.Bfs.Nedge[i], r.Sssp.Nedge[i], n)
+					t.Errorf("%d workers, %v: search %d has %d and %d edges, want %d", workers, way,
+						i, r.Bfs.Nedge[i], r.Sssp.Nedge[i], n)
 				}
 			}
 			if j.Vertices != 1<<10 || j.Edges != 16<<10 || j.LoadSeconds <= 0 || j.RunSeconds <= 0 {
@@ -92,7 +99,9 @@ func (p wrongBFS) Start() (pregel.VertexID, []pregel.VertexID) {
 
 func (p wrongBFS) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.Compute(v, v.ID()) }
 
-func (p wrongBFS) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], parent pregel.VertexID) {
+func (p wrongBFS) Compute(v *pregel.Vertex[pregel.VertexID,
+	pregel.VertexID], parent pregel.VertexID,
+) {
 	if v.ID() == p.at {
 		parent = p.parent
 	}
@@ -112,7 +121,8 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 	} {
 		c := Start(t, 3, master.Config{}, engine.Register("bfs", pregel.Erase(program)))
 		j, _ := c.watch(t, c.graph500(t, scale(10), job.Options{}, 0, 0).Id, nil)
-		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) || j.Graph500.GetViolation() == nil {
+		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) ||
+			j.Graph500.GetViolation() == nil {
 			t.Errorf("%s: %v: %s", want, j.State.Word(), j.Reason)
 		}
 		if len(j.Graph500.GetBfs().GetNedge()) != 1 {
@@ -120,7 +130,8 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 		}
 		unseen := scale(8)
 		unseen.NoValidate = true
-		if j, _ := c.watch(t, c.graph500(t, unseen, job.Options{}, 0, 0).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+		if j, _ := c.watch(t, c.graph500(t, unseen, job.Options{}, 0, 0).Id,
+			nil); j.State != control.JobState_JOB_STATE_DONE {
 			t.Errorf("the next job: %v: %s", j.State.Word(), j.Reason)
 		}
 	}
@@ -139,15 +150,16 @@ func TestGraph500Refusals(t *testing.T) {
 	} {
 		spec := &job.Spec{Program: control.Graph500Program, Graph500: scale(8)}
 		change(spec)
-		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+		_, err := c.Client.SubmitJob(t.Context(),
+			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, want %q", err, want)
 		}
 	}
 }
 
-// TestGraph500GoesOn loses a worker in each stage, and has another take its place: searches that were
-// done keep their times, the others follow, and the result says why the graph was made again.
+// TestGraph500GoesOn loses a worker in each stage, and has another take its place: searches that
+// were done keep their times, the others follow, and the result says why the graph was made again.
 func TestGraph500GoesOn(t *testing.T) {
 	c := Start(t, 3, master.Config{Options: master.Options{Retries: 9}})
 	spec := scale(12)
@@ -157,7 +169,8 @@ func TestGraph500GoesOn(t *testing.T) {
 	before := make([]*control.Graph500Result, len(stages))
 	id := c.graph500(t, spec, job.Options{}, 0, 0).Id
 	j, _ := c.watch(t, id, func(e *control.JobEvent) {
-		if lost == len(stages) || e.GetStage().GetStage() != stages[lost] || lost >= 2 && e.GetStage().Done == 0 {
+		if lost == len(stages) || e.GetStage().GetStage() != stages[lost] || lost >= 2 &&
+			e.GetStage().Done == 0 {
 			return
 		}
 		if before[lost] = c.job(t, id).Graph500; len(before[lost].GetRestarts()) < lost {
@@ -168,21 +181,25 @@ func TestGraph500GoesOn(t *testing.T) {
 		c.StartWorker(fmt.Sprint("w", 2+lost))
 	})
 	r, want := j.Graph500, whole.Graph500
-	if j.State != control.JobState_JOB_STATE_DONE || lost != len(stages) || len(r.Restarts) != lost || r.Violation != nil {
+	if j.State != control.JobState_JOB_STATE_DONE || lost != len(stages) ||
+		len(r.Restarts) != lost || r.Violation != nil {
 		t.Fatalf("%v after %d losses: %s; %v", j.State.Word(), lost, j.Reason, r)
 	}
-	if !slices.Equal(r.Roots, want.Roots) || !slices.Equal(r.Bfs.Nedge, want.Bfs.Nedge) || !slices.Equal(r.Sssp.Nedge, want.Sssp.Nedge) {
+	if !slices.Equal(r.Roots, want.Roots) || !slices.Equal(r.Bfs.Nedge, want.Bfs.Nedge) ||
+		!slices.Equal(r.Sssp.Nedge, want.Sssp.Nedge) {
 		t.Errorf("found %v, expected the edges of %v", r, want)
 	}
 	for i, was := range before[2:] {
 		bfs, sssp := was.GetBfs().GetTime(), was.GetSssp().GetTime()
-		if len(bfs)+len(sssp) == 0 || !slices.Equal(r.Bfs.Time[:len(bfs)], bfs) || !slices.Equal(r.Sssp.Time[:len(sssp)], sssp) {
+		if len(bfs)+len(sssp) == 0 || !slices.Equal(r.Bfs.Time[:len(bfs)], bfs) ||
+			!slices.Equal(r.Sssp.Time[:len(sssp)], sssp) {
 			t.Errorf("found the times %v, expected those of before loss %d, %v", r, 3+i, was)
 		}
 	}
 	for i, text := range r.Restarts {
 		none := strings.Contains(text, "; the graph was made again after 0 BFS and 0 SSSP searches")
-		if !strings.Contains(text, fmt.Sprint("w", 2+i)) || none != (i < 2) || !strings.HasSuffix(text, " SSSP searches") {
+		if !strings.Contains(text, fmt.Sprint("w", 2+i)) || none != (i < 2) ||
+			!strings.HasSuffix(text, " SSSP searches") {
 			t.Errorf("restart %d: %q", i, text)
 		}
 	}
@@ -200,13 +217,15 @@ func TestGraph500Ends(t *testing.T) {
 			acted := false
 			began := time.Now()
 			j, _ := c.watch(t, id, func(e *control.JobEvent) {
-				if acted || e.GetStage().GetStage() != stage || stage == "BFS" && e.GetStage().Done == 0 {
+				if acted || e.GetStage().GetStage() != stage || stage == "BFS" &&
+					e.GetStage().Done == 0 {
 					return
 				}
 				acted = true
 				if how == "failed" {
 					c.Kill(name)
-				} else if _, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: "enough"})); err != nil {
+				} else if _, err := c.Client.CancelJob(t.Context(),
+					connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: "enough"})); err != nil {
 					t.Error(err)
 				}
 			})
@@ -227,7 +246,8 @@ func TestGraph500Ends(t *testing.T) {
 			}
 		}
 	}
-	if j, _ := c.watch(t, c.graph500(t, scale(8), job.Options{}, 0, 0).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+	if j, _ := c.watch(t, c.graph500(t, scale(8), job.Options{}, 0, 0).Id,
+		nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("the next job: %v: %s", j.State.Word(), j.Reason)
 	}
 }

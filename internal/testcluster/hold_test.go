@@ -18,7 +18,8 @@ import (
 // inspect returns what the master knows of a graph, or nil.
 func (c *Cluster) inspect(t testing.TB, name string) *control.Graph {
 	t.Helper()
-	r, err := c.Client.InspectGraph(t.Context(), connect.NewRequest(&control.InspectGraphRequest{Name: name}))
+	r, err := c.Client.InspectGraph(t.Context(),
+		connect.NewRequest(&control.InspectGraphRequest{Name: name}))
 	if err != nil && connect.CodeOf(err) != connect.CodeNotFound {
 		t.Fatal(err)
 	}
@@ -42,14 +43,16 @@ func (c *Cluster) becomes(t testing.TB, name string, state control.GraphState) *
 // components runs wcc on a graph of the catalog and returns what it computed.
 func (c *Cluster) components(t testing.TB, graph string) map[uint64]string {
 	t.Helper()
-	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Graph: graph, KeepResult: true}).Id, nil)
+	j, _ := c.watch(t,
+		c.submitSpec(t, &job.Spec{Program: "wcc", Graph: graph, KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("a job on graph %s: %s: %s", graph, j.State.Word(), j.Reason)
 	}
 	return c.result(t, j.Id)
 }
 
-// isAsLoaded checks that a graph is ready as it was loaded, by that load, and that a job on it computes the same.
+// isAsLoaded checks that a graph is ready as it was loaded, by that load, and that a job on it
+// computes the same.
 func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]string) {
 	t.Helper()
 	if g := c.becomes(t, was.Name, control.GraphState_GRAPH_STATE_READY); !proto.Equal(g, was) {
@@ -60,8 +63,8 @@ func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]s
 	}
 }
 
-// TestGraphOfALostWorkerThatComesBack cuts a worker off until it is lost. Its graph waits, and so does a job on it; when the worker
-// comes back the job runs, on the graph as it was loaded.
+// TestGraphOfALostWorkerThatComesBack cuts a worker off until it is lost. Its graph waits, and so
+// does a job on it; when the worker comes back the job runs, on the graph as it was loaded.
 func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
@@ -80,16 +83,19 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 		t.Errorf("found %q", g.Reason)
 	}
 	j := c.submitSpec(t, &job.Spec{Program: "wcc", Graph: "web", KeepResult: true})
-	if j = c.job(t, j.Id); j.State != control.JobState_JOB_STATE_QUEUED || j.Reason != "graph web "+reason {
+	if j = c.job(t, j.Id); j.State != control.JobState_JOB_STATE_QUEUED || j.Reason != "graph web "+
+		reason {
 		t.Errorf("the job is %s: %s", j.State.Word(), j.Reason)
 	}
 	c.works(t, 2)
-	if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "old"})); err != nil {
+	if _, err := c.Client.DropGraph(t.Context(),
+		connect.NewRequest(&control.DropGraphRequest{Name: "old"})); err != nil {
 		t.Error(err)
 	}
 	c.load(t, "old", small(), 1, 2) // w1 still has a share of the one that was dropped
 	c.Thaw("w1")
-	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 3 || !maps.Equal(c.result(t, j.Id), want) {
+	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE ||
+		len(j.Workers) != 3 || !maps.Equal(c.result(t, j.Id), want) {
 		t.Errorf("the job: %s on %v: %s", j.State.Word(), j.Workers, j.Reason)
 	}
 	c.isAsLoaded(t, web, want)
@@ -102,12 +108,13 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	}
 }
 
-// TestGraphOfALostWorkerThatStaysAway: the graph fails when the hold time is over, and all shares of it are freed, that of the
-// worker too when it comes back then. It can be loaded again.
+// TestGraphOfALostWorkerThatStaysAway: the graph fails when the hold time is over, and all shares
+// of it are freed, that of the worker too when it comes back then. It can be loaded again.
 func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	t.Parallel()
 	const hold = 500 * time.Millisecond
-	c := Start(t, 3, master.Config{Options: master.Options{Lease: 2 * time.Second, Hold: hold}}, programs()...)
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: 2 * time.Second, Hold: hold}},
+		programs()...)
 	c.load(t, "web", small(), 0, 0)
 	c.Freeze("w1")
 	c.becomes(t, "web", control.GraphState_GRAPH_STATE_WAITING)
@@ -116,7 +123,8 @@ func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "graph web: "+want {
 		t.Errorf("a job on it: %s: %s", j.State.Word(), j.Reason)
 	}
-	if g := c.inspect(t, "web"); g.State != control.GraphState_GRAPH_STATE_FAILED || g.Reason != want || g.Bytes != 0 {
+	if g := c.inspect(t, "web"); g.State != control.GraphState_GRAPH_STATE_FAILED ||
+		g.Reason != want || g.Bytes != 0 {
 		t.Errorf("found %v", g)
 	}
 	c.Thaw("w1")
@@ -126,8 +134,9 @@ func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	c.components(t, "web")
 }
 
-// TestMasterRestartsWithGraphs starts the master anew: graphs are as they were loaded, when all their workers are back. What a
-// job held is freed, and a graph of which a worker is gone fails after the hold time.
+// TestMasterRestartsWithGraphs starts the master anew: graphs are as they were loaded, when all
+// their workers are back. What a job held is freed, and a graph of which a worker is gone fails
+// after the hold time.
 func TestMasterRestartsWithGraphs(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{}, programs()...)
@@ -150,7 +159,9 @@ func TestMasterRestartsWithGraphs(t *testing.T) {
 	c.Master.Hold = time.Second
 	c.StartMaster(c.Address)
 	for _, name := range []string{"web", "grid"} {
-		if g := c.becomes(t, name, control.GraphState_GRAPH_STATE_FAILED); !strings.HasSuffix(g.Reason, ", which held a share of it, did not come back within 1s: load it again") {
+		if g := c.becomes(t, name,
+			control.GraphState_GRAPH_STATE_FAILED); !strings.HasSuffix(g.Reason,
+			", which held a share of it, did not come back within 1s: load it again") {
 			t.Errorf("graph %s: %s", name, g.Reason)
 		}
 	}

@@ -53,8 +53,8 @@ func resources() (bytes uint64, goroutines int) {
 	return m.HeapAlloc, runtime.NumGoroutine()
 }
 
-// TestIntruders: nobody joins, or has a session, without the token and certificate that it takes, however often it is tried, and the log does not
-// grow with the tries.
+// TestIntruders: nobody joins, or has a session, without the token and certificate that it takes,
+// however often it is tried, and the log does not grow with the tries.
 func TestIntruders(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	token := func(text string) control.Token {
@@ -90,9 +90,11 @@ func TestIntruders(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			_, err = conn.Workers.Register(ctx, connect.NewRequest(&control.RegisterRequest{
-				Name: "intruder", Instance: strconv.Itoa(n), DataAddress: "127.0.0.1:1", Protocol: control.Protocol, Version: "test", Cores: 1,
+				Name: "intruder", Instance: strconv.Itoa(n), DataAddress: "127.0.0.1:1",
+				Protocol: control.Protocol, Version: "test", Cores: 1,
 			}))
-			if code := connect.CodeOf(err); err == nil || code != connect.CodeUnauthenticated && code != connect.CodePermissionDenied && name != "no TLS" {
+			if code := connect.CodeOf(err); err == nil || code != connect.CodeUnauthenticated &&
+				code != connect.CodePermissionDenied && name != "no TLS" {
 				t.Errorf("%s: the answer is %v", name, err)
 			}
 			if lane, err := conn.Session(ctx); err == nil {
@@ -113,10 +115,12 @@ func TestIntruders(t *testing.T) {
 	if most := int64(60 + n/20); said.n.Load() > most {
 		t.Errorf("%d lines of %d tries, expected at most %d", said.n.Load(), n, most)
 	}
-	t.Logf("%d tries, 0 joins, %d lines; the master answers after %v", n, said.n.Load(), time.Since(began))
+	t.Logf("%d tries, 0 joins, %d lines; the master answers after %v", n, said.n.Load(),
+		time.Since(began))
 }
 
-// TestNoise: connections that bring any bytes are closed in time at the master's port and a worker's, leave nothing, and do not keep others out.
+// TestNoise: connections that bring any bytes are closed in time at the master's port and a
+// worker's, leave nothing, and do not keep others out.
 func TestNoise(t *testing.T) {
 	ours := newAuthority(t)
 	said := &lines{}
@@ -139,7 +143,8 @@ func TestNoise(t *testing.T) {
 		}
 		switch r.IntN(4) {
 		case 0:
-			b = append([]byte{22, 3, 1, byte(r.Uint32()), byte(r.Uint32())}, b...) // a handshake's record
+			// a handshake's record
+			b = append([]byte{22, 3, 1, byte(r.Uint32()), byte(r.Uint32())}, b...)
 		case 1:
 			b = append([]byte("GET / HTTP/1.1\r\n"), b...)
 		}

@@ -30,7 +30,8 @@ func stepOf(t testing.TB, e *control.JobEvent) *record.Superstep {
 // short is a job of three supersteps, whose result is that every vertex has 0.
 func short() *job.Spec {
 	return &job.Spec{
-		Program: "idle", Parameters: map[string]string{"supersteps": "3"}, Source: &job.Source{Input: "path:vertices=100"}, KeepResult: true,
+		Program: "idle", Parameters: map[string]string{"supersteps": "3"},
+		Source: &job.Source{Input: "path:vertices=100"}, KeepResult: true,
 	}
 }
 
@@ -40,7 +41,8 @@ func endless() *job.Spec { return &job.Spec{Program: "forever", Source: small()}
 // here reports whether an endless job says so.
 func here(e *control.JobEvent) bool { return strings.HasSuffix(e.GetLog().GetText(), "here") }
 
-// watch watches a job to its end, and returns it and the words of what happened; seen is called for each event.
+// watch watches a job to its end, and returns it and the words of what happened; seen is called for
+// each event.
 func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (*control.Job, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -105,7 +107,8 @@ func TestManyJobsOnOneGraph(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	spec := short()
-	if g := c.load(t, "web", spec.Source, 2, 2); g.Vertices != 100 || g.Bytes == 0 || len(g.Placements) != 4 {
+	if g := c.load(t, "web", spec.Source, 2, 2); g.Vertices != 100 || g.Bytes == 0 ||
+		len(g.Placements) != 4 {
 		t.Fatalf("found %v", g)
 	}
 	spec.Graph, spec.Source = "web", nil
@@ -118,7 +121,8 @@ func TestManyJobsOnOneGraph(t *testing.T) {
 			t.Errorf("found %v", j)
 		}
 	}
-	if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
+	if _, err := c.Client.DropGraph(t.Context(),
+		connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
 		t.Error(err)
 	}
 	c.holdsOnly(t, 0)

@@ -32,8 +32,8 @@ func (g *gate) await(t testing.TB) {
 	}
 }
 
-// gated gives every vertex Value plus its input id in superstep 0. In superstep At the first vertices, so many of
-// them, wait at the gate of the value.
+// gated gives every vertex Value plus its input id in superstep 0. In superstep At the first
+// vertices, so many of them, wait at the gate of the value.
 type gated struct {
 	At    uint64 `param:"at"`
 	Value uint64 `param:"value"`
@@ -62,7 +62,9 @@ func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
 
 func (p gated) spec(at, value int, graph string) *job.Spec {
 	s := &job.Spec{
-		Program: "gated", Parameters: map[string]string{"at": fmt.Sprint(at), "value": fmt.Sprint(value)}, Graph: graph, KeepResult: true,
+		Program:    "gated",
+		Parameters: map[string]string{"at": fmt.Sprint(at), "value": fmt.Sprint(value)},
+		Graph:      graph, KeepResult: true,
 	}
 	if graph == "" {
 		s.Source = &job.Source{Input: fmt.Sprint("path:vertices=", gatedVertices)}
@@ -108,7 +110,8 @@ func (o observed) await(t testing.TB, want string) {
 	}
 }
 
-// TestRunOutlivesItsSession breaks a worker's connections while Compute runs, twice: the worker attaches again, and the job goes on where it is.
+// TestRunOutlivesItsSession breaks a worker's connections while Compute runs, twice: the worker
+// attaches again, and the job goes on where it is.
 func TestRunOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	const value = 1 << 40
@@ -126,7 +129,8 @@ func TestRunOutlivesItsSession(t *testing.T) {
 		worker.await(t, "session: true")
 	}
 	close(p.gates[value].open)
-	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 1 || j.Supersteps == 0 {
+	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 1 ||
+		j.Supersteps == 0 {
 		t.Fatalf("the job: %s: %s, attempt %d", j.State.Word(), j.Reason, j.Epoch)
 	}
 	values := c.result(t, j.Id)
@@ -137,9 +141,10 @@ func TestRunOutlivesItsSession(t *testing.T) {
 	}
 }
 
-// TestComputeOutlivesItsSession cancels a job, and breaks its worker's connections, while Compute runs. The worker attaches again,
-// and the next job writes its values beside the Compute of the first, which goes on only then: the next has its own values.
-// Built with -tags invariants, a write into memory that was freed ends the process.
+// TestComputeOutlivesItsSession cancels a job, and breaks its worker's connections, while Compute
+// runs. The worker attaches again, and the next job writes its values beside the Compute of the
+// first, which goes on only then: the next has its own values. Built with -tags invariants, a write
+// into memory that was freed ends the process.
 func TestComputeOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	const first, next = 1 << 40, 2 << 40
@@ -193,8 +198,9 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 	}
 }
 
-// TestAttachDuringCleanUp breaks a worker's connections when a job is cancelled. It attaches again while the master still waits for
-// another worker to free what that holds of the job: in the end neither holds anything.
+// TestAttachDuringCleanUp breaks a worker's connections when a job is cancelled. It attaches again
+// while the master still waits for another worker to free what that holds of the job: in the end
+// neither holds anything.
 func TestAttachDuringCleanUp(t *testing.T) {
 	t.Parallel()
 	const value = 1 << 40
@@ -228,8 +234,8 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	})
 }
 
-// TestWorkerWithoutEndOfCompute stops a job whose Compute does not return, in each way it can be stopped: its worker ends, with
-// an error that says why, and one that is started anew works.
+// TestWorkerWithoutEndOfCompute stops a job whose Compute does not return, in each way it can be
+// stopped: its worker ends, with an error that says why, and one that is started anew works.
 func TestWorkerWithoutEndOfCompute(t *testing.T) {
 	t.Parallel()
 	for name, k := range map[string]struct {
@@ -251,7 +257,9 @@ func TestWorkerWithoutEndOfCompute(t *testing.T) {
 func endlessCompute(t *testing.T, superstep, command time.Duration, state control.JobState, reason string) {
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second, CommandTimeout: command}}, engine.Register("gated", pregel.Erase(p)))
+	c := Start(t, 0,
+		master.Config{Options: master.Options{Lease: 2 * time.Second, CommandTimeout: command}},
+		engine.Register("gated", pregel.Erase(p)))
 	c.Worker.StopTimeout = 100 * time.Millisecond
 	worker := make(observed, 1000)
 	c.Worker.Observe = worker
@@ -264,12 +272,15 @@ func endlessCompute(t *testing.T, superstep, command time.Duration, state contro
 	if state == control.JobState_JOB_STATE_CANCELLED {
 		c.cancel(t, j.Id)
 	}
-	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was told to (%s", j.Id, reason)
+	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was told to (%s", j.Id,
+		reason)
 	if err := stuck.Wait(t); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("the worker ended with %v, expected %s...", err, want)
 	}
-	worker.await(t, fmt.Sprintf("stuck: job %s: superstep 0 does not stop, as it was told to (%s)", j.Id, reason))
-	if w := c.WorkerNamed("w0"); w == nil || w.State != control.WorkerState_WORKER_STATE_LOST || !strings.HasPrefix(w.Reason, want) {
+	worker.await(t, fmt.Sprintf("stuck: job %s: superstep 0 does not stop, as it was told to (%s)",
+		j.Id, reason))
+	if w := c.WorkerNamed("w0"); w == nil || w.State != control.WorkerState_WORKER_STATE_LOST ||
+		!strings.HasPrefix(w.Reason, want) {
 		t.Errorf("the master has been told %v, expected %s...", w, want)
 	}
 	c.Kill("w0") // as the end of the process does
@@ -280,7 +291,8 @@ func endlessCompute(t *testing.T, superstep, command time.Duration, state contro
 	c.StartWorker("w1")
 	c.Until("the new worker is there", func() bool { w := c.WorkerNamed("w1"); return w != nil && w.Attached })
 	c.Until("the old worker is gone", func() bool { w := c.WorkerNamed("w0"); return w == nil || !w.Attached })
-	if j, _ = c.watch(t, c.submitSpec(t, p.spec(9, 1, "")).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+	if j, _ = c.watch(t, c.submitSpec(t, p.spec(9, 1, "")).Id,
+		nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("the next job: %s: %s", j.State.Word(), j.Reason)
 	}
 }

@@ -16,15 +16,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// takesNone waits until the status says why no job is taken, and checks that none is, for that reason.
+// takesNone waits until the status says why no job is taken, and checks that none is, for that
+// reason.
 func (c *Cluster) takesNone(t *testing.T, spec *job.Spec, why string) {
 	t.Helper()
 	c.Until("the master to say "+why, func() bool {
 		s, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
-		return err == nil && strings.Contains(s.Msg.Refusing, why) && strings.Contains(control.StatusText(s.Msg), why)
+		return err == nil && strings.Contains(s.Msg.Refusing, why) &&
+			strings.Contains(control.StatusText(s.Msg), why)
 	})
-	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
-	if connect.CodeOf(err) != connect.CodeFailedPrecondition || !strings.Contains(err.Error(), why) {
+	_, err := c.Client.SubmitJob(t.Context(),
+		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+	if connect.CodeOf(err) != connect.CodeFailedPrecondition ||
+		!strings.Contains(err.Error(), why) {
 		t.Errorf("a job is refused with %v, expected %s", err, why)
 	}
 }
@@ -38,11 +42,12 @@ func (c *Cluster) takesJobs(t *testing.T) {
 	})
 }
 
-// TestLostData: a master whose data are removed, as a whole or in part, says so while a job runs, keeps
-// that job, and takes no other until they are back.
+// TestLostData: a master whose data are removed, as a whole or in part, says so while a job runs,
+// keeps that job, and takes no other until they are back.
 func TestLostData(t *testing.T) {
 	at, data := new(atomic.Pointer[gate]), filepath.Join(t.TempDir(), "data")
-	c := Start(t, 2, master.Config{Options: master.Options{Data: data}}, engine.Register("summing", pregel.Erase(summing{at})))
+	c := Start(t, 2, master.Config{Options: master.Options{Data: data}},
+		engine.Register("summing", pregel.Erase(summing{at})))
 	g := newGate()
 	at.Store(g)
 	spec := &job.Spec{Program: "summing", Source: &job.Source{Input: "kronecker:scale=9"}}

@@ -28,7 +28,8 @@ type pair struct {
 	Messages    int64
 }
 
-// meets finds the first and the last of the vertices, by handle, that reach each within two steps, from a source if there is one.
+// meets finds the first and the last of the vertices, by handle, that reach each within two steps,
+// from a source if there is one.
 type meets struct {
 	Source pregel.VertexID `param:"source" help:"one vertex"`
 	Fails  bool            `param:"fails"`
@@ -92,11 +93,14 @@ func table(t testing.TB, seed uint64, lines int) (path string, some []string) {
 	return path, some
 }
 
-// namedAlone runs a program on a table of names in one process, and returns the lines of its result by rising name.
+// namedAlone runs a program on a table of names in one process, and returns the lines of its result
+// by rising name.
 func namedAlone(t testing.TB, p engine.Registered, path, source string) string {
 	t.Helper()
 	no := false
-	g, in, err := load.Build(t.Context(), load.Request{Name: path, Columns: graphio.Columns{Header: &no, IDs: "name"}}, graph.Options{})
+	g, in, err := load.Build(t.Context(),
+		load.Request{Name: path, Columns: graphio.Columns{Header: &no, IDs: "name"}},
+		graph.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +131,8 @@ func namedAlone(t testing.TB, p engine.Registered, path, source string) string {
 	return string(all)
 }
 
-// TestNamesOnACluster: results of tables of names are those of one process, byte for byte, whatever the number of workers and partitions.
+// TestNamesOnACluster: results of tables of names are those of one process, byte for byte, whatever
+// the number of workers and partitions.
 func TestNamesOnACluster(t *testing.T) {
 	p := engine.Register("meets", pregel.Erase(pregel.List(meets{})))
 	no := false
@@ -138,15 +143,19 @@ func TestNamesOnACluster(t *testing.T) {
 			source := some[lines/2]
 			want := namedAlone(t, p, path, source)
 			spec := &job.Spec{
-				Program: "meets", KeepResult: true, Source: &job.Source{Input: path, Header: &no, IDs: "name"}, Parameters: map[string]string{"source": source},
-				Rows: uint32(workers + i), Columns: 1,
+				Program: "meets", KeepResult: true,
+				Source:     &job.Source{Input: path, Header: &no, IDs: "name"},
+				Parameters: map[string]string{"source": source},
+				Rows:       uint32(workers + i), Columns: 1,
 			}
 			j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)
 			if j.State != control.JobState_JOB_STATE_DONE || !j.Named {
-				t.Fatalf("%d workers, %d lines: found %s: %s", workers, lines, j.State.Word(), j.Reason)
+				t.Fatalf("%d workers, %d lines: found %s: %s", workers, lines, j.State.Word(),
+					j.Reason)
 			}
 			if got := string(c.resultFrom(t, j.Id, 0)); got != want {
-				t.Errorf("%d workers, %d lines: found\n%.2000s\nexpected\n%.2000s", workers, lines, got, want)
+				t.Errorf("%d workers, %d lines: found\n%.2000s\nexpected\n%.2000s", workers, lines,
+					got, want)
 			}
 			if top := string(j.FinalAggregates()["top"]); !strings.Contains(top, `"name":`) {
 				t.Errorf("the summary has no names: %s", top)
@@ -155,7 +164,8 @@ func TestNamesOnACluster(t *testing.T) {
 			spec.Parameters = map[string]string{"source": source, "fails": "true"}
 			j, _ = c.watch(t, c.submitSpec(t, spec).Id, nil)
 			if !strings.Contains(j.Reason, fmt.Sprintf("vertex %q, superstep 0: no way", source)) {
-				t.Errorf("%d workers, %d lines: a program that panics: %s, expected the vertex %q", workers, lines, j.Reason, source)
+				t.Errorf("%d workers, %d lines: a program that panics: %s, expected the vertex %q",
+					workers, lines, j.Reason, source)
 			}
 		}
 	}
@@ -166,10 +176,12 @@ func TestNamesAreAskedFor(t *testing.T) {
 	c := Start(t, 3, master.Config{}, programs()...)
 	path, some := table(t, 7, 100)
 	no := false
-	if g := c.load(t, "streets", &job.Source{Input: path, Header: &no, IDs: "name"}, 0, 0); !g.Named {
+	if g := c.load(t, "streets", &job.Source{Input: path, Header: &no, IDs: "name"}, 0,
+		0); !g.Named {
 		t.Error("the graph has no names")
 	}
-	r, err := c.Client.ListVertices(t.Context(), connect.NewRequest(&control.ListVerticesRequest{Graph: "streets", Names: []string{some[0], "nobody", some[5]}, NamesOf: []uint64{0, 1 << 40}}))
+	r, err := c.Client.ListVertices(t.Context(),
+		connect.NewRequest(&control.ListVerticesRequest{Graph: "streets", Names: []string{some[0], "nobody", some[5]}, NamesOf: []uint64{0, 1 << 40}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,12 +195,14 @@ func TestNamesAreAskedFor(t *testing.T) {
 		t.Errorf("found %v", names)
 	}
 	spec := &job.Spec{Program: "bfs", Graph: "streets", Parameters: map[string]string{"source": "nobody"}}
-	if j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil); !strings.Contains(j.Reason, `parameter source: the graph has no vertex "nobody"`) {
+	if j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil); !strings.Contains(j.Reason,
+		`parameter source: the graph has no vertex "nobody"`) {
 		t.Errorf("a vertex that is not there: %s %s", j.State.Word(), j.Reason)
 	}
 }
 
-// TestLossWhileNamesAreExchanged: a worker that is lost while a table of names is loaded ends the job, or the job is done before.
+// TestLossWhileNamesAreExchanged: a worker that is lost while a table of names is loaded ends the
+// job, or the job is done before.
 func TestLossWhileNamesAreExchanged(t *testing.T) {
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease}}, programs()...)
 	path, some := table(t, 8, 60_000)

@@ -25,7 +25,8 @@ func (c *Cluster) netbench(t testing.TB, n *job.Netbench) *control.Job {
 // resultFrom fetches the bytes of a job's result, from one on.
 func (c *Cluster) resultFrom(t testing.TB, id string, from int) []byte {
 	t.Helper()
-	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(from)}))
+	stream, err := c.Client.GetResult(t.Context(),
+		connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(from)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +50,15 @@ func TestNetbench(t *testing.T) {
 	c.Await(4)
 	far := 0
 	j, words := c.watch(t, c.netbench(t, &job.Netbench{
-		Sizes: []uint64{64, 32 << 10}, Collectives: []string{"point-to-point", "stream", "broadcast", "allreduce"}, Repetitions: 2,
+		Sizes:       []uint64{64, 32 << 10},
+		Collectives: []string{"point-to-point", "stream", "broadcast", "allreduce"}, Repetitions: 2,
 	}).Id, func(e *control.JobEvent) {
 		if p := e.GetProgress(); p.GetStage() == "measuring" {
 			far = max(far, int(p.Total))
 		}
 	})
-	if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued running, loading running") || j.RunSeconds <= 0 || far != 8 {
+	if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words,
+		"queued running, loading running") || j.RunSeconds <= 0 || far != 8 {
 		t.Fatalf("%v: %s; %s; %v, %d", j.State.Word(), j.Reason, words, j.RunSeconds, far)
 	}
 	var r netbench.Report
@@ -66,12 +69,15 @@ func TestNetbench(t *testing.T) {
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(r.Workers, []string{"w0", "w1", "w2", "w3"}) || !slices.Equal(r.Sites, []string{"", "", "far", "far"}) || !slices.Equal(r.Model.Sites, []int{0, 0, 1, 1}) {
+	if !slices.Equal(r.Workers, []string{"w0", "w1", "w2", "w3"}) || !slices.Equal(r.Sites,
+		[]string{"", "", "far", "far"}) || !slices.Equal(r.Model.Sites, []int{0, 0, 1, 1}) {
 		t.Errorf("%v at %v, %v", r.Workers, r.Sites, r.Model.Sites)
 	}
-	want := 2 * (2 + 2 + len(collective.Algorithms(collective.Broadcast)) + len(collective.Algorithms(collective.Allreduce)))
+	want := 2 * (2 + 2 + len(collective.Algorithms(collective.Broadcast)) +
+		len(collective.Algorithms(collective.Allreduce)))
 	if len(r.Points) != want || len(r.Shares) != 4 || uint64(len(text)) != j.ResultBytes {
-		t.Errorf("%d points of %d, %d shares; %d bytes of %d", len(r.Points), want, len(r.Shares), len(text), j.ResultBytes)
+		t.Errorf("%d points of %d, %d shares; %d bytes of %d", len(r.Points), want, len(r.Shares),
+			len(text), j.ResultBytes)
 	}
 	two := slices.ContainsFunc(r.Points, func(p netbench.Point) bool {
 		return p.Algorithm == collective.Sites && p.Seconds > 0 && p.Predicted > 0
@@ -97,18 +103,21 @@ func TestNetbenchRefusals(t *testing.T) {
 	} {
 		spec := &job.Spec{Program: control.NetbenchProgram, Netbench: &job.Netbench{}}
 		change(spec)
-		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+		_, err := c.Client.SubmitJob(t.Context(),
+			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, want %q", err, want)
 		}
 	}
 	j, _ := c.watch(t, c.netbench(t, &job.Netbench{}).Id, nil)
-	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "one worker has nobody to measure with") {
+	if j.State != control.JobState_JOB_STATE_FAILED ||
+		!strings.Contains(j.Reason, "one worker has nobody to measure with") {
 		t.Errorf("with one worker: %v: %s", j.State.Word(), j.Reason)
 	}
 }
 
-// TestNetbenchEnds ends measurements that would take hours: by a client, and by the loss of a worker.
+// TestNetbenchEnds ends measurements that would take hours: by a client, and by the loss of a
+// worker.
 func TestNetbenchEnds(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{}, programs()...)
@@ -127,7 +136,8 @@ func TestNetbenchEnds(t *testing.T) {
 			}
 		})
 		want := map[string]string{"cancelled": "cancelled by a client", "failed": "w2"}[how]
-		if j.State.Word() != how || !strings.Contains(j.Reason, want) || time.Since(began) > prompt {
+		if j.State.Word() != how || !strings.Contains(j.Reason, want) ||
+			time.Since(began) > prompt {
 			t.Errorf("%s: %v after %v: %s", how, j.State.Word(), time.Since(began), j.Reason)
 		}
 	}

@@ -80,9 +80,11 @@ func TestMetricsOfACluster(t *testing.T) {
 		return r.Msg
 	})
 	run := func(program string, state control.JobState, values map[string]string) *control.Job {
-		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
-			Program: program, Parameters: values, Source: &job.Source{Input: "grid:rows=20,columns=20"},
-		})}))
+		r, err := c.Client.SubmitJob(t.Context(),
+			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
+				Program: program, Parameters: values,
+				Source: &job.Source{Input: "grid:rows=20,columns=20"},
+			})}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +104,8 @@ func TestMetricsOfACluster(t *testing.T) {
 		`superstep_jobs_total{ended="converged",program="wcc",state="done"} 1`,
 		`superstep_jobs_total{ended="",program="broken",state="failed"} 1`,
 		`superstep_job_running{job_id="`+wcc.Id+`",program="wcc"} 0`,
-		`superstep_workers{state="registered"} 2`, `superstep_workers_attached 2`, `superstep_worker_losses_total 0`,
+		`superstep_workers{state="registered"} 2`, `superstep_workers_attached 2`,
+		`superstep_worker_losses_total 0`,
 		`superstep_jobs{state="running"} 0`,
 	)
 	for _, some := range []string{`superstep_supersteps_total{scheme="pull"}`, "superstep_messages_total", "superstep_superstep_skew_ratio_count", "superstep_delivery_prediction_ratio_count"} {
@@ -116,7 +119,8 @@ func TestMetricsOfACluster(t *testing.T) {
 	holds(t, page, `superstep_worker_attached 1`, `superstep_worker_sessions_total 2`,
 		`superstep_worker_commands_total{command="meet",result="done"} 4`,
 		`superstep_worker_commands_total{command="values",result="failed"} 0`)
-	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page, `superstep_worker_commands_total{command="run",result="failed"} 0`) {
+	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page,
+		`superstep_worker_commands_total{command="run",result="failed"} 0`) {
 		t.Error("workers have not counted their work")
 	}
 }
@@ -128,7 +132,8 @@ func serve(t testing.TB, h http.Handler) (int, string) {
 	return ask(t, s.URL+"/metrics", "")
 }
 
-// TestWhoMayAskForMetrics: with a token, or with one that opens metrics alone; health is for everyone.
+// TestWhoMayAskForMetrics: with a token, or with one that opens metrics alone; health is for
+// everyone.
 func TestWhoMayAskForMetrics(t *testing.T) {
 	token := func(s string) control.Token {
 		k, err := control.NewToken(s, "test")
@@ -165,7 +170,8 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 		{"/readyz", "", 200},
 	} {
 		if status, text := ask(t, at+k.path, k.token); status != k.want {
-			t.Errorf("%s with token %q: found %d %s, expected %d", k.path, k.token, status, text, k.want)
+			t.Errorf("%s with token %q: found %d %s, expected %d", k.path, k.token, status, text,
+				k.want)
 		}
 	}
 	wrong, err := control.Connect(c.Address, control.Credentials{Token: token(some)}, nil)
@@ -173,7 +179,8 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer wrong.Close()
-	if _, err := wrong.Cluster.Status(t.Context(), connect.NewRequest(&control.StatusRequest{})); connect.CodeOf(err) != connect.CodeUnauthenticated {
+	if _, err := wrong.Cluster.Status(t.Context(),
+		connect.NewRequest(&control.StatusRequest{})); connect.CodeOf(err) != connect.CodeUnauthenticated {
 		t.Errorf("the token for metrics asks for more: %v", err)
 	}
 	_, text := ask(t, at+"/metrics/targets", some)
@@ -181,7 +188,8 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 		Targets []string
 		Labels  map[string]string
 	}
-	if err := json.Unmarshal([]byte(text), &targets); err != nil || len(targets) != 1 || targets[0].Targets[0] != "127.0.0.1:7710" ||
+	if err := json.Unmarshal([]byte(text), &targets); err != nil || len(targets) != 1 ||
+		targets[0].Targets[0] != "127.0.0.1:7710" ||
 		targets[0].Labels["worker"] != "w0" || targets[0].Labels["site"] != "rack1" {
 		t.Errorf("found %s, %v", text, err)
 	}
@@ -234,7 +242,8 @@ func TestWorkerIsObserved(t *testing.T) {
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatal(j)
 	}
-	j, _ = c.watch(t, c.submitSpec(t, &job.Spec{Program: "idle", Source: &job.Source{Input: "/no/such/file"}}).Id, nil)
+	j, _ = c.watch(t, c.submitSpec(t,
+		&job.Spec{Program: "idle", Source: &job.Source{Input: "/no/such/file"}}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED {
 		t.Fatal(j)
 	}

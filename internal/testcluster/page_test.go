@@ -27,7 +27,8 @@ func paged(token control.Token) master.Config {
 	store := history.NewNamedStore()
 	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&jobtrace.Searches{To: store}} }}
 	return master.Config{
-		Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Token: token, Watch: teller.Event,
+		Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Token: token,
+		Watch: teller.Event,
 		Page: func(s *master.Server) http.Handler {
 			c := web.NewCluster(store, s, builtin.Programs(), web.About{Kind: "master"})
 			return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
@@ -49,7 +50,8 @@ func siteOf(t *testing.T, c *Cluster) *site {
 // call asks the API and decodes its answer.
 func (s *site) call(method, path, body string, want int, to any, edit ...func(*http.Request)) string {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+"/api/v1/"+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+"/api/v1/"+path,
+		strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -69,7 +71,8 @@ func (s *site) call(method, path, body string, want int, to any, edit ...func(*h
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != want {
-		s.t.Fatalf("%s %s: status %d %s, %v, expected %d", method, path, answer.StatusCode, text, err, want)
+		s.t.Fatalf("%s %s: status %d %s, %v, expected %d", method, path, answer.StatusCode, text,
+			err, want)
 	}
 	if to != nil {
 		if err := json.Unmarshal(text, to); err != nil {
@@ -95,7 +98,8 @@ func (s *site) submit(body string) (j history.Job) {
 func TestPageOfAMaster(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := siteOf(t, c)
-	if status, page := ask(t, s.base+"/", ""); status != 200 || !strings.Contains(page, `src="app.js"`) {
+	if status, page := ask(t, s.base+"/", ""); status != 200 ||
+		!strings.Contains(page, `src="app.js"`) {
 		t.Errorf("the page: status %d %s", status, page)
 	}
 	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
@@ -105,19 +109,22 @@ func TestPageOfAMaster(t *testing.T) {
 	}
 	var graphs struct{ Items []web.Graph }
 	s.call("GET", "graphs", "", 200, &graphs)
-	if len(graphs.Items) != 1 || graphs.Items[0].Vertices != 900 || graphs.Items[0].State != "ready" || graphs.Items[0].Bytes == 0 {
+	if len(graphs.Items) != 1 || graphs.Items[0].Vertices != 900 ||
+		graphs.Items[0].State != "ready" || graphs.Items[0].Bytes == 0 {
 		t.Errorf("graphs %+v", graphs)
 	}
 	var workers struct{ Items []web.Worker }
 	s.call("GET", "workers", "", 200, &workers)
-	if len(workers.Items) != 2 || workers.Items[1].Name != "w1" || workers.Items[1].State != "registered" {
+	if len(workers.Items) != 2 || workers.Items[1].Name != "w1" ||
+		workers.Items[1].State != "registered" {
 		t.Errorf("workers %+v", workers)
 	}
 
 	// A job, from its submission to its result.
 	j := s.submit(`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true, "key": "once"}`)
 	var again history.Job
-	s.call("POST", "jobs", `{"key": "once", "program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true}`, 200, &again)
+	s.call("POST", "jobs",
+		`{"key": "once", "program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true}`, 200, &again)
 	if again.ID != j.ID {
 		t.Errorf("the same call made jobs %s and %s", j.ID, again.ID)
 	}
@@ -126,7 +133,8 @@ func TestPageOfAMaster(t *testing.T) {
 		`{"program": "wcc", "graph": "catalog:web", "key": "once"}`,
 	} {
 		var said struct{ Error string }
-		if s.call("POST", "jobs", other, 409, &said); said.Error != `key "once" is that of job `+j.ID+", which is another: a new job needs a new key" {
+		if s.call("POST", "jobs", other, 409, &said); said.Error != `key "once" is that of job `+
+			j.ID+", which is another: a new job needs a new key" {
 			t.Errorf("another job with the key: %s", said.Error)
 		}
 	}
@@ -136,17 +144,20 @@ func TestPageOfAMaster(t *testing.T) {
 		t.Errorf("by a call: %v", err)
 	}
 	c.Until("the job's end", func() bool { return s.job(j.ID).State == trace.Done })
-	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 || j.Supersteps < 50 || j.Vertices != 900 || j.Arcs != 3480 || len(j.Said) != 3 {
+	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 ||
+		j.Supersteps < 50 || j.Vertices != 900 || j.Arcs != 3480 || len(j.Said) != 3 {
 		t.Errorf("found %+v", j)
 	}
 	var steps struct{ Items []trace.Step }
 	s.call("GET", "jobs/"+j.ID+"/steps", "", 200, &steps)
 	var whole history.Whole
 	s.call("GET", "jobs/"+j.ID+"/partitions", "", 200, &whole)
-	if len(steps.Items) < j.Supersteps || len(whole.Totals) != 2 || whole.Totals[1].Worker != "w1" || whole.Matrix.Bytes[1] == 0 || len(whole.Encoded) == 0 {
+	if len(steps.Items) < j.Supersteps || len(whole.Totals) != 2 ||
+		whole.Totals[1].Worker != "w1" || whole.Matrix.Bytes[1] == 0 || len(whole.Encoded) == 0 {
 		t.Errorf("%d steps, %+v", len(steps.Items), whole)
 	}
-	if lines := strings.Split(s.call("GET", "jobs/"+j.ID+"/result", "", 200, nil), "\n"); len(lines) != 901 || lines[1] != "1 0" {
+	if lines := strings.Split(s.call("GET", "jobs/"+j.ID+"/result", "", 200, nil),
+		"\n"); len(lines) != 901 || lines[1] != "1 0" {
 		t.Errorf("%d lines: %.100q", len(lines), lines)
 	}
 
@@ -187,7 +198,8 @@ func TestPageOfAMaster(t *testing.T) {
 	if len(jobs.Items) != 4 {
 		t.Errorf("%d jobs", len(jobs.Items))
 	}
-	if log := s.call("GET", "log", "", 200, nil); !strings.Contains(log, `"job":"`+runs.ID+`"`) || !strings.Contains(log, "worker is there") {
+	if log := s.call("GET", "log", "", 200, nil); !strings.Contains(log, `"job":"`+runs.ID+`"`) ||
+		!strings.Contains(log, "worker is there") {
 		t.Errorf("the log: %s", log)
 	}
 }
@@ -196,9 +208,11 @@ func TestPageOfAMaster(t *testing.T) {
 func TestPageOfGraph500(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := siteOf(t, c)
-	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
-		Program: control.Graph500Program, Graph500: &job.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
-	})}))
+	r, err := c.Client.SubmitJob(t.Context(),
+		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
+			Program:  control.Graph500Program,
+			Graph500: &job.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
+		})}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +224,8 @@ func TestPageOfGraph500(t *testing.T) {
 		t.Fatalf("found %+v", jobs)
 	}
 	for _, j := range jobs.Items[1:] {
-		if !strings.HasPrefix(j.ID, id+"-bfs-root-") || j.State != trace.Done || j.Supersteps == 0 || j.Partitions != 2 || j.Vertices != 256 || j.Program != "bfs" {
+		if !strings.HasPrefix(j.ID, id+"-bfs-root-") || j.State != trace.Done ||
+			j.Supersteps == 0 || j.Partitions != 2 || j.Vertices != 256 || j.Program != "bfs" {
 			t.Errorf("found %+v", j)
 		}
 	}
@@ -270,7 +285,8 @@ func TestWhoMayUseThePage(t *testing.T) {
 		{"GET", "debug/status", "", "", 200},
 		{"GET", "healthz", "evil.example", "", 200},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), k.method, s.base+"/"+k.path, strings.NewReader("{}"))
+		r, err := http.NewRequestWithContext(t.Context(), k.method, s.base+"/"+k.path,
+			strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,11 +352,13 @@ func TestEventsOfAMaster(t *testing.T) {
 	until("bye")
 }
 
-// TestRefusalsOfAMasterAreJSON: what is refused before the API sees it is told as the API tells errors.
+// TestRefusalsOfAMasterAreJSON: what is refused before the API sees it is told as the API tells
+// errors.
 func TestRefusalsOfAMasterAreJSON(t *testing.T) {
 	c := Start(t, 1, paged(control.Token{}), programs()...)
 	for header, value := range map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+c.Address+"/api/v1/jobs", strings.NewReader("{}"))
+		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+c.Address+
+			"/api/v1/jobs", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +374,8 @@ func TestRefusalsOfAMasterAreJSON(t *testing.T) {
 		var said struct{ Error string }
 		err = json.NewDecoder(answer.Body).Decode(&said)
 		_ = answer.Body.Close()
-		if answer.StatusCode != 403 || err != nil || said.Error == "" || answer.Header.Get("Content-Type") != "application/json" {
+		if answer.StatusCode != 403 || err != nil || said.Error == "" ||
+			answer.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: status %d, %+v, %v", header, answer.StatusCode, said, err)
 		}
 	}

@@ -9,13 +9,15 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestManyPartitions runs a job in so many partitions, each of which sends to every other, that what a worker reports of a
-// superstep is sent in parts. It can be watched; of pairs the records have sums.
+// TestManyPartitions runs a job in so many partitions, each of which sends to every other, that
+// what a worker reports of a superstep is sent in parts. It can be watched; of pairs the records
+// have sums.
 func TestManyPartitions(t *testing.T) {
 	const partitions, pairs = 360, 360 * 359
 	c := Start(t, 1, master.Config{}, programs()...)
 	j := c.submitSpec(t, &job.Spec{
-		Program: "crowd", Source: &job.Source{Input: fmt.Sprint("path:vertices=", partitions)}, Rows: partitions, Columns: 1,
+		Program: "crowd", Source: &job.Source{Input: fmt.Sprint("path:vertices=", partitions)},
+		Rows: partitions, Columns: 1,
 	})
 	records, columns, messages := 0, 0, 0
 	j, words := c.watch(t, j.Id, func(e *control.JobEvent) {
@@ -30,10 +32,13 @@ func TestManyPartitions(t *testing.T) {
 			}
 		}
 	})
-	if want := "queued running, loading running 0 1 done"; words != want || records != 2*partitions {
-		t.Errorf("found %s with %d records, expected %s with %d", words, records, want, 2*partitions)
+	if want := "queued running, loading running 0 1 done"; words != want ||
+		records != 2*partitions {
+		t.Errorf("found %s with %d records, expected %s with %d", words, records, want,
+			2*partitions)
 	}
 	if columns != pairs || messages != pairs || j.MessagesSent != pairs {
-		t.Errorf("%d messages were sent, %d in %d columns, expected %d", j.MessagesSent, messages, columns, pairs)
+		t.Errorf("%d messages were sent, %d in %d columns, expected %d", j.MessagesSent, messages,
+			columns, pairs)
 	}
 }

@@ -11,14 +11,18 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestMasterIsPaused stops everything in the master for three leases while a job runs, as SIGSTOP does: nobody is lost, no
-// session breaks, the graph is there, the job goes on, and the next one runs.
+// TestMasterIsPaused stops everything in the master for three leases while a job runs, as SIGSTOP
+// does: nobody is lost, no session breaks, the graph is there, the job goes on, and the next one
+// runs.
 func TestMasterIsPaused(t *testing.T) {
 	t.Parallel()
 	const lease = 1500 * time.Millisecond
 	var once sync.Once
-	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Watch: func(_ string, e *control.JobEvent) {
-		if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING { // the lock is held: nothing is heard, nothing is said
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Watch: func(_ string,
+		e *control.JobEvent,
+	) {
+		// the lock is held: nothing is heard, nothing is said
+		if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING {
 			once.Do(func() { <-time.After(3 * lease) })
 		}
 	}}, programs()...)
@@ -34,14 +38,15 @@ func TestMasterIsPaused(t *testing.T) {
 		}
 	}
 	for _, w := range c.Workers() {
-		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached || w.Incarnation != before[w.Name] {
+		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached ||
+			w.Incarnation != before[w.Name] {
 			t.Errorf("found %v", w)
 		}
 	}
 }
 
-// TestTimeThatTheMasterMissed lets the master's clock run ahead between two of its ticks, as after a pause: that is no silence
-// of the workers.
+// TestTimeThatTheMasterMissed lets the master's clock run ahead between two of its ticks, as after
+// a pause: that is no silence of the workers.
 func TestTimeThatTheMasterMissed(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second

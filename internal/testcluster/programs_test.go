@@ -15,18 +15,25 @@ import (
 // programs are those that the tests run on clusters.
 func programs() engine.Registry {
 	return engine.Registry{
-		engine.Register("bfs", pregel.Erase(algorithms.BFS{})), engine.Register("levels", pregel.Erase(algorithms.BFSLevels{})),
-		engine.Register("sssp", pregel.Erase(algorithms.SSSP[float64]{})), engine.Register("pagerank", pregel.Erase(algorithms.PageRank{})),
+		engine.Register("bfs", pregel.Erase(algorithms.BFS{})),
+		engine.Register("levels", pregel.Erase(algorithms.BFSLevels{})),
+		engine.Register("sssp", pregel.Erase(algorithms.SSSP[float64]{})),
+		engine.Register("pagerank", pregel.Erase(algorithms.PageRank{})),
 		engine.Register("wcc", pregel.Erase(algorithms.WCC{})),
-		engine.Register("listing", pregel.Erase(pregel.List(listing{}))), engine.Register("census", pregel.Erase(census{})),
-		engine.Register("letters", pregel.Erase(letters{})), engine.Register("paths", pregel.Erase(pregel.List(paths{}))), engine.Register("broken", pregel.Erase(broken{})),
-		engine.Register("forever", pregel.Erase(forever{})), engine.Register("idle", pregel.Erase(idle{})), engine.Register("chatty", pregel.Erase(chatty{})),
-		engine.Register("crowd", pregel.Erase(crowd{})), engine.Register("reshaping", pregel.Erase(reshaping{})),
+		engine.Register("listing", pregel.Erase(pregel.List(listing{}))),
+		engine.Register("census", pregel.Erase(census{})),
+		engine.Register("letters", pregel.Erase(letters{})), engine.Register("paths",
+			pregel.Erase(pregel.List(paths{}))), engine.Register("broken", pregel.Erase(broken{})),
+		engine.Register("forever", pregel.Erase(forever{})), engine.Register("idle",
+			pregel.Erase(idle{})), engine.Register("chatty", pregel.Erase(chatty{})),
+		engine.Register("crowd", pregel.Erase(crowd{})),
+		engine.Register("reshaping", pregel.Erase(reshaping{})),
 		engine.Register("recomposed", pregel.Erase(recomposed{})),
 	}
 }
 
-// reshaping changes the graph in every way there is, and tells every vertex what its neighbours have seen.
+// reshaping changes the graph in every way there is, and tells every vertex what its neighbours
+// have seen.
 type reshaping struct{}
 
 func (reshaping) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
@@ -93,7 +100,8 @@ func (counting) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64
 func (counting) Traits() pregel.Traits             { return pregel.Traits{Columns: []pregel.Column{passed}} }
 
 func (counting) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
-	passed.Set(v, passed.Of(v)*31+sum*7+v.NumVertices()*3+v.NumEdges()+uint64(v.OutDegree())+v.Label())
+	passed.Set(v, passed.Of(v)*31+sum*7+v.NumVertices()*3+v.NumEdges()+uint64(v.OutDegree())+
+		v.Label())
 	if v.Superstep() < 2 {
 		v.SendToAllNeighbors(passed.Of(v) % 1000)
 	} else {
@@ -101,7 +109,8 @@ func (counting) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	}
 }
 
-// listing gives every vertex a sum over the messages it got, one of each in-neighbour, which tells if one is missing.
+// listing gives every vertex a sum over the messages it got, one of each in-neighbour, which tells
+// if one is missing.
 type listing struct{}
 
 func (listing) Compute(v *pregel.Vertex[uint64, uint64], messages []uint64) {
@@ -151,7 +160,8 @@ func (census) Compute(v *pregel.Vertex[string, int64], _ int64) {
 	if v.Label()%5 == 0 {
 		names.Add(v, []uint64{v.Label()})
 	}
-	v.Set(fmt.Sprintf("%s %d:%d/%d/%.12g/%v", v.Value(), v.Phase(), degrees.Value(v), largest.Value(v), shares.Value(v), names.Value(v)))
+	v.Set(fmt.Sprintf("%s %d:%d/%d/%.12g/%v", v.Value(), v.Phase(), degrees.Value(v),
+		largest.Value(v), shares.Value(v), names.Value(v)))
 }
 
 // letters go to single vertices, all over the graph.
@@ -164,7 +174,8 @@ func (letters) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	if v.Superstep() < 4 {
 		n := v.NumVertices()
 		for i := range uint64(3) {
-			v.Send(pregel.VertexID((uint64(v.ID())*7+i*13+uint64(v.Superstep()))%n), int64(v.ID())+int64(i))
+			v.Send(pregel.VertexID((uint64(v.ID())*7+i*13+uint64(v.Superstep()))%n),
+				int64(v.ID())+int64(i))
 		}
 		if v.Superstep()%2 == 1 {
 			v.SendToAllNeighbors(1)
@@ -179,7 +190,8 @@ type path struct {
 	Name    string
 }
 
-// paths tells every vertex the least path to it, of few edges: the shortest, of these the first in lexical order.
+// paths tells every vertex the least path to it, of few edges: the shortest, of these the first in
+// lexical order.
 type paths struct{}
 
 func (paths) Compute(v *pregel.Vertex[string, path], messages []path) {
@@ -192,7 +204,8 @@ func (paths) Compute(v *pregel.Vertex[string, path], messages []path) {
 		best := slices.MinFunc(messages, func(a, b path) int { return slices.Compare(a.Through, b.Through) })
 		v.Set(fmt.Sprint(best.Name, best.Through))
 		if v.Superstep() < 4 {
-			v.SendToAllNeighbors(path{append(slices.Clone(best.Through), v.Label()), best.Name + "."})
+			v.SendToAllNeighbors(path{append(slices.Clone(best.Through),
+				v.Label()), best.Name + "."})
 			v.Send(v.ID(), path{Name: "self"})
 		}
 	}
@@ -220,7 +233,8 @@ func (p broken) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// fail panics if it is to be in this method: also with bytes that are no text, and with a text whose cut is in a character.
+// fail panics if it is to be in this method: also with bytes that are no text, and with a text
+// whose cut is in a character.
 func (p broken) fail(method string) {
 	switch p.Method {
 	case method:

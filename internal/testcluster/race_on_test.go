@@ -2,5 +2,6 @@
 
 package testcluster
 
-// raceEnabled reports whether the race detector is on: its own memory grows with what a process touches.
+// raceEnabled reports whether the race detector is on: its own memory grows with what a process
+// touches.
 const raceEnabled = true

@@ -30,7 +30,8 @@ func (c *Cluster) load(t testing.TB, name string, source *job.Source, rows, colu
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, err := c.Client.LoadGraph(ctx, connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns}))
+	r, err := c.Client.LoadGraph(ctx,
+		connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func (c *Cluster) submitSpec(t testing.TB, spec *job.Spec) *control.Job {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, err := c.Client.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+	r, err := c.Client.SubmitJob(ctx,
+		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,8 @@ func inGrid(t testing.TB, p engine.Registered, values map[string]string, input s
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := load.Open(t.Context(), load.Request{Name: input, Directed: directed, Weights: edges.Float64, IfAny: filepath.IsAbs(input)})
+	in, err := load.Open(t.Context(),
+		load.Request{Name: input, Directed: directed, Weights: edges.Float64, IfAny: filepath.IsAbs(input)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +150,11 @@ func (w *way) options() job.Options {
 	return job.Options{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic, Serial: w.serial}
 }
 
-// forced reports whether the delivery alone is chosen, and nothing by times; push is naive or mirrored, whichever takes less.
+// forced reports whether the delivery alone is chosen, and nothing by times; push is naive or
+// mirrored, whichever takes less.
 func (w *way) forced() bool {
-	return *w == way{program: w.program, params: w.params, delivery: w.delivery} && slices.Contains([]string{"naive", "mirrored", "pull"}, w.delivery)
+	return *w == way{program: w.program, params: w.params, delivery: w.delivery} &&
+		slices.Contains([]string{"naive", "mirrored", "pull"}, w.delivery)
 }
 
 func (w *way) values() map[string]string {
@@ -181,8 +186,8 @@ func (w *way) String() string {
 	return text
 }
 
-// ways are programs in every way they are delivered. Those whose results depend on the order of messages run
-// deterministically.
+// ways are programs in every way they are delivered. Those whose results depend on the order of
+// messages run deterministically.
 func ways() []*way {
 	var all []*way
 	for _, delivery := range []string{"auto", "push", "naive", "mirrored", "pull"} {
@@ -203,11 +208,13 @@ func ways() []*way {
 	}
 	for _, encoding := range []string{"all", "bitmap", "sparse"} {
 		all = append(all, &way{program: "levels", params: "source=3", encoding: encoding})
-		all = append(all, &way{program: "pagerank", params: "iterations=4", encoding: encoding, delivery: "pull"})
+		all = append(all,
+			&way{program: "pagerank", params: "iterations=4", encoding: encoding, delivery: "pull"})
 	}
 	for _, delivery := range []string{"naive", "mirrored", "pull"} {
 		for _, program := range []string{"levels", "sssp"} {
-			all = append(all, &way{program: program, params: "source=3", delivery: delivery, serial: true})
+			all = append(all,
+				&way{program: program, params: "source=3", delivery: delivery, serial: true})
 		}
 	}
 	return append(all,
@@ -224,9 +231,10 @@ func ways() []*way {
 	)
 }
 
-// TestClusterComputesWhatOnePartitionDoes runs every program in every way on four workers, and compares the result, the
-// supersteps and the messages with those of one partition in one process, and what was sent, where the delivery does not depend on
-// times, with the same partitions in one process.
+// TestClusterComputesWhatOnePartitionDoes runs every program in every way on four workers, and
+// compares the result, the supersteps and the messages with those of one partition in one process,
+// and what was sent, where the delivery does not depend on times, with the same partitions in one
+// process.
 func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 	c := Start(t, 4, master.Config{}, programs()...)
 	known := map[string]engine.Registered{}
@@ -242,9 +250,11 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		{"one", "kronecker:scale=8,seed1=3", &no, 4, 1},
 		{"two", "kronecker:scale=8,seed1=3", &yes, 1, 8},
 		{"odd", "uniform:vertices=37,degree=2", &yes, 1, 5},
-		{"grid", "kronecker:scale=7,seed1=3", &no, 2, 2}, // where only what needs no lists of edges runs
+		// where only what needs no lists of edges runs
+		{"grid", "kronecker:scale=7,seed1=3", &no, 2, 2},
 	} {
-		c.load(t, g.name, &job.Source{Input: g.input, Directed: g.directed, Weights: "float64"}, g.rows, g.columns)
+		c.load(t, g.name, &job.Source{Input: g.input, Directed: g.directed, Weights: "float64"},
+			g.rows, g.columns)
 		type answer struct {
 			values  map[uint64]string
 			outcome *bsp.Outcome
@@ -254,36 +264,46 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 			if g.name == "one" && i%2 > 0 || g.name == "two" && i%2 == 0 {
 				continue // on the other of the two
 			}
-			if g.name == "grid" && (w.program != "reshaping" && w.program != "recomposed" || w.delivery != "auto" && w.delivery != "push" && w.delivery != "pull") {
+			if g.name == "grid" && (w.program != "reshaping" && w.program != "recomposed" ||
+				w.delivery != "auto" && w.delivery != "push" && w.delivery != "pull") {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%v", g.name, w), func(t *testing.T) {
 				key := w.program + w.params
 				want, ok := answers[key]
 				if !ok {
-					want.values, want.outcome = alone(t, known[w.program], w.values(), g.input, g.directed)
+					want.values, want.outcome = alone(t, known[w.program], w.values(), g.input,
+						g.directed)
 					answers[key] = want
 				}
 				j := c.submitSpec(t, &job.Spec{
-					Program: w.program, Parameters: w.values(), Graph: g.name, Options: w.options(), KeepResult: true,
+					Program: w.program, Parameters: w.values(), Graph: g.name, Options: w.options(),
+					KeepResult: true,
 				})
 				j, _ = c.watch(t, j.Id, nil)
 				if j.State != control.JobState_JOB_STATE_DONE {
 					t.Fatalf("%v: %s", j.State.Word(), j.Reason)
 				}
 				o := want.outcome
-				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages || j.EndedBy != string(o.Ended) {
-					t.Errorf("found %d supersteps, %d messages, ended by %v; expected %+v", j.Supersteps, j.Messages, j.EndedBy, o)
+				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages ||
+					j.EndedBy != string(o.Ended) {
+					t.Errorf("found %d supersteps, %d messages, ended by %v; expected %+v",
+						j.Supersteps, j.Messages, j.EndedBy, o)
 				}
-				if !reflect.DeepEqual(j.GraphLeft.Trace(), o.Left) || j.GraphLeft.GetIds() != o.IDs {
-					t.Errorf("the graph that is left is %v, expected %+v, ids to %d", j.GraphLeft, o.Left, o.IDs)
+				if !reflect.DeepEqual(j.GraphLeft.Trace(), o.Left) ||
+					j.GraphLeft.GetIds() != o.IDs {
+					t.Errorf("the graph that is left is %v, expected %+v, ids to %d", j.GraphLeft,
+						o.Left, o.IDs)
 				}
-				if w.forced() && w.program != "reshaping" && w.program != "recomposed" { // whose workers tell each other their input ids, too
+				// whose workers tell each other their input ids, too
+				if w.forced() && w.program != "reshaping" && w.program != "recomposed" {
 					choice, err := delivery.ParseChoice(w.delivery)
 					if err != nil {
 						t.Fatal(err)
 					}
-					_, o := inGrid(t, known[w.program], w.values(), g.input, g.directed, graph.Grid{Rows: int(g.rows), Columns: int(g.columns)}, engine.Options{Delivery: choice})
+					_, o := inGrid(t, known[w.program], w.values(), g.input, g.directed,
+						graph.Grid{Rows: int(g.rows), Columns: int(g.columns)},
+						engine.Options{Delivery: choice})
 					if int(j.MessagesSent) != o.Sent || int(j.BytesSent) != o.Bytes {
 						t.Errorf("%d values and %d bytes were sent; in one process with the same partitions %d and %d", j.MessagesSent, j.BytesSent, o.Sent, o.Bytes)
 					}

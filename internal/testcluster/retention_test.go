@@ -19,14 +19,16 @@ import (
 // jobs lists all jobs.
 func (c *Cluster) jobs(t testing.TB) []*control.Job {
 	t.Helper()
-	r, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+	r, err := c.Client.ListJobs(t.Context(),
+		connect.NewRequest(&control.ListJobsRequest{Ended: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r.Msg.Jobs
 }
 
-// TestResultOfAnEarlierMaster: the next master with the same data lists a job whose result was kept, and has the result.
+// TestResultOfAnEarlierMaster: the next master with the same data lists a job whose result was
+// kept, and has the result.
 func TestResultOfAnEarlierMaster(t *testing.T) {
 	data := t.TempDir()
 	c := Start(t, 2, master.Config{Options: master.Options{Data: data}}, programs()...)
@@ -39,7 +41,8 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 	none := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id
 	c.watch(t, none, nil)
 	c.StopMaster()
-	if err := os.RemoveAll(filepath.Join(data, "state")); err != nil { // with which it would know all jobs
+	// with which it would know all jobs
+	if err := os.RemoveAll(filepath.Join(data, "state")); err != nil {
 		t.Fatal(err)
 	}
 	c.StartMaster(c.Address)
@@ -49,18 +52,22 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 		t.Errorf("found %d lines, expected %d: or others", len(got), len(want))
 	}
 	all := c.jobs(t)
-	if len(all) != 1 || all[0].Id != id || all[0].Spec().Program != "wcc" || all[0].State != control.JobState_JOB_STATE_DONE || all[0].ResultBytes != before.ResultBytes {
+	if len(all) != 1 || all[0].Id != id || all[0].Spec().Program != "wcc" ||
+		all[0].State != control.JobState_JOB_STATE_DONE ||
+		all[0].ResultBytes != before.ResultBytes {
 		t.Errorf("found %v", all)
 	}
 	one, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: id}))
 	if err != nil || one.Msg.Id != id {
 		t.Errorf("found %v, %v", one, err)
 	}
-	cancelled, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id}))
+	cancelled, err := c.Client.CancelJob(t.Context(),
+		connect.NewRequest(&control.CancelJobRequest{Id: id}))
 	if err != nil || cancelled.Msg.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("found %v, %v", cancelled, err)
 	}
-	stream, err := c.Client.WatchJob(t.Context(), connect.NewRequest(&control.WatchJobRequest{Id: id}))
+	stream, err := c.Client.WatchJob(t.Context(),
+		connect.NewRequest(&control.WatchJobRequest{Id: id}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +85,9 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 
 // TestResultThatWasRemoved: who asks for a result that made room for another is told so.
 func TestResultThatWasRemoved(t *testing.T) {
-	c := Start(t, 1, master.Config{Options: master.Options{KeepResultBytes: 1, KeepResults: time.Hour}}, programs()...)
+	c := Start(t, 1,
+		master.Config{Options: master.Options{KeepResultBytes: 1, KeepResults: time.Hour}},
+		programs()...)
 	var ids [2]string
 	for i := range ids {
 		ids[i] = c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id
@@ -89,14 +98,16 @@ func TestResultThatWasRemoved(t *testing.T) {
 	if n := len(c.result(t, ids[1])); n != 256 {
 		t.Errorf("found %d lines of the newest result", n)
 	}
-	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: ids[0]}))
+	stream, err := c.Client.GetResult(t.Context(),
+		connect.NewRequest(&control.GetResultRequest{Id: ids[0]}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for stream.Receive() {
 		t.Error("found a chunk of a result that was removed")
 	}
-	want := "not_found: the result of job " + ids[0] + " is gone: the master keeps results for 1h0m0s, and 1 bytes of them (--keep-results, --keep-result-bytes); or it was deleted from --data"
+	want := "not_found: the result of job " + ids[0] +
+		" is gone: the master keeps results for 1h0m0s, and 1 bytes of them (--keep-results, --keep-result-bytes); or it was deleted from --data"
 	if err := stream.Err(); err == nil || err.Error() != want {
 		t.Errorf("found %v, expected %s", err, want)
 	}
@@ -112,12 +123,14 @@ var errFull = errors.New("no space left on device")
 
 func (f closing) Close() error { return errors.Join(f.WriteCloser.Close(), errFull) }
 
-// TestDiskThatIsFullAtTheEnd fails the job too when only closing a part tells, and nothing of the result is kept.
+// TestDiskThatIsFullAtTheEnd fails the job too when only closing a part tells, and nothing of the
+// result is kept.
 func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 	data := t.TempDir()
 	c := Start(t, 2, master.Config{Options: master.Options{Data: data}, WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}, programs()...)
 	id := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id
-	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
+	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_FAILED ||
+		j.Reason != "result: no space left on device" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	c.works(t, 2)
@@ -126,7 +139,8 @@ func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 		t.Errorf("found %v, %v", entries, err)
 	}
 	c.StartMaster(c.Address)
-	if all := c.jobs(t); len(all) == 0 || all[0].Id != id || all[0].State != control.JobState_JOB_STATE_FAILED {
+	if all := c.jobs(t); len(all) == 0 || all[0].Id != id ||
+		all[0].State != control.JobState_JOB_STATE_FAILED {
 		t.Errorf("found %v", all)
 	}
 }

@@ -21,19 +21,22 @@ import (
 // loads tries to load a graph, and returns why that failed, or nothing.
 func (c *Cluster) loads(t *testing.T, name, input string) string {
 	t.Helper()
-	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(&job.Source{Input: input})})); err != nil {
+	if _, err := c.Client.LoadGraph(t.Context(),
+		connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(&job.Source{Input: input})})); err != nil {
 		return err.Error()
 	}
 	reason := ""
 	c.Until("the load of "+input+" to end", func() bool {
 		g := c.inspect(t, name)
 		reason = g.Reason
-		return g.State == control.GraphState_GRAPH_STATE_READY || g.State == control.GraphState_GRAPH_STATE_FAILED
+		return g.State == control.GraphState_GRAPH_STATE_READY ||
+			g.State == control.GraphState_GRAPH_STATE_FAILED
 	})
 	return reason
 }
 
-// TestJobsNameFilesBelowTheRoots: with roots a worker opens nothing else by the name of a job, whatever way the name takes.
+// TestJobsNameFilesBelowTheRoots: with roots a worker opens nothing else by the name of a job,
+// whatever way the name takes.
 func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 	base := t.TempDir()
 	for name, text := range map[string]string{"graphs/a.el": "1 2\n2 3\n", "graphs/t.csv": "source,target\n1,2\n", "secret.el": "7 8\n", "snap/snapshot.json": "{}"} {
@@ -60,17 +63,25 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 		t.Error(why)
 	}
 	for name, input := range map[string]string{
-		"absolute": filepath.Join(base, "secret.el"), "dots": filepath.Join(base, "graphs") + "/../secret.el", "link": filepath.Join(base, "graphs/link.el"),
-		"second": filepath.Join(base, "graphs/a.el") + "," + filepath.Join(base, "secret.el"), "object": "s3://bucket/secret.el",
-		"system": "/etc/passwd", "snapshot": filepath.Join(base, "snap"), "url": "file:///etc/passwd", "proc": "/proc/self/environ",
+		"absolute": filepath.Join(base, "secret.el"), "dots": filepath.Join(base, "graphs") +
+			"/../secret.el", "link": filepath.Join(base, "graphs/link.el"),
+		"second": filepath.Join(base, "graphs/a.el") + "," + filepath.Join(base, "secret.el"),
+		"object": "s3://bucket/secret.el",
+		"system": "/etc/passwd", "snapshot": filepath.Join(base, "snap"),
+		"url": "file:///etc/passwd", "proc": "/proc/self/environ",
 	} {
-		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what jobs may read and write here: below "+filepath.Join(base, "graphs")+" alone (--data-root)") {
+		if why := c.loads(t, name, input); !strings.Contains(why,
+			"outside of what jobs may read and write here: below "+filepath.Join(base, "graphs")+
+				" alone (--data-root)") {
 			t.Errorf("%s: %q", input, why)
 		}
 	}
-	source := &job.Source{Input: filepath.Join(base, "graphs/t.csv"), Vertices: filepath.Join(base, "secret.el")}
-	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "vertices", SourceJson: job.Text(source)}))
-	if err == nil || !strings.Contains(err.Error(), "outside of what jobs may read and write here") {
+	source := &job.Source{Input: filepath.Join(base, "graphs/t.csv"), Vertices: filepath.Join(base,
+		"secret.el")}
+	_, err := c.Client.LoadGraph(t.Context(),
+		connect.NewRequest(&control.LoadGraphRequest{Name: "vertices", SourceJson: job.Text(source)}))
+	if err == nil ||
+		!strings.Contains(err.Error(), "outside of what jobs may read and write here") {
 		t.Errorf("a file of vertices: %v", err)
 	}
 }
@@ -86,7 +97,8 @@ func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
 	c.StartWorker("w0")
 	c.Await(1)
 	for name, input := range map[string]string{"file": file, "object": "s3://bucket/secret.el", "relative": "group"} {
-		if why := c.loads(t, name, input); !strings.Contains(why, "no file is, until --data-root says which") {
+		if why := c.loads(t, name, input); !strings.Contains(why,
+			"no file is, until --data-root says which") {
 			t.Errorf("%s: %q", input, why)
 		}
 	}
@@ -94,7 +106,8 @@ func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
 		t.Fatal(why)
 	}
 	place := filepath.Join(t.TempDir(), "new")
-	_, err := c.Client.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place}))
+	_, err := c.Client.SaveGraph(t.Context(),
+		connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place}))
 	if err == nil || !strings.Contains(err.Error(), "no file is, until --data-root says which") {
 		t.Errorf("found %v", err)
 	}
@@ -111,7 +124,8 @@ func TestOwnFilesAreNoGraphs(t *testing.T) {
 	if err := os.Mkdir(checkpoints, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := Start(t, 0, master.Config{Options: master.Options{Data: data, Checkpoints: checkpoints}}, programs()...)
+	c := Start(t, 0, master.Config{Options: master.Options{Data: data, Checkpoints: checkpoints}},
+		programs()...)
 	c.Worker.DataRoots = []string{base}
 	c.StartWorker("w0")
 	c.Await(1)
@@ -125,10 +139,13 @@ func TestOwnFilesAreNoGraphs(t *testing.T) {
 		}
 	}
 	for name, input := range map[string]string{
-		"result": "data/results/x-1/part-00000", "directory": "data/results/x-1", "state": "data/state/log/00000000000000000001",
-		"checkpoint": filepath.Join(checkpoints, "wcc-x/owner"), "pattern": "data/results/*/part-*", "second": "a.el,checkpoints/wcc-x/owner",
+		"result": "data/results/x-1/part-00000", "directory": "data/results/x-1",
+		"state":      "data/state/log/00000000000000000001",
+		"checkpoint": filepath.Join(checkpoints, "wcc-x/owner"), "pattern": "data/results/*/part-*",
+		"second": "a.el,checkpoints/wcc-x/owner",
 	} {
-		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what jobs may read and write here") {
+		if why := c.loads(t, name, input); !strings.Contains(why,
+			"outside of what jobs may read and write here") {
 			t.Errorf("%s: %q", input, why)
 		}
 	}
@@ -136,11 +153,13 @@ func TestOwnFilesAreNoGraphs(t *testing.T) {
 		t.Fatal(why)
 	}
 	for _, place := range []string{"data/results/mine", "file://" + data + "/results/mine", "checkpoints", "data", "ftp://host/x"} {
-		if _, err := c.Client.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place})); err == nil {
+		if _, err := c.Client.SaveGraph(t.Context(),
+			connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place})); err == nil {
 			t.Errorf("a graph was saved to %s", place)
 		}
 	}
-	if _, err := c.Client.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: "file://" + base + "/saved"})); err != nil {
+	if _, err := c.Client.SaveGraph(t.Context(),
+		connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: "file://" + base + "/saved"})); err != nil {
 		t.Error(err)
 	}
 	if why := c.loads(t, "h", "saved"); why != "" {
@@ -192,10 +211,12 @@ func TestKeysLieOutsideOfRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]worker.Config{
-		"token": {Options: worker.Options{TokenFile: secret}}, "gossip key": {Secrets: []string{secret}, Token: control.RandomToken()},
+		"token":      {Options: worker.Options{TokenFile: secret}},
+		"gossip key": {Secrets: []string{secret}, Token: control.RandomToken()},
 	} {
 		o.DataRoots = []string{dir}
-		if _, err := worker.New(o); err == nil || !strings.Contains(err.Error(), "lies in the data root") {
+		if _, err := worker.New(o); err == nil ||
+			!strings.Contains(err.Error(), "lies in the data root") {
 			t.Errorf("%s: %v", name, err)
 		}
 		o.DataRoots = []string{t.TempDir()}
@@ -234,8 +255,10 @@ func TestJobsNameNoServers(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	at := l.Addr().String()
 	for i, input := range []string{
-		"http://" + at + "/x", "https://" + at + "/x", "ftp://" + at + "/x", "//" + at + "/x", "s3://" + at + "/x", "s3://user@" + at + "/x",
-		"s3://bucket@" + at + "/x", "s3://" + at + "#/x", "s3:" + at + "/x", "s3://http:/" + at + "/x",
+		"http://" + at + "/x", "https://" + at + "/x", "ftp://" + at + "/x", "//" + at + "/x",
+		"s3://" + at + "/x", "s3://user@" + at + "/x",
+		"s3://bucket@" + at + "/x", "s3://" + at + "#/x", "s3:" + at + "/x", "s3://http:/" + at +
+			"/x",
 	} {
 		if why := c.loads(t, string(rune('a'+i)), input); why == "" {
 			t.Errorf("%s was loaded", input)

@@ -19,8 +19,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestWorkersSeeTheSameFiles: workers whose files of one name and size differ load no graph, and the
-// error names both workers; --check-files finds what a sample may miss, and --trust-files looks at nothing.
+// TestWorkersSeeTheSameFiles: workers whose files of one name and size differ load no graph, and
+// the error names both workers; --check-files finds what a sample may miss, and --trust-files looks
+// at nothing.
 func TestWorkersSeeTheSameFiles(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	c := Start(t, 0, master.Config{}, programs()...)
@@ -57,14 +58,16 @@ func TestWorkersSeeTheSameFiles(t *testing.T) {
 	load := func(name, file string, check, trust bool) string {
 		t.Helper()
 		source := &job.Source{Input: file, CheckFiles: check, TrustFiles: trust}
-		if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source)})); err != nil {
+		if _, err := c.Client.LoadGraph(t.Context(),
+			connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source)})); err != nil {
 			return err.Error()
 		}
 		return ""
 	}
 	refused := func(why, file string) {
 		t.Helper()
-		if !strings.Contains(why, file) || !strings.Contains(why, "workers w0 and w1 see different files") {
+		if !strings.Contains(why, file) ||
+			!strings.Contains(why, "workers w0 and w1 see different files") {
 			t.Errorf("%s: found %q", file, why)
 		}
 	}
@@ -76,10 +79,12 @@ func TestWorkersSeeTheSameFiles(t *testing.T) {
 	}
 	refused(load("one", "one.el", true, false), "one.el")
 	for i, dir := range dirs { // two graphs of the same size, each saved under the same name
-		if err := os.WriteFile(filepath.Join(dir, "little.el"), []byte([]string{"1 2\n2 3\n3 4\n", "1 3\n3 2\n2 4\n"}[i]), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "little.el"),
+			[]byte([]string{"1 2\n2 3\n3 4\n", "1 3\n3 2\n2 4\n"}[i]), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		g, in, err := loading.Build(t.Context(), loading.Request{Name: filepath.Join(dir, "little.el")}, graph.Options{Partitions: 2})
+		g, in, err := loading.Build(t.Context(),
+			loading.Request{Name: filepath.Join(dir, "little.el")}, graph.Options{Partitions: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +103,8 @@ func TestWorkersSeeTheSameFiles(t *testing.T) {
 	if why := load("trusted", "many.el", false, true); why != "" {
 		t.Error(why)
 	}
-	if g := c.inspect(t, "trusted"); !g.Source().TrustFiles || !strings.Contains(strings.Join(g.Notes, "\n"), "not compared (--trust-files)") {
+	if g := c.inspect(t, "trusted"); !g.Source().TrustFiles ||
+		!strings.Contains(strings.Join(g.Notes, "\n"), "not compared (--trust-files)") {
 		t.Errorf("the record says %v, %q", g.SourceJson, g.Notes)
 	}
 }

@@ -51,7 +51,8 @@ func (d *disk) awaitHang(t testing.TB) {
 	}
 }
 
-// long is a job whose result is more than all buffers on its way to the disk take, from each of two workers.
+// long is a job whose result is more than all buffers on its way to the disk take, from each of two
+// workers.
 func long() *job.Spec {
 	return &job.Spec{Program: "wcc", Source: &job.Source{Input: "kronecker:scale=17,edgefactor=1"}, KeepResult: true}
 }
@@ -73,12 +74,14 @@ func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
 	}
 }
 
-// TestDiskThatStalls lets the disk of results stall for longer than a lease: no worker is lost, and the result is whole.
+// TestDiskThatStalls lets the disk of results stall for longer than a lease: no worker is lost, and
+// the result is whole.
 func TestDiskThatStalls(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	const lease = 3 * time.Second
-	c := Start(t, 2, master.Config{Options: master.Options{Lease: lease}, WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: lease}, WrapPart: d.wrap},
+		programs()...)
 	id := c.submitSpec(t, long()).Id
 	d.awaitHang(t)
 	c.after(t, lease*3/2, 2)
@@ -92,7 +95,8 @@ func TestDiskThatStalls(t *testing.T) {
 	}
 }
 
-// TestCancelWhileTheDiskHangs cancels a job whose result is not written because the disk hangs: it ends, and the queue goes on.
+// TestCancelWhileTheDiskHangs cancels a job whose result is not written because the disk hangs: it
+// ends, and the queue goes on.
 func TestCancelWhileTheDiskHangs(t *testing.T) {
 	d := newDisk()
 	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
@@ -101,7 +105,8 @@ func TestCancelWhileTheDiskHangs(t *testing.T) {
 	next := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id
 	d.awaitHang(t)
 	c.cancel(t, id)
-	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_CANCELLED || j.Reason != "cancelled by a client" {
+	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_CANCELLED ||
+		j.Reason != "cancelled by a client" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	if j, _ := c.watch(t, next, nil); j.State != control.JobState_JOB_STATE_DONE {
@@ -116,21 +121,25 @@ func TestDiskThatIsFull(t *testing.T) {
 	d.err = errors.New("no space left on device")
 	close(d.mended)
 	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
-	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
-	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
+	j, _ := c.watch(t,
+		c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
+	if j.State != control.JobState_JOB_STATE_FAILED ||
+		j.Reason != "result: no space left on device" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	c.works(t, 2)
 }
 
-// TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers: heartbeats pass it.
+// TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers:
+// heartbeats pass it.
 func TestResultOverASlowLink(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
 	c.load(t, "web", &job.Source{Input: "kronecker:scale=11,edgefactor=1"}, 0, 0)
 	const rate = 48 << 10
 	c.Slow(rate)
-	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "census", Graph: "web", KeepResult: true}).Id, nil)
+	j, _ := c.watch(t,
+		c.submitSpec(t, &job.Spec{Program: "census", Graph: "web", KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
 	}
@@ -140,8 +149,8 @@ func TestResultOverASlowLink(t *testing.T) {
 	c.after(t, 0, 2)
 }
 
-// TestLongMessageOverASlowLink has a worker send a message for longer than a lease: its bytes are signs of life, and so are the
-// master's beats, which do not wait for a heartbeat.
+// TestLongMessageOverASlowLink has a worker send a message for longer than a lease: its bytes are
+// signs of life, and so are the master's beats, which do not wait for a heartbeat.
 func TestLongMessageOverASlowLink(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second

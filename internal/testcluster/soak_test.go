@@ -63,10 +63,11 @@ func (*attached) Command(string, time.Duration, *control.Report, error) {}
 // remembered is how many jobs that have ended the master and its page remember.
 const remembered = 1000
 
-// TestManyJobsLeaveNothing runs jobs in a row, on graphs of their own and on one of the catalog, some of which fail or are
-// cancelled, and breaks sessions of workers between them, which attach again: goroutines, files and memory stay what they were.
-// SUPERSTEP_SOAK is how many, 100 if not given. From 1,000 on all that is remembered of jobs was remembered of others before,
-// and memory has no job to grow by.
+// TestManyJobsLeaveNothing runs jobs in a row, on graphs of their own and on one of the catalog,
+// some of which fail or are cancelled, and breaks sessions of workers between them, which attach
+// again: goroutines, files and memory stay what they were. SUPERSTEP_SOAK is how many, 100 if not
+// given. From 1,000 on all that is remembered of jobs was remembered of others before, and memory
+// has no job to grow by.
 func TestManyJobsLeaveNothing(t *testing.T) {
 	jobs := 100
 	if text := os.Getenv("SUPERSTEP_SOAK"); text != "" {
@@ -87,7 +88,8 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	c.Await(4)
 	c.load(t, "web", small(), 0, 0)
 	attachAgain := func() {
-		if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
+		if _, err := c.Client.DropGraph(t.Context(),
+			connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
 			t.Fatal(err)
 		}
 		was := sessions.Load()
@@ -140,7 +142,8 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	before, ran := measure(t), supersteps
 	run(jobs)
 	after := measure(t)
-	for end := time.Now().Add(patience); after.goroutines > before.goroutines+moreGoroutines || after.files > before.files+moreFiles; after = measure(t) {
+	for end := time.Now().Add(patience); after.goroutines > before.goroutines+moreGoroutines ||
+		after.files > before.files+moreFiles; after = measure(t) {
 		if time.Now().After(end) {
 			break
 		}
@@ -153,7 +156,8 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	if after.files > before.files+moreFiles {
 		t.Errorf("%d files became %d", before.files, after.files)
 	}
-	const perJob, perSuperstep = 64 << 10, 4 << 10 // remembered; how many supersteps ran of what was cancelled depends on the machine
+	// remembered; how many supersteps ran of what was cancelled depends on the machine
+	const perJob, perSuperstep = 64 << 10, 4 << 10
 	more := uint64(0)
 	if n := min(first+jobs, remembered) - first; n > 0 {
 		more = uint64(n)*perJob + uint64(supersteps-ran)*perSuperstep

@@ -20,8 +20,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// laboring has every vertex work for a while for each of its edges, and for ten times as long in the last of three partitions if one is slow: so its worker is, until the
-// job is on two.
+// laboring has every vertex work for a while for each of its edges, and for ten times as long in
+// the last of three partitions if one is slow: so its worker is, until the job is on two.
 type laboring struct {
 	Steps int
 	Slow  bool
@@ -52,7 +52,8 @@ func (p laboring) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	v.SendToAllNeighbors(v.Value() % 1000)
 }
 
-// TestStragglerIsLeft runs a job on three workers, one of which is slow: it goes on without that one, and ends with the result of a job that was not moved. One that works as long on one worker
+// TestStragglerIsLeft runs a job on three workers, one of which is slow: it goes on without that
+// one, and ends with the result of a job that was not moved. One that works as long on one worker
 // because that has most of the edges stays.
 func TestStragglerIsLeft(t *testing.T) {
 	dir := t.TempDir()
@@ -71,30 +72,39 @@ func TestStragglerIsLeft(t *testing.T) {
 	}
 	three := new(atomic.Bool)
 	programs := []engine.Registered{
-		engine.Register("slow", pregel.Erase(laboring{100, true, three})), engine.Register("even", pregel.Erase(laboring{100, false, three})), engine.Register("short", pregel.Erase(laboring{20, false, three})),
+		engine.Register("slow", pregel.Erase(laboring{100, true, three})),
+		engine.Register("even", pregel.Erase(laboring{100, false, three})),
+		engine.Register("short", pregel.Erase(laboring{20, false, three})),
 	}
 	checkpoints := master.Options{Lease: patient, Checkpoints: filepath.Join(dir, "kept")}
-	c := Start(t, 3, master.Config{Options: checkpoints, SlowFor: 500 * time.Millisecond}, programs...)
+	c := Start(t, 3, master.Config{Options: checkpoints, SlowFor: 500 * time.Millisecond},
+		programs...)
 	run := func(program, input string) (*control.Job, map[uint64]string, string) {
 		t.Helper()
 		moved := ""
-		j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: program, Source: &job.Source{Input: input, Directed: new(bool)}, KeepResult: true}).Id, func(e *control.JobEvent) {
-			if j := e.GetJob(); j.GetState() == control.JobState_JOB_STATE_QUEUED && j.Epoch > 0 {
-				moved += j.Reason
-			}
-		})
+		j, _ := c.watch(t,
+			c.submitSpec(t,
+				&job.Spec{Program: program, Source: &job.Source{Input: input, Directed: new(bool)}, KeepResult: true}).Id, func(e *control.JobEvent) {
+				if j := e.GetJob(); j.GetState() == control.JobState_JOB_STATE_QUEUED &&
+					j.Epoch > 0 {
+					moved += j.Reason
+				}
+			})
 		if j.State != control.JobState_JOB_STATE_DONE {
 			t.Fatalf("%s: found %s %q", program, j.State.Word(), j.Reason)
 		}
 		return j, c.result(t, j.Id), moved
 	}
 	j, got, moved := run("slow", ring)
-	if j.Epoch != 2 || len(j.Workers) != 2 || !strings.HasPrefix(moved, "worker w2 is slow: ") || j.Supersteps != 101 {
-		t.Errorf("a slow worker: attempt %d on %v, %d supersteps, moved: %q", j.Epoch, j.Workers, j.Supersteps, moved)
+	if j.Epoch != 2 || len(j.Workers) != 2 || !strings.HasPrefix(moved, "worker w2 is slow: ") ||
+		j.Supersteps != 101 {
+		t.Errorf("a slow worker: attempt %d on %v, %d supersteps, moved: %q", j.Epoch, j.Workers,
+			j.Supersteps, moved)
 	}
 	status, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
 	if err != nil || status.Msg.Stragglers != 1 {
-		t.Errorf("found %d moves away from slow workers (%v), expected 1", status.Msg.GetStragglers(), err)
+		t.Errorf("found %d moves away from slow workers (%v), expected 1",
+			status.Msg.GetStragglers(), err)
 	}
 	if _, want, _ := run("even", ring); len(want) != 30 || !maps.Equal(got, want) {
 		t.Error("the result is another than that of a job that was not moved")

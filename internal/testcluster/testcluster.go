@@ -1,5 +1,5 @@
-// Package testcluster runs a master and workers in a test's process, joined by real sockets on loopback, so that tests
-// can lose, stop and restart them.
+// Package testcluster runs a master and workers in a test's process, joined by real sockets on
+// loopback, so that tests can lose, stop and restart them.
 package testcluster
 
 import (
@@ -60,19 +60,23 @@ func (p *Process) Stop() { p.stop() }
 // patience bounds every wait of a test, generously: machines are slow.
 const patience = time.Minute
 
-// prompt is far more than it takes a busy machine to end a job, and far less than what nobody ends takes.
+// prompt is far more than it takes a busy machine to end a job, and far less than what nobody ends
+// takes.
 const prompt = 30 * time.Second
 
-// patient is the lease of clusters whose tests do not say how long one is: so long that nobody is lost who is merely slow.
+// patient is the lease of clusters whose tests do not say how long one is: so long that nobody is
+// lost who is merely slow.
 const patient = 15 * time.Second
 
-// Start starts a master of these programs and n workers, w0, w1, ..., with a thread each, and waits for them to be there.
-// Everything ends with the test.
+// Start starts a master of these programs and n workers, w0, w1, ..., with a thread each, and waits
+// for them to be there. Everything ends with the test.
 func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) *Cluster {
 	t.Helper()
-	registry := append(engine.Registry{}, programs...) // without the built-in ones, which tests have of their own
+	// without the built-in ones, which tests have of their own
+	registry := append(engine.Registry{}, programs...)
 	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{
-		Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, TLS: m.TLS, Registry: registry, Build: "test", Version: "test",
+		Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, TLS: m.TLS,
+		Registry: registry, Build: "test", Version: "test",
 	}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
@@ -144,7 +148,8 @@ func (c *Cluster) StartWorker(name string) *Process {
 	}
 	wires := &wires{}
 	o := c.Worker
-	o.Name, o.Master, o.Dial, o.Listener = name, cmp.Or(c.Address, "127.0.0.1:1"), wires.dial, &wiredListener{l.(*net.TCPListener), wires}
+	o.Name, o.Master, o.Dial, o.Listener = name, cmp.Or(c.Address, "127.0.0.1:1"), wires.dial,
+		&wiredListener{l.(*net.TCPListener), wires}
 	if o.TLS != nil && len(o.DataRoots) > 0 && o.DataRoots[0] == "/" {
 		o.DataRoots = nil // the keys of tests are files too
 	}
@@ -158,7 +163,8 @@ func (c *Cluster) StartWorker(name string) *Process {
 	return p
 }
 
-// Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.
+// Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its
+// connections stay open.
 func (c *Cluster) Freeze(name string) { c.workers[name].wires.cut(false) }
 
 // Thaw lets a frozen worker make new connections; those that there were stay as they are.

@@ -33,7 +33,8 @@ func (silent) Compute(v *pregel.Vertex[*int, int64], _ []int64) { v.VoteToHalt()
 // TestValuesAsTextOnACluster writes the same on a cluster as in one process, and refuses the same.
 func TestValuesAsTextOnACluster(t *testing.T) {
 	program := engine.Register("texts", pregel.Erase(pregel.List(texts{})))
-	c := Start(t, 2, master.Config{}, program, engine.Register("silent", pregel.Erase(pregel.List(silent{}))))
+	c := Start(t, 2, master.Config{}, program,
+		engine.Register("silent", pregel.Erase(pregel.List(silent{}))))
 	spec := &job.Spec{Program: "texts", KeepResult: true, Source: &job.Source{Input: "path:vertices=4"}, Parameters: map[string]string{"long": "1000000"}}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
 	if j.State != control.JobState_JOB_STATE_DONE {
@@ -51,12 +52,15 @@ func TestValuesAsTextOnACluster(t *testing.T) {
 	}
 	spec.Parameters["long"] = "1048576"
 	j, _ = c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
-	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "the value of vertex 1 takes 1048576 bytes: with its id it may take 1048575") {
+	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason,
+		"the value of vertex 1 takes 1048576 bytes: with its id it may take 1048575") {
 		t.Errorf("a long value: %s, %.200q", j.State.Word(), j.Reason)
 	}
 	spec = &job.Spec{Program: "silent", KeepResult: true, Source: spec.Source}
-	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
-	if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "*int has no text") {
+	_, err := c.Client.SubmitJob(t.Context(),
+		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+	if connect.CodeOf(err) != connect.CodeInvalidArgument ||
+		!strings.Contains(err.Error(), "*int has no text") {
 		t.Errorf("values without a text: %v", err)
 	}
 }
@@ -77,7 +81,8 @@ func (naming) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ []int64) {
 
 // TestAddedVerticesAsValues: a value may be the first vertex that was added.
 func TestAddedVerticesAsValues(t *testing.T) {
-	c := Start(t, 2, master.Config{}, engine.Register("naming", pregel.Erase(pregel.List(naming{}))))
+	c := Start(t, 2, master.Config{},
+		engine.Register("naming", pregel.Erase(pregel.List(naming{}))))
 	spec := &job.Spec{Program: "naming", KeepResult: true, Source: &job.Source{Input: "path:vertices=5"}}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
 	if j.State != control.JobState_JOB_STATE_DONE {

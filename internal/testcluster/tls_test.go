@@ -35,7 +35,8 @@ func newAuthority(t testing.TB) authority {
 // issue makes a certificate, and returns its files beside the CA.
 func (a authority) issue(name string, roles certs.Role, days int) certs.Names {
 	a.t.Helper()
-	p, err := certs.Issue(a.dir, a.dir, certs.Request{Name: name, Roles: roles, Hosts: []string{"127.0.0.1"}, Days: days})
+	p, err := certs.Issue(a.dir, a.dir,
+		certs.Request{Name: name, Roles: roles, Hosts: []string{"127.0.0.1"}, Days: days})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -54,14 +55,16 @@ func (a authority) load(n certs.Names) *certs.Files {
 // everything is all that the processes of a small cluster are.
 const everything = certs.Master | certs.Worker | certs.Client
 
-// TestWorkersNeedCertificates: no process joins that has not a worker's certificate of the CA, whatever else it knows.
+// TestWorkersNeedCertificates: no process joins that has not a worker's certificate of the CA,
+// whatever else it knows.
 func TestWorkersNeedCertificates(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	token, err := control.NewToken("0123456789abcdef", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Start(t, 1, master.Config{TLS: ours.load(ours.issue("all", everything, 5)), Token: token}, programs()...)
+	c := Start(t, 1, master.Config{TLS: ours.load(ours.issue("all", everything, 5)), Token: token},
+		programs()...)
 	foreign := others.issue("w", certs.Worker, 5)
 	foreign.CA = filepath.Join(ours.dir, "ca.pem")
 	for _, k := range []struct {
@@ -71,9 +74,12 @@ func TestWorkersNeedCertificates(t *testing.T) {
 		want  string
 	}{
 		{"the token alone", ours.load(certs.Names{CA: foreign.CA}), token, "a worker needs a certificate with the role worker"},
-		{"a client", ours.load(ours.issue("c", certs.Client, 5)), token, "the certificate of c has the role client: expected worker"},
-		{"a reader", ours.load(ours.issue("r", certs.Reader, 5)), control.Token{}, "the certificate of r has the role reader: expected worker"},
-		{"an expired one", ours.load(ours.issue("x", certs.Worker, -1)), control.Token{}, "the certificate of x has expired"},
+		{"a client", ours.load(ours.issue("c", certs.Client,
+			5)), token, "the certificate of c has the role client: expected worker"},
+		{"a reader", ours.load(ours.issue("r", certs.Reader,
+			5)), control.Token{}, "the certificate of r has the role reader: expected worker"},
+		{"an expired one", ours.load(ours.issue("x", certs.Worker,
+			-1)), control.Token{}, "the certificate of x has expired"},
 		{"another CA's", ours.load(foreign), control.Token{}, "the certificate of w is of another CA"},
 	} {
 		c.Worker.TLS, c.Worker.Token = k.files, k.token
@@ -92,14 +98,16 @@ func TestWorkersNeedCertificates(t *testing.T) {
 	}
 }
 
-// TestCertificatesChangeUnderARunningJob replaces certificates and CA while a job runs: it ends right, workers of the new CA join it, and those of the old
-// one no longer do. Nothing is started anew.
+// TestCertificatesChangeUnderARunningJob replaces certificates and CA while a job runs: it ends
+// right, workers of the new CA join it, and those of the old one no longer do. Nothing is started
+// anew.
 func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 	first, next := newAuthority(t), newAuthority(t)
 	files := first.issue("all", everything, 5)
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Start(t, 2, master.Config{TLS: first.load(files)}, engine.Register("gated", pregel.Erase(p)))
+	c := Start(t, 2, master.Config{TLS: first.load(files)},
+		engine.Register("gated", pregel.Erase(p)))
 	running := c.submitSpec(t, p.spec(0, value, ""))
 	p.gates[value].await(t)
 
@@ -164,7 +172,8 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 			t.Fatalf("vertex %d has %s", v, values[v])
 		}
 	}
-	j, _ := c.watch(t, c.submitSpec(t, p.spec(0, 1, "")).Id, nil) // on three workers, that connect anew
+	// on three workers, that connect anew
+	j, _ := c.watch(t, c.submitSpec(t, p.spec(0, 1, "")).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 3 {
 		t.Errorf("the next job: %s: %s, on %d workers", j.State.Word(), j.Reason, len(j.Workers))
 	}

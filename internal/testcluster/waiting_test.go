@@ -35,8 +35,8 @@ func (w *waits) Superstep(seconds float64, reports []*bsp.Report) {
 	}
 }
 
-// TestWaitingIsCountedWhereItIs: one of three workers is slow, and the others' metrics have the time in
-// which they wait for it, as the records do.
+// TestWaitingIsCountedWhereItIs: one of three workers is slow, and the others' metrics have the
+// time in which they wait for it, as the records do.
 func TestWaitingIsCountedWhereItIs(t *testing.T) {
 	var ring strings.Builder
 	for i := range 30 {
@@ -46,7 +46,8 @@ func TestWaitingIsCountedWhereItIs(t *testing.T) {
 	if err := os.WriteFile(input, []byte(ring.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := Start(t, 0, master.Config{}, engine.Register("slow", pregel.Erase(laboring{10, true, new(atomic.Bool)})))
+	c := Start(t, 0, master.Config{},
+		engine.Register("slow", pregel.Erase(laboring{10, true, new(atomic.Bool)})))
 	var all [3]*waits
 	for i := range all {
 		all[i] = &waits{}
@@ -55,11 +56,14 @@ func TestWaitingIsCountedWhereItIs(t *testing.T) {
 		c.Await(i + 1)
 	}
 	recorded := map[string]float64{}
-	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "slow", Source: &job.Source{Input: input, Directed: new(bool)}}).Id, func(e *control.JobEvent) {
-		for _, p := range stepOf(t, e).Partitions {
-			recorded[p.Worker] += p.Times.Wait
-		}
-	})
+	j, _ := c.watch(t,
+		c.submitSpec(t,
+			&job.Spec{Program: "slow", Source: &job.Source{Input: input, Directed: new(bool)}}).Id,
+		func(e *control.JobEvent) {
+			for _, p := range stepOf(t, e).Partitions {
+				recorded[p.Worker] += p.Times.Wait
+			}
+		})
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatal(j)
 	}
@@ -67,7 +71,8 @@ func TestWaitingIsCountedWhereItIs(t *testing.T) {
 		name := fmt.Sprint("w", i)
 		w.mu.Lock()
 		if want := recorded[name]; math.Abs(w.seconds-want) > 1e-6 {
-			t.Errorf("%s waited for %.2f s by its metrics, %.2f s by the records", name, w.seconds, want)
+			t.Errorf("%s waited for %.2f s by its metrics, %.2f s by the records", name, w.seconds,
+				want)
 		}
 		w.mu.Unlock()
 	}

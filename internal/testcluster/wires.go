@@ -122,7 +122,8 @@ func (w *wire) Write(p []byte) (int, error) {
 	}
 }
 
-// link is what all connections of a process share: bytes pass one after the other, if rate is not 0, so many a second.
+// link is what all connections of a process share: bytes pass one after the other, if rate is not
+// 0, so many a second.
 type link struct {
 	rate atomic.Int64
 	mu   sync.Mutex

@@ -23,14 +23,15 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// The tests that run in parallel wait for leases and slow links: there may be more of them than threads. A probe that memberlist
-// has under way when it is shut down ends by its own timeout.
+// The tests that run in parallel wait for leases and slow links: there may be more of them than
+// threads. A probe that memberlist has under way when it is shut down ends by its own timeout.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
 }
 
 func TestFourWorkersRegister(t *testing.T) {
@@ -72,7 +73,8 @@ func TestRefusals(t *testing.T) {
 	refused := func(name, text string) {
 		t.Helper()
 		err := c.StartWorker(name).Wait(t)
-		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), text) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: found %v, expected one line with %q", name, err, text)
 		}
 	}
@@ -92,7 +94,8 @@ func TestRefusals(t *testing.T) {
 	if n := len(c.Workers()); n != 1 {
 		t.Errorf("found %d workers, expected the first alone", n)
 	}
-	if status, _ := ask(t, "http://"+c.Address+"/debug/status", ""); status != http.StatusUnauthorized {
+	if status, _ := ask(t, "http://"+c.Address+"/debug/status",
+		""); status != http.StatusUnauthorized {
 		t.Errorf("without a token: status %d", status)
 	}
 	stranger, err := control.Connect(c.Address, control.Credentials{Token: other}, nil)
@@ -100,11 +103,13 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stranger.Close()
-	_, err = stranger.Cluster.Status(context.Background(), connect.NewRequest(&control.StatusRequest{}))
+	_, err = stranger.Cluster.Status(context.Background(),
+		connect.NewRequest(&control.StatusRequest{}))
 	if connect.CodeOf(err) != connect.CodeUnauthenticated {
 		t.Errorf("a client with another token: %v", err)
 	}
-	stream, err := stranger.Cluster.WatchJob(context.Background(), connect.NewRequest(&control.WatchJobRequest{Id: "x"}))
+	stream, err := stranger.Cluster.WatchJob(context.Background(),
+		connect.NewRequest(&control.WatchJobRequest{Id: "x"}))
 	if err == nil {
 		for stream.Receive() {
 		}
@@ -144,8 +149,8 @@ func TestListenOffLoopback(t *testing.T) {
 	}
 }
 
-// TestSilentWorkerIsLost freezes a worker: it is lost within 3 s, its name is free again, the others stay. When it comes
-// back it is fenced.
+// TestSilentWorkerIsLost freezes a worker: it is lost within 3 s, its name is free again, the
+// others stay. When it comes back it is fenced.
 func TestSilentWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: control.Lease}})
@@ -155,7 +160,8 @@ func TestSilentWorkerIsLost(t *testing.T) {
 	if took := time.Since(began); took > prompt { // 3 s, and what a busy machine adds
 		t.Errorf("a silent worker was lost after %v", took)
 	}
-	if w := c.WorkerNamed("w0"); w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached {
+	if w := c.WorkerNamed("w0"); w.State != control.WorkerState_WORKER_STATE_REGISTERED ||
+		!w.Attached {
 		t.Errorf("found %v", w)
 	}
 	old, before := c.Process("w1"), c.WorkerNamed("w1").Incarnation
@@ -183,12 +189,14 @@ func TestNoMaster(t *testing.T) {
 	t.Parallel()
 	c := &Cluster{T: t, workers: map[string]*Process{}, Worker: worker.Config{Options: worker.Options{Hold: 200 * time.Millisecond}}}
 	err := c.StartWorker("w0").Wait(t)
-	if err == nil || !strings.Contains(err.Error(), "no master for 200ms") || !strings.Contains(err.Error(), "cannot be reached") {
+	if err == nil || !strings.Contains(err.Error(), "no master for 200ms") ||
+		!strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("found %v", err)
 	}
 }
 
-// TestGossipHints lets gossip see a death, which shortens the lease; and a worker that lives keeps it.
+// TestGossipHints lets gossip see a death, which shortens the lease; and a worker that lives keeps
+// it.
 func TestGossipHints(t *testing.T) {
 	t.Parallel()
 	mesh := memgroup.New()

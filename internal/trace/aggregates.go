@@ -33,8 +33,9 @@ func (a Aggregates) Add(name string, value any) error {
 	return nil
 }
 
-// ValueJSON returns the JSON of a value: by its own methods if it has any for text or JSON, else as json.Marshal writes it. What has
-// no JSON of its own, such as an infinite number, is the text that fmt makes of it; so is a time.Duration, of which JSON has the nanoseconds.
+// ValueJSON returns the JSON of a value: by its own methods if it has any for text or JSON, else as
+// json.Marshal writes it. What has no JSON of its own, such as an infinite number, is the text that
+// fmt makes of it; so is a time.Duration, of which JSON has the nanoseconds.
 func ValueJSON(value any) json.RawMessage {
 	if d, ok := value.(time.Duration); ok {
 		value = d.String()
@@ -46,7 +47,8 @@ func ValueJSON(value any) json.RawMessage {
 	return data
 }
 
-// says reports whether a value without JSON keys has none to show: a map, or a value that has its own methods.
+// says reports whether a value without JSON keys has none to show: a map, or a value that has its
+// own methods.
 func says(value any) bool {
 	switch value.(type) {
 	case json.Marshaler, encoding.TextMarshaler:

@@ -17,8 +17,8 @@ type Exporter interface {
 type ExportOptions struct {
 	// Service is what the process is called unless OTEL_SERVICE_NAME says otherwise.
 	Service, Version string
-	// Root, if not empty, names a span for the life of the exporter, in which all others are. It is in the span that
-	// TRACEPARENT names.
+	// Root, if not empty, names a span for the life of the exporter, in which all others are. It is
+	// in the span that TRACEPARENT names.
 	Root string
 	// Log is told now and then what could not be sent; or nil.
 	Log *slog.Logger
@@ -38,7 +38,8 @@ func Export(ctx context.Context, o ExportOptions) (Exporter, error) {
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		if os.Getenv(name) != "" {
-			return nil, fmt.Errorf("%s: this program has no driver for traces: import _ %q", name, "github.com/superstep-go/superstep/drivers/otlp")
+			return nil, fmt.Errorf("%s: this program has no driver for traces: import _ %q", name,
+				"github.com/superstep-go/superstep/drivers/otlp")
 		}
 	}
 	return nil, nil

@@ -34,8 +34,10 @@ func Check(s *record.Superstep) error {
 	}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
-		if p.Partition > MaxPartition || p.Partition < 0 || i > 0 && p.Partition <= s.Partitions[i-1].Partition {
-			return fmt.Errorf("found partition %d, expected 0 to %d, in rising order", p.Partition, MaxPartition)
+		if p.Partition > MaxPartition || p.Partition < 0 || i > 0 &&
+			p.Partition <= s.Partitions[i-1].Partition {
+			return fmt.Errorf("found partition %d, expected 0 to %d, in rising order", p.Partition,
+				MaxPartition)
 		}
 		if err := checkPartition(p); err != nil {
 			return fmt.Errorf("partition %d: %w", p.Partition, err)
@@ -45,7 +47,8 @@ func Check(s *record.Superstep) error {
 }
 
 func checkPartition(p *record.Partition) error {
-	if min(p.Computed, p.Delivered, p.Receivers, p.Walked, p.Messages, p.Sent, p.Bytes, p.Requests) < 0 || p.Memory < 0 {
+	if min(p.Computed, p.Delivered, p.Receivers, p.Walked, p.Messages, p.Sent, p.Bytes,
+		p.Requests) < 0 || p.Memory < 0 {
 		return errors.New("found a negative count")
 	}
 	t := &p.Times
@@ -54,12 +57,14 @@ func checkPartition(p *record.Partition) error {
 	}
 	for _, q := range p.Peers {
 		if q.Partition < 0 || q.Partition > MaxPartition || min(q.Messages, q.Bytes) < 0 {
-			return fmt.Errorf("found a peer %d with %d messages of %d bytes", q.Partition, q.Messages, q.Bytes)
+			return fmt.Errorf("found a peer %d with %d messages of %d bytes", q.Partition,
+				q.Messages, q.Bytes)
 		}
 	}
 	for _, x := range p.Sums {
 		if min(x.Columns, x.Messages, x.Bytes) < 0 {
-			return fmt.Errorf("found a sum of %d columns with %d messages of %d bytes", x.Columns, x.Messages, x.Bytes)
+			return fmt.Errorf("found a sum of %d columns with %d messages of %d bytes", x.Columns,
+				x.Messages, x.Bytes)
 		}
 	}
 	return nil

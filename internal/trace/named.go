@@ -5,7 +5,8 @@ import "github.com/superstep-go/superstep/record"
 // WarmUp ends the name of a run that only warms up, and does not count.
 const WarmUp = " warm-up"
 
-// Named is a Journal that passes the supersteps, the beginning and the end of a run on under another name, and all else as it is.
+// Named is a Journal that passes the supersteps, the beginning and the end of a run on under
+// another name, and all else as it is.
 type Named struct {
 	To   Journal
 	Name string

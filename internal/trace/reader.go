@@ -18,7 +18,8 @@ const (
 	maxSuperstep = 1 << 40
 )
 
-// ErrCut is what reading a trace ends with whose last line is not whole: the run was killed, or still writes.
+// ErrCut is what reading a trace ends with whose last line is not whole: the run was killed, or
+// still writes.
 var ErrCut = errors.New("the line is cut short: the run was killed, or is still writing")
 
 // Reader reads a trace line by line.
@@ -29,13 +30,14 @@ type Reader struct {
 	text []byte
 }
 
-// NewReader reads a trace; name is the file's, for errors, which read NAME:LINE: what was found, what was expected.
+// NewReader reads a trace; name is the file's, for errors, which read NAME:LINE: what was found,
+// what was expected.
 func NewReader(r io.Reader, name string) *Reader {
 	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
 }
 
-// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if only
-// the end is missing.
+// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if
+// only the end is missing.
 func (r *Reader) Play(to Journal) error {
 	for {
 		line, err := r.next()
@@ -132,13 +134,15 @@ func (r *Reader) kind(line []byte) (string, error) {
 	}
 	var h head
 	if err := json.Unmarshal(line, &h); err != nil && r.line == 1 {
-		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes: lines of JSON", excerpt(line))
+		return "",
+			r.errorf("found %s, expected a trace, as superstep run --trace FILE writes: lines of JSON", excerpt(line))
 	} else if err != nil {
 		return "", r.errorf("found %s, expected a line of a trace: %w", excerpt(line), err)
 	}
 	switch {
 	case (h.Version == 0 || h.Kind == "") && r.line == 1:
-		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes, whose lines have v and kind", excerpt(line))
+		return "",
+			r.errorf("found %s, expected a trace, as superstep run --trace FILE writes, whose lines have v and kind", excerpt(line))
 	case h.Version == 0 || h.Kind == "":
 		return "", r.errorf("found %s, expected a line of a trace, with v and kind", excerpt(line))
 	case h.Version != Version:
@@ -185,10 +189,12 @@ func (e *End) check() error {
 	switch e.State {
 	case Done, Failed, Cancelled:
 	default:
-		return fmt.Errorf("found state %s, expected %s, %s or %s", excerpt([]byte(e.State)), Done, Failed, Cancelled)
+		return fmt.Errorf("found state %s, expected %s, %s or %s", excerpt([]byte(e.State)), Done,
+			Failed, Cancelled)
 	}
 	if e.Ended != "" && !e.Ended.Complete() && e.Ended != Limit && e.Ended != Stopped {
-		return fmt.Errorf("found ended %s, expected %s, %s, %s, %s or %s", excerpt([]byte(e.Ended)), Converged, Iterations, Limit, Halted, Stopped)
+		return fmt.Errorf("found ended %s, expected %s, %s, %s, %s or %s", excerpt([]byte(e.Ended)),
+			Converged, Iterations, Limit, Halted, Stopped)
 	}
 	if e.Supersteps < 0 || e.Seconds < 0 {
 		return fmt.Errorf("found %d supersteps in %g seconds", e.Supersteps, e.Seconds)
@@ -198,7 +204,8 @@ func (e *End) check() error {
 
 func (s *Stage) check() error {
 	if s.Stage == "" || s.Done < 0 || s.Total < 0 || s.Seconds < 0 {
-		return fmt.Errorf("found stage %s, %d of %d done in %g seconds", excerpt([]byte(s.Stage)), s.Done, s.Total, s.Seconds)
+		return fmt.Errorf("found stage %s, %d of %d done in %g seconds", excerpt([]byte(s.Stage)),
+			s.Done, s.Total, s.Seconds)
 	}
 	return nil
 }

@@ -72,12 +72,15 @@ type process struct {
 	memory int64
 }
 
-// Sum adds up what the partitions of a superstep did. It replaces all of s, and makes no garbage when s is used again.
+// Sum adds up what the partitions of a superstep did. It replaces all of s, and makes no garbage
+// when s is used again.
 func (s *Step) Sum(from *record.Superstep) {
 	processes := s.processes[:0]
 	*s = Step{
-		Superstep: from.Superstep, Phase: from.Phase, Program: from.Program, Scheme: from.Scheme, Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted, Actual: from.Actual,
-		Ended: from.Ended, Graph: from.Graph, Partitions: len(from.Partitions),
+		Superstep: from.Superstep, Phase: from.Phase, Program: from.Program, Scheme: from.Scheme,
+		Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted,
+		Actual: from.Actual,
+		Ended:  from.Ended, Graph: from.Graph, Partitions: len(from.Partitions),
 	}
 	for i := range from.Partitions {
 		p := &from.Partitions[i]
@@ -136,9 +139,10 @@ func (s *Step) Clone() *Step {
 	return &c
 }
 
-// Regret is how many seconds would have been saved by the scheme that is predicted to be the fastest of those not chosen,
-// if that prediction is right; 0 where the choice was the best. Where delivery took more than disturbed times what was
-// predicted, the machine did other work, or the model is wrong about it: the other scheme is taken to be slower by the same factor.
+// Regret is how many seconds would have been saved by the scheme that is predicted to be the
+// fastest of those not chosen, if that prediction is right; 0 where the choice was the best. Where
+// delivery took more than disturbed times what was predicted, the machine did other work, or the
+// model is wrong about it: the other scheme is taken to be slower by the same factor.
 func (s *Step) Regret() float64 {
 	best, found := 0.0, false
 	for scheme, seconds := range s.Predicted {
@@ -155,6 +159,7 @@ func (s *Step) Regret() float64 {
 	return max(0, s.Actual-best)
 }
 
-// disturbed is how many times its prediction a superstep takes at most for which the other schemes' predictions hold as they are.
-// Beyond it one cannot tell a wrong model from a machine that does other work; if it happens often, the summary's Error shows it.
+// disturbed is how many times its prediction a superstep takes at most for which the other schemes'
+// predictions hold as they are. Beyond it one cannot tell a wrong model from a machine that does
+// other work; if it happens often, the summary's Error shows it.
 const disturbed = 2

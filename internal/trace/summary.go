@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Summary is what reports say of the values that a run ended with, beside its aggregators, under names of its own.
+// Summary is what reports say of the values that a run ended with, beside its aggregators, under
+// names of its own.
 type Summary struct {
 	Groups *Groups  `json:"groups,omitempty"`
 	Top    []Scored `json:"top,omitempty"`    // of the highest scores, the highest first
@@ -29,7 +30,8 @@ const (
 
 // IsSummary reports whether a name is that of a part of a summary.
 func IsSummary(name string) bool {
-	return name == GroupsName || name == TopName || name == TopByName || name == ReachedName || strings.HasPrefix(name, topByText)
+	return name == GroupsName || name == TopName || name == TopByName || name == ReachedName ||
+		strings.HasPrefix(name, topByText)
 }
 
 // topByText begins the name that the highest scores have in texts, before what they are.
@@ -64,9 +66,11 @@ func (g *Groups) Add(one Group) {
 	g.Largest = insert(g.Largest, one, func(a, b Group) int { return cmp.Or(b.Size-a.Size, cmp.Compare(a.Group, b.Group)) })
 }
 
-// Wants reports whether a vertex with a score may be among the first: not if it is no finite number.
+// Wants reports whether a vertex with a score may be among the first: not if it is no finite
+// number.
 func (s *Summary) Wants(score float64) bool {
-	return !math.IsNaN(score) && !math.IsInf(score, 0) && (len(s.Top) < firstFew || score >= s.Top[firstFew-1].Score)
+	return !math.IsNaN(score) && !math.IsInf(score, 0) &&
+		(len(s.Top) < firstFew || score >= s.Top[firstFew-1].Score)
 }
 
 // AddScore notes the score of a vertex that Wants wants.
@@ -147,14 +151,16 @@ func summaryText(name string, value json.RawMessage) (string, bool) {
 		for _, one := range g.Largest {
 			parts = append(parts, fmt.Sprintf("%s (%d)", called(one.Group, one.Name), one.Size))
 		}
-		return fmt.Sprintf("%d; the largest, with their sizes: %s", g.Count, strings.Join(parts, ", ")), true
+		return fmt.Sprintf("%d; the largest, with their sizes: %s", g.Count,
+			strings.Join(parts, ", ")), true
 	case TopName:
 		var top []Scored
 		if json.Unmarshal(value, &top) != nil || len(top) == 0 {
 			return "", false
 		}
 		for _, one := range top {
-			parts = append(parts, fmt.Sprintf("%s %s", called(one.Vertex, one.Name), strconv.FormatFloat(one.Score, 'g', 6, 64)))
+			parts = append(parts, fmt.Sprintf("%s %s", called(one.Vertex, one.Name),
+				strconv.FormatFloat(one.Score, 'g', 6, 64)))
 		}
 		return strings.Join(parts, ", "), true
 	}

@@ -1,6 +1,6 @@
-// Package trace has who takes the records of supersteps, and what is recorded around them: which run
-// they belong to, how that ended, other work, the log. It writes and reads traces, one JSON object a line
-// (docs/reference/formats.md).
+// Package trace has who takes the records of supersteps, and what is recorded around them: which
+// run they belong to, how that ended, other work, the log. It writes and reads traces, one JSON
+// object a line (docs/reference/formats.md).
 package trace
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Version is that of the lines' form. Keys may be added under the same version; readers skip those they do not know.
+// Version is that of the lines' form. Keys may be added under the same version; readers skip those
+// they do not know.
 const Version = 2
 
 // Job begins a run: a program on a graph. What is not known is zero.
@@ -29,9 +30,11 @@ type Job struct {
 	Threads    int    `json:"threads,omitempty"`
 	Grid       string `json:"grid,omitempty"`
 	Delivery   string `json:"delivery,omitempty"` // the choice of the user
-	// MaxSupersteps is how many it runs at most: the limit of the user or, if less, what the program says of itself.
+	// MaxSupersteps is how many it runs at most: the limit of the user or, if less, what the
+	// program says of itself.
 	MaxSupersteps int `json:"max_supersteps,omitempty"`
-	// Before is what the run had come to before the checkpoint that it goes on from, as package history reads it.
+	// Before is what the run had come to before the checkpoint that it goes on from, as package
+	// history reads it.
 	Before json.RawMessage `json:"before,omitempty"`
 	Began  time.Time       `json:"began"` // of the first attempt
 	// More says that the run has begun, and more is known of it now; it is not written.
@@ -47,7 +50,8 @@ const (
 	Cancelled = "cancelled"
 )
 
-// Ended is how a run that is done came to its end; empty of a job that has no single run, such as a benchmark.
+// Ended is how a run that is done came to its end; empty of a job that has no single run, such as a
+// benchmark.
 type Ended string
 
 // How a run came to its end.
@@ -60,7 +64,8 @@ const (
 	Stopped Ended = "stopped" // the program gave up before its criterion held
 )
 
-// Complete reports whether the program came to an end of its own: what follows a phase that ended so may run.
+// Complete reports whether the program came to an end of its own: what follows a phase that ended
+// so may run.
 func (e Ended) Complete() bool { return e == Converged || e == Iterations || e == Halted }
 
 // End ends a run.
@@ -72,18 +77,21 @@ type End struct {
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"` // of the run, without loading and writing
-	// Aggregators are what the program's aggregators ended with; those of a run that failed are not told.
+	// Aggregators are what the program's aggregators ended with; those of a run that failed are not
+	// told.
 	Aggregators Aggregates `json:"aggregators,omitempty"`
-	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.
+	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that
+	// ended well.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
 	// Forked says from which other run's checkpoint it went on, and in what the two differ.
 	Forked string `json:"forked,omitempty"`
-	// Again says that the job goes on by another attempt, of which another Job tells; it is not written.
+	// Again says that the job goes on by another attempt, of which another Job tells; it is not
+	// written.
 	Again bool `json:"-"`
 }
 
-// Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading, building, validating,
-// writing.
+// Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading,
+// building, validating, writing.
 type Stage struct {
 	Job     string  `json:"job,omitempty"` // whose it is, on a cluster
 	Stage   string  `json:"stage"`
@@ -102,14 +110,17 @@ type Log struct {
 	Text   string    `json:"text"`
 }
 
-// Event is something that happens in runs: a *Job, a *record.Superstep, an *End, a *Stage, a *Log or a Pause.
+// Event is something that happens in runs: a *Job, a *record.Superstep, an *End, a *Stage, a *Log
+// or a Pause.
 type Event any
 
-// Pause follows supersteps after which there may be none for a while: who gathers them may pass them on.
+// Pause follows supersteps after which there may be none for a while: who gathers them may pass
+// them on.
 type Pause struct{}
 
-// Journal takes what happens in runs, supersteps in order, and ignores what it has no use for. Record may be called by one
-// goroutine at a time, but for a *Log. What an event points to is only valid during the call, but for Superstep.Predicted.
+// Journal takes what happens in runs, supersteps in order, and ignores what it has no use for.
+// Record may be called by one goroutine at a time, but for a *Log. What an event points to is only
+// valid during the call, but for Superstep.Predicted.
 type Journal interface{ Record(e Event) error }
 
 // JobOf returns where an event names its run, nil of a Pause.

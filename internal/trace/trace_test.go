@@ -42,21 +42,26 @@ func sample() []any {
 	return []any{
 		&Stage{Job: "bfs", Stage: "reading <roads>", Part: "lines", Done: 4, Total: 4, Seconds: .5},
 		&Job{
-			Job: "bfs", Program: "bfs", Parameters: map[string]string{"source": "1"}, Graph: "roads.el", Vertices: 4, Arcs: 8, Partitions: 2,
+			Job: "bfs", Program: "bfs", Parameters: map[string]string{"source": "1"},
+			Graph: "roads.el", Vertices: 4, Arcs: 8, Partitions: 2,
 			Threads: 2, Grid: "2x1", Delivery: "auto", Began: at,
 		},
 		&record.Superstep{
-			Job: "bfs", Superstep: 3, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "pull is \"less\"\n", Seconds: 4, Ended: at,
-			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375, Graph: &record.GraphSize{Vertices: 1<<64 - 1, Arcs: 12},
+			Job: "bfs", Superstep: 3, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull",
+			Reason: "pull is \"less\"\n", Seconds: 4, Ended: at,
+			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375,
+			Graph: &record.GraphSize{Vertices: 1<<64 - 1, Arcs: 12},
 			Partitions: []record.Partition{
 				{
-					Worker: "w1", Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, Messages: 5, Sent: 6, Bytes: 32, Requests: 11,
+					Worker: "w1", Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, Messages: 5,
+					Sent: 6, Bytes: 32, Requests: 11,
 					Peers: []record.Peer{{Partition: 1, Exchange: "expand", Encoding: "bitmap", Messages: 6, Bytes: 32}},
 					Times: record.Seconds{Expand: .125, Traverse: .25, Fold: .5, Compute: 1, Wait: 2, Total: 4}, Memory: 1 << 20, GCPause: .0625,
 				},
 				{
-					Partition: 1, Computed: 7, Messages: 1, Bytes: 9, Times: record.Seconds{Wait: 4, Total: 4},
-					Sums: []record.Sum{{Exchange: "fold", Encoding: "sparse", Columns: 7, Messages: 8, Bytes: 9}, {Columns: 1}},
+					Partition: 1, Computed: 7, Messages: 1, Bytes: 9,
+					Times: record.Seconds{Wait: 4, Total: 4},
+					Sums:  []record.Sum{{Exchange: "fold", Encoding: "sparse", Columns: 7, Messages: 8, Bytes: 9}, {Columns: 1}},
 				},
 			},
 		},
@@ -87,7 +92,8 @@ func TestStagesUnderWayAreNotWritten(t *testing.T) {
 
 func TestUnknownKeysAndKindsAreSkipped(t *testing.T) {
 	var k kept
-	err := k.play(`{"v":2,"kind":"weather","rain":true}` + "\n" + `{"v":2,"kind":"end","job":"a","state":"done","ended":"limit","colour":"red"}`)
+	err := k.play(`{"v":2,"kind":"weather","rain":true}` + "\n" +
+		`{"v":2,"kind":"end","job":"a","state":"done","ended":"limit","colour":"red"}`)
 	if err != nil || len(k.all) != 1 {
 		t.Fatalf("found %d lines, error %v", len(k.all), err)
 	}
@@ -126,7 +132,8 @@ func TestErrorsNameTheLine(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var k kept
 			err := k.play(good + c.line)
-			if err == nil || !strings.HasPrefix(err.Error(), "t.jsonl:2: ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "t.jsonl:2: ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("found %v, expected %s", err, c.want)
 			}
 			if errors.Is(err, ErrCut) != (c.name == "cut") {
@@ -146,7 +153,8 @@ func BenchmarkWriteSuperstep(b *testing.B) {
 	}
 }
 
-// FuzzReader reads anything without a panic, and what it takes it writes so that it reads the same again.
+// FuzzReader reads anything without a panic, and what it takes it writes so that it reads the same
+// again.
 func FuzzReader(f *testing.F) {
 	for _, x := range sample() {
 		var k kept

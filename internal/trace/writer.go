@@ -35,7 +35,8 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{enc: json.NewEncoder(w)}
 }
 
-// Record writes a line. Of stages it writes those that have ended; how far others are is of the moment.
+// Record writes a line. Of stages it writes those that have ended; how far others are is of the
+// moment.
 func (w *Writer) Record(e Event) error {
 	var line any
 	switch e := e.(type) {

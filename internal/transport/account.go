@@ -2,8 +2,8 @@ package transport
 
 import "fmt"
 
-// Tally counts what one partition sent another in a superstep, or got from it. Bytes are those of presence and values, as
-// encoded.
+// Tally counts what one partition sent another in a superstep, or got from it. Bytes are those of
+// presence and values, as encoded.
 type Tally struct {
 	Frames, Values, Bytes uint64
 }
@@ -19,8 +19,8 @@ func (t Tally) String() string {
 	return fmt.Sprintf("%d values in %d frames of %d bytes", t.Values, t.Frames, t.Bytes)
 }
 
-// Account says what a partition sent and received in a superstep, by the other partition: those with which it exchanged
-// anything, in ascending order.
+// Account says what a partition sent and received in a superstep, by the other partition: those
+// with which it exchanged anything, in ascending order.
 type Account struct {
 	Partition, Superstep int
 	Peers                []PeerAccount
@@ -32,7 +32,8 @@ type PeerAccount struct {
 	Sent, Received Tally
 }
 
-// Ledger counts what a partition sends and receives in the superstep that runs, by the other partition.
+// Ledger counts what a partition sends and receives in the superstep that runs, by the other
+// partition.
 type Ledger struct {
 	Sent, Received []Tally
 	account        Account
@@ -40,10 +41,12 @@ type Ledger struct {
 
 // NewLedger makes the ledger of one of n partitions.
 func NewLedger(partition, n int) Ledger {
-	return Ledger{Sent: make([]Tally, n), Received: make([]Tally, n), account: Account{Partition: partition}}
+	return Ledger{Sent: make([]Tally, n), Received: make([]Tally,
+		n), account: Account{Partition: partition}}
 }
 
-// Close returns the account of a superstep, which is good until the next call, and begins the next superstep.
+// Close returns the account of a superstep, which is good until the next call, and begins the next
+// superstep.
 func (l *Ledger) Close(superstep int) *Account {
 	a := &l.account
 	a.Superstep, a.Peers = superstep, a.Peers[:0]
@@ -62,8 +65,8 @@ type Balance struct {
 	next []int // of each account, the first entry that was not compared
 }
 
-// Check reports a pair of partitions for which what was sent is not what came. Accounts are by partition, all of one
-// superstep.
+// Check reports a pair of partitions for which what was sent is not what came. Accounts are by
+// partition, all of one superstep.
 func (x *Balance) Check(accounts []*Account) error {
 	n := len(accounts)
 	x.next = append(x.next[:0], make([]int, n)...)
@@ -72,7 +75,8 @@ func (x *Balance) Check(accounts []*Account) error {
 			return fmt.Errorf("there is no account of partition %d", i)
 		}
 		if a.Superstep != accounts[0].Superstep {
-			return fmt.Errorf("partition %d accounts for superstep %d, partition 0 for %d", i, a.Superstep, accounts[0].Superstep)
+			return fmt.Errorf("partition %d accounts for superstep %d, partition 0 for %d", i,
+				a.Superstep, accounts[0].Superstep)
 		}
 		for k := range a.Peers {
 			if p := a.Peers[k].Partition; p < 0 || p >= n || k > 0 && a.Peers[k-1].Partition >= p {
@@ -80,7 +84,8 @@ func (x *Balance) Check(accounts []*Account) error {
 			}
 		}
 	}
-	// Entries are ascending and partitions are taken in order: the entry for i of an account is the first that is left.
+	// Entries are ascending and partitions are taken in order: the entry for i of an account is the
+	// first that is left.
 	for i, a := range accounts {
 		for _, mine := range a.Peers {
 			j := mine.Partition
@@ -89,17 +94,20 @@ func (x *Balance) Check(accounts []*Account) error {
 				theirs = left[0]
 				x.next[j]++
 				if theirs.Partition < i {
-					return differ(a.Superstep, j, theirs.Partition, theirs.Sent, Tally{}, theirs.Received, Tally{})
+					return differ(a.Superstep, j, theirs.Partition, theirs.Sent, Tally{},
+						theirs.Received, Tally{})
 				}
 			}
 			if mine.Sent != theirs.Received || mine.Received != theirs.Sent {
-				return differ(a.Superstep, i, j, mine.Sent, theirs.Received, mine.Received, theirs.Sent)
+				return differ(a.Superstep, i, j, mine.Sent, theirs.Received, mine.Received,
+					theirs.Sent)
 			}
 		}
 	}
 	for i, a := range accounts {
 		if left := a.Peers[x.next[i]:]; len(left) > 0 {
-			return differ(a.Superstep, i, left[0].Partition, left[0].Sent, Tally{}, left[0].Received, Tally{})
+			return differ(a.Superstep, i, left[0].Partition, left[0].Sent, Tally{},
+				left[0].Received, Tally{})
 		}
 	}
 	return nil
@@ -110,5 +118,6 @@ func differ(superstep, i, j int, sent, came, got, wasSent Tally) error {
 	if sent == came {
 		i, j, sent, came = j, i, wasSent, got
 	}
-	return fmt.Errorf("superstep %d: partition %d sent partition %d %v, and %v came", superstep, i, j, sent, came)
+	return fmt.Errorf("superstep %d: partition %d sent partition %d %v, and %v came", superstep, i,
+		j, sent, came)
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAudit compares the balance with one that looks at every pair, on accounts in which at most one figure is wrong.
+// TestAudit compares the balance with one that looks at every pair, on accounts in which at most
+// one figure is wrong.
 func TestAudit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var balance Balance

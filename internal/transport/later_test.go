@@ -24,8 +24,10 @@ func TestLater(t *testing.T) {
 				t.Errorf("superstep %d: came %+v, %v", superstep, f, err)
 			}
 			for i, e := range []Endpoint{a, b} {
-				if account, err := e.End(t.Context(), superstep); err != nil || account.Superstep != superstep || account.Partition != i {
-					t.Errorf("superstep %d: the account of partition %d is %+v, %v", superstep, i, account, err)
+				if account, err := e.End(t.Context(), superstep); err != nil ||
+					account.Superstep != superstep || account.Partition != i {
+					t.Errorf("superstep %d: the account of partition %d is %+v, %v", superstep, i,
+						account, err)
 				}
 			}
 		}

@@ -1,5 +1,5 @@
-// Package transport carries frames between partitions. Local, the one inside a process, passes them by reference;
-// package mesh carries them between processes.
+// Package transport carries frames between partitions. Local, the one inside a process, passes them
+// by reference; package mesh carries them between processes.
 package transport
 
 import (
@@ -36,9 +36,9 @@ func (k Kind) String() string {
 // Carries reports whether frames of the kind carry messages: their Count is of values.
 func (k Kind) Carries() bool { return k < Finished }
 
-// Frame is what one partition tells another in one exchange: mostly one from each partition to each other of a line of
-// the grid. Its buffers belong to the sender, who fills them anew in the next superstep: the receiver is done with them
-// when it has ended its superstep.
+// Frame is what one partition tells another in one exchange: mostly one from each partition to each
+// other of a line of the grid. Its buffers belong to the sender, who fills them anew in the next
+// superstep: the receiver is done with them when it has ended its superstep.
 type Frame struct {
 	From, To  int
 	Superstep int
@@ -47,8 +47,8 @@ type Frame struct {
 	Encoding uint8
 	Count    int
 	Presence []byte
-	// Raw is the values as little-endian bytes, or Ref the values as a slice, of a type that has no raw form, and RefBytes
-	// about how many bytes these take when they are encoded.
+	// Raw is the values as little-endian bytes, or Ref the values as a slice, of a type that has no
+	// raw form, and RefBytes about how many bytes these take when they are encoded.
 	Raw      []byte
 	Ref      any
 	RefBytes int
@@ -61,12 +61,15 @@ func (f *Frame) Size() int { return 24 + len(f.Presence) + len(f.Raw) + f.RefByt
 type Endpoint interface {
 	// Send hands a frame to the partition it names. It does not wait for the receiver.
 	Send(f *Frame) error
-	// Distant reports whether frames take a while to a partition, so that it is worth while to send them ahead.
+	// Distant reports whether frames take a while to a partition, so that it is worth while to send
+	// them ahead.
 	Distant(partition int) bool
-	// SendAhead is Send, to a distant partition, for a frame without Ref of the superstep after the one that runs: it is received in that
-	// one. It reports whether the frame was taken. What is not claimed in its superstep is dropped there.
+	// SendAhead is Send, to a distant partition, for a frame without Ref of the superstep after the
+	// one that runs: it is received in that one. It reports whether the frame was taken. What is
+	// not claimed in its superstep is dropped there.
 	SendAhead(f *Frame) (bool, error)
-	// Claim makes a frame that was sent ahead one of the superstep that runs: its account has it, and its partition will receive it.
+	// Claim makes a frame that was sent ahead one of the superstep that runs: its account has it,
+	// and its partition will receive it.
 	Claim(f *Frame)
 	// Poll returns a frame of an exchange that has come already, or nil.
 	Poll(kind Kind) (*Frame, error)
@@ -74,10 +77,12 @@ type Endpoint interface {
 	Receive(ctx context.Context, kind Kind) (*Frame, error)
 	// Flush waits until the frames sent are written: as far as this side goes, they have left.
 	Flush(ctx context.Context) error
-	// Release gives back a frame that was received, before the superstep ends, so that its buffers can take another.
+	// Release gives back a frame that was received, before the superstep ends, so that its buffers
+	// can take another.
 	Release(f *Frame)
-	// End ends a superstep: when it returns the buffers of all frames sent are the sender's again, and those received are
-	// no more the receiver's. What it returns stays as it is until the next End.
+	// End ends a superstep: when it returns the buffers of all frames sent are the sender's again,
+	// and those received are no more the receiver's. What it returns stays as it is until the next
+	// End.
 	End(ctx context.Context, superstep int) (*Account, error)
 }
 
@@ -85,7 +90,8 @@ type Endpoint interface {
 type Codec interface {
 	// Append appends the encoding of f.Ref, which holds f.Count values, to b.
 	Append(b []byte, f *Frame) ([]byte, error)
-	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any bytes.
+	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any
+	// bytes.
 	Decode(b []byte, f *Frame) error
 }
 
@@ -131,7 +137,8 @@ func (q *queue) take() *Frame {
 func NewLocal(n int) *Local {
 	l := &Local{closed: make(chan struct{})}
 	for i := range n {
-		l.boxes = append(l.boxes, &box{local: l, wake: make(chan struct{}, 1), ledger: NewLedger(i, n)})
+		l.boxes = append(l.boxes,
+			&box{local: l, wake: make(chan struct{}, 1), ledger: NewLedger(i, n)})
 	}
 	return l
 }

@@ -121,7 +121,8 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// problem is how the API tells an error, and which key of the request it is about, if it is about one.
+// problem is how the API tells an error, and which key of the request it is about, if it is about
+// one.
 type problem struct {
 	Error string `json:"error"`
 	Field string `json:"field,omitempty"`

@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// loadPatience is how long a call waits for a graph to be loaded, to say at once what goes wrong at once. The load goes on.
+// loadPatience is how long a call waits for a graph to be loaded, to say at once what goes wrong at
+// once. The load goes on.
 const loadPatience = time.Second
 
 // LoadGraph puts a graph into the catalog. It need not wait until it is loaded.

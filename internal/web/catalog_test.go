@@ -17,12 +17,15 @@ func TestGraphsAreLoadedAndDropped(t *testing.T) {
 	m, s := led(t)
 	yes := true
 	want := &control.LoadGraphRequest{
-		Name: "web", Rows: 2, Columns: 1, SourceJson: job.Text(&job.Source{Input: "/web.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"}),
+		Name: "web", Rows: 2, Columns: 1,
+		SourceJson: job.Text(&job.Source{Input: "/web.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"}),
 	}
 	for _, m.endless = range []bool{false, true} {
 		m.loads = nil
-		w := ask(s, "POST", "/api/v1/graphs", post(`{"name": "web", "graph": "/web.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x1"}`, nil))
-		if w.Code != http.StatusAccepted || len(m.loads) != 1 || !reflect.DeepEqual(m.loads[0], want) {
+		w := ask(s, "POST", "/api/v1/graphs",
+			post(`{"name": "web", "graph": "/web.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x1"}`, nil))
+		if w.Code != http.StatusAccepted || len(m.loads) != 1 ||
+			!reflect.DeepEqual(m.loads[0], want) {
 			t.Errorf("status %d %s, %v", w.Code, w.Body, m.loads)
 		}
 		var g Graph
@@ -31,7 +34,9 @@ func TestGraphsAreLoadedAndDropped(t *testing.T) {
 			t.Errorf("found %+v", g)
 		}
 	}
-	if w := ask(s, "POST", "/api/v1/graphs/web/drop", post(`{}`, nil)); w.Code != http.StatusNoContent || len(m.dropped) != 1 || m.dropped[0] != "web" {
+	if w := ask(s, "POST", "/api/v1/graphs/web/drop",
+		post(`{}`, nil)); w.Code != http.StatusNoContent || len(m.dropped) != 1 ||
+		m.dropped[0] != "web" {
 		t.Errorf("status %d %s, dropped %v", w.Code, w.Body, m.dropped)
 	}
 	m.err = connect.NewError(connect.CodeFailedPrecondition, errors.New("jobs use it"))
@@ -44,7 +49,8 @@ func TestGraphsAreLoadedAndDropped(t *testing.T) {
 
 func TestAGraphOfTheCatalogIsNotLoaded(t *testing.T) {
 	m, s := led(t)
-	if w := ask(s, "POST", "/api/v1/graphs", post(`{"name": "a", "graph": "catalog:web"}`, nil)); w.Code != http.StatusBadRequest || len(m.loads) > 0 {
+	if w := ask(s, "POST", "/api/v1/graphs", post(`{"name": "a", "graph": "catalog:web"}`,
+		nil)); w.Code != http.StatusBadRequest || len(m.loads) > 0 {
 		t.Errorf("status %d %s, %v", w.Code, w.Body, m.loads)
 	}
 }

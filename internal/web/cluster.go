@@ -24,8 +24,9 @@ type Master interface {
 	Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error
 }
 
-// Cluster is the Source of a master: a Store, named, that is told of its jobs, and what the master says of the rest. It also runs
-// jobs there and ends them, and loads and drops graphs; the errors are those of calls to the master.
+// Cluster is the Source of a master: a Store, named, that is told of its jobs, and what the master
+// says of the rest. It also runs jobs there and ends them, and loads and drops graphs; the errors
+// are those of calls to the master.
 type Cluster struct {
 	*history.Store
 	master   Master

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// body reads the JSON of a request. That it must be said to be JSON keeps the forms of other sites out, as the check of
-// where a request comes from does.
+// body reads the JSON of a request. That it must be said to be JSON keeps the forms of other sites
+// out, as the check of where a request comes from does.
 func body(w http.ResponseWriter, r *http.Request, most int64, to any, like string) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &refusal{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"}
@@ -42,14 +42,16 @@ func body(w http.ResponseWriter, r *http.Request, most int64, to any, like strin
 	return nil
 }
 
-// unlike says what is wrong with the JSON of a request: of a value of another kind its key, what it is, and what it should be.
+// unlike says what is wrong with the JSON of a request: of a value of another kind its key, what it
+// is, and what it should be.
 func unlike(err error, like string) error {
 	var kind *json.UnmarshalTypeError
 	if !errors.As(err, &kind) {
 		return invalid("expected %s: %.200s", like, err)
 	}
 	names := strings.Split(kind.Field, ".")
-	names = slices.DeleteFunc(names, func(name string) bool { return name != strings.ToLower(name) }) // of embedded structs
+	// of embedded structs
+	names = slices.DeleteFunc(names, func(name string) bool { return name != strings.ToLower(name) })
 	if key := strings.Join(names, "."); key != "" {
 		return invalid("%.100s: found %.50s, expected %s", key, kind.Value, job.Expected(kind.Type))
 	}
@@ -97,8 +99,8 @@ func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id strin
 	reply(w, r, status, j)
 }
 
-// result streams what a job computed. What fails when a part of it is sent cuts the connection, so that nobody takes the
-// part for the whole.
+// result streams what a job computed. What fails when a part of it is sent cuts the connection, so
+// that nobody takes the part for the whole.
 func (s *Site) result(w http.ResponseWriter, r *http.Request) {
 	control, begun := http.NewResponseController(w), false
 	err := s.source.Result(r.Context(), r.PathValue("job"), func(data []byte) error {

@@ -35,7 +35,8 @@ func (m *fakeMaster) Status(context.Context, *connect.Request[control.StatusRequ
 	return connect.NewResponse(&control.StatusResponse{
 		Graphs: []*control.Graph{
 			{
-				Name: "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1, Edges: 3, Arcs: 6, SourceJson: job.Text(&job.Source{Input: "/web.el"}),
+				Name: "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1,
+				Edges: 3, Arcs: 6, SourceJson: job.Text(&job.Source{Input: "/web.el"}),
 				Progress: &control.Progress{Stage: "sorting", Done: 1, Total: 2},
 			},
 		},
@@ -113,14 +114,17 @@ func TestSubmission(t *testing.T) {
 	}{
 		{`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "delivery": "pull", "keep_result": true, "priority": "low"}`, &job.Spec{
 			Queueing: job.Queueing{Priority: "low"},
-			Program:  "bfs", Graph: "web", Parameters: map[string]string{"source": "1"}, KeepResult: true, Options: job.Options{Delivery: "pull", Trace: true},
+			Program:  "bfs", Graph: "web", Parameters: map[string]string{"source": "1"},
+			KeepResult: true, Options: job.Options{Delivery: "pull", Trace: true},
 		}},
 		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7, "seed": 9, "superstep_timeout": "1m30s"}`, &job.Spec{
-			Program: "bfs", Rows: 2, Columns: 3, Options: job.Options{MaxSupersteps: 7, Seed: 9, SuperstepTimeout: 90e9, Trace: true},
-			Source: &job.Source{Input: "/data/a.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"},
+			Program: "bfs", Rows: 2, Columns: 3,
+			Options: job.Options{MaxSupersteps: 7, Seed: 9, SuperstepTimeout: 90e9, Trace: true},
+			Source:  &job.Source{Input: "/data/a.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"},
 		}},
 		{`{"graph500": {"scale": 12, "sssp": true}, "grid": "2x2"}`, &job.Spec{
-			Program: control.Graph500Program, Rows: 2, Columns: 2, Options: job.Options{Trace: true},
+			Program: control.Graph500Program, Rows: 2, Columns: 2,
+			Options:  job.Options{Trace: true},
 			Graph500: &job.Graph500{Scale: 12, EdgeFactor: 16, Roots: 64, Seed1: 2, Seed2: 3, SSSP: true},
 		}},
 		{`{"graph500": {"scale": 12}, "program": "", "graph": "", "format": "", "parameters": {}}`, &job.Spec{
@@ -134,7 +138,8 @@ func TestSubmission(t *testing.T) {
 	} {
 		m.specs = nil
 		w := ask(s, "POST", "/api/v1/jobs", post(c.body, nil))
-		if w.Code != http.StatusCreated || w.Header().Get("Location") != "/api/v1/jobs/m-1" || len(m.specs) != 1 || !reflect.DeepEqual(m.specs[0], c.want) {
+		if w.Code != http.StatusCreated || w.Header().Get("Location") != "/api/v1/jobs/m-1" ||
+			len(m.specs) != 1 || !reflect.DeepEqual(m.specs[0], c.want) {
 			t.Errorf("%s: status %d %s, %v, expected %v", c.body, w.Code, w.Body, m.specs, c.want)
 		}
 		var j history.Job
@@ -145,7 +150,8 @@ func TestSubmission(t *testing.T) {
 	}
 }
 
-// TestRequestsThatChangeSomething are refused if they are another site's, too large, or make no sense.
+// TestRequestsThatChangeSomething are refused if they are another site's, too large, or make no
+// sense.
 func TestRequestsThatChangeSomething(t *testing.T) {
 	m, s := led(t)
 	header := func(name, value string) func(*http.Request) {
@@ -158,14 +164,19 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		want int
 		text string
 	}{
-		"no token":            {good, func(r *http.Request) { r.Header.Del("Authorization") }, 401, "token"},
-		"another site's":      {good, header("Origin", "http://evil.example"), 403, "another site's"},
-		"by a browser's word": {good, header("Sec-Fetch-Site", "cross-site"), 403, "another site's"},
-		"origin null":         {good, header("Origin", "null"), 403, "another site's"},
-		"a form":              {good, header("Content-Type", "application/x-www-form-urlencoded"), 415, "application/json"},
-		"text":                {good, header("Content-Type", "text/plain"), 415, "application/json"},
-		"no type":             {good, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, "application/json"},
-		"too large":           {`{"program": "` + strings.Repeat("x", control.MaxSpec) + `"}`, nil, 413, "at most 131072 bytes"},
+		"no token": {good, func(r *http.Request) { r.Header.Del("Authorization") }, 401, "token"},
+		"another site's": {good, header("Origin",
+			"http://evil.example"), 403, "another site's"},
+		"by a browser's word": {good, header("Sec-Fetch-Site",
+			"cross-site"), 403, "another site's"},
+		"origin null": {good, header("Origin", "null"), 403, "another site's"},
+		"a form": {good, header("Content-Type",
+			"application/x-www-form-urlencoded"), 415, "application/json"},
+		"text": {good, header("Content-Type",
+			"text/plain"), 415, "application/json"},
+		"no type": {good, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, "application/json"},
+		"too large": {`{"program": "` + strings.Repeat("x",
+			control.MaxSpec) + `"}`, nil, 413, "at most 131072 bytes"},
 		"no JSON":             {`program=bfs`, nil, 400, "expected a job, such as"},
 		"a word unknown":      {`{"program": "bfs", "grpah": "x"}`, nil, 400, "unknown field"},
 		"another kind":        {`{"graph500": {"scale": -4}}`, nil, 400, "graph500.scale: found number -4, expected a whole number from 0 to 4294967295"},
@@ -199,7 +210,8 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		}
 	}
 	if len(m.specs)+len(m.cancelled)+len(m.loads)+len(m.dropped) != 0 {
-		t.Errorf("submitted %v, cancelled %v, loaded %v, dropped %v", m.specs, m.cancelled, m.loads, m.dropped)
+		t.Errorf("submitted %v, cancelled %v, loaded %v, dropped %v", m.specs, m.cancelled, m.loads,
+			m.dropped)
 	}
 	// The same origin is no other, in a session without the token itself.
 	w := ask(s, "POST", "/api/v1/session", post(`{"token": "`+secret+`"}`, func(r *http.Request) { r.Header.Del("Authorization") }))
@@ -218,7 +230,8 @@ func TestErrorsOfTheMaster(t *testing.T) {
 	m, s := led(t)
 	good := `{"program": "bfs", "graph": "star:vertices=3"}`
 	for code, want := range map[connect.Code]int{
-		connect.CodeInvalidArgument: 400, connect.CodeNotFound: 404, connect.CodeResourceExhausted: 429, connect.CodeFailedPrecondition: 409,
+		connect.CodeInvalidArgument: 400, connect.CodeNotFound: 404,
+		connect.CodeResourceExhausted: 429, connect.CodeFailedPrecondition: 409,
 		connect.CodeUnimplemented: 501, connect.CodeInternal: 500,
 	} {
 		m.err = connect.NewError(code, errors.New("why not"))
@@ -243,7 +256,8 @@ func TestCancelAndResult(t *testing.T) {
 	}
 	m.lines = []string{"0 1\n", "1 0\n"}
 	w := ask(s, "GET", "/api/v1/jobs/m-1/result", post("", nil))
-	if w.Code != 200 || w.Body.String() != "0 1\n1 0\n" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+	if w.Code != 200 || w.Body.String() != "0 1\n1 0\n" ||
+		!strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	m.err = errors.New("the disk is gone")
@@ -260,13 +274,15 @@ func TestCancelAndResult(t *testing.T) {
 func TestAnswersOfAMaster(t *testing.T) {
 	m, s := led(t)
 	m.store.Queue(&trace.Job{Job: "m-1"}, "waits")
-	check(t, m.store.Record(&trace.Stage{Job: "m-1", Stage: "loading", Part: "reading", Done: 1, Total: 2}))
+	check(t,
+		m.store.Record(&trace.Stage{Job: "m-1", Stage: "loading", Part: "reading", Done: 1, Total: 2}))
 	check(t, m.store.Record(&trace.Log{Level: "info", Text: "x", Job: "m-1", Worker: "w0"}))
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))
 	for _, path := range []string{"/about", "/forms", "/graphs", "/workers", "/jobs", "/stages", "/log"} {
 		w := ask(s, "GET", "/api/v1"+path, post("", nil))
-		schema := deref(doc, at(deref(doc, at(doc, "paths", path, "get", "responses", "200")), "content", "application/json", "schema"))
+		schema := deref(doc, at(deref(doc, at(doc, "paths", path, "get", "responses", "200")),
+			"content", "application/json", "schema"))
 		var body any
 		check(t, json.Unmarshal(w.Body.Bytes(), &body))
 		for _, fault := range conform(doc, schema, body, path) {

@@ -23,8 +23,8 @@ const (
 	eventsTimeout = 10 * time.Second
 )
 
-// events streams what is new (server-sent events). A reader that comes back says with Last-Event-ID what it had last; one
-// that was away for too long is told to read everything anew (reset).
+// events streams what is new (server-sent events). A reader that comes back says with Last-Event-ID
+// what it had last; one that was away for too long is told to read everything anew (reset).
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	done, err := s.streams.begin(r)
 	if failed(w, err) {

@@ -105,7 +105,8 @@ func kindOf(p engine.Parameter) string {
 
 func (s *Site) forms(*http.Request) (any, error) { return s.options.Control.Forms(), nil }
 
-// fieldOf is the key of a request that an error is about, parameters.NAME for a parameter, or nothing: errors about a key begin with it.
+// fieldOf is the key of a request that an error is about, parameters.NAME for a parameter, or
+// nothing: errors about a key begin with it.
 func fieldOf(err error) string {
 	if p := new(engine.ParameterError); errors.As(err, &p) {
 		return "parameters." + p.Name

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// policy lets the page load from here alone: no script or style inside a document, nothing of others.
+// policy lets the page load from here alone: no script or style inside a document, nothing of
+// others.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 func harden(h http.Header) {
@@ -69,7 +70,8 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 	return r.WithContext(control.As(r.Context(), caller)), nil
 }
 
-// rolesFor are those who may make a request of the API: who only reads is not for what changes something, nor for results.
+// rolesFor are those who may make a request of the API: who only reads is not for what changes
+// something, nor for results.
 func (s *Site) rolesFor(r *http.Request) certs.Role {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || ofResult(r.URL.Path) {
 		return control.Using
@@ -90,8 +92,8 @@ func (s *Site) refused(r *http.Request, why error) error {
 	return why
 }
 
-// sessions are the browsers that gave the token. A browser keeps a number in place of the token, in a cookie that no
-// script reads and no other site sends.
+// sessions are the browsers that gave the token. A browser keeps a number in place of the token, in
+// a cookie that no script reads and no other site sends.
 type sessions struct {
 	mu   sync.Mutex
 	open []session // oldest first

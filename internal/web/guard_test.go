@@ -19,7 +19,8 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 	s := New(source(t), Options{Gate: gate(t)})
 	for _, path := range []string{"/", "/app.js", "/nothing", "/api/v1/jobs", "/api/v1/nothing"} {
 		h := ask(s, "GET", path, nil).Header()
-		if p := h.Get("Content-Security-Policy"); !strings.HasPrefix(p, "default-src 'self';") || strings.Contains(p, "unsafe") {
+		if p := h.Get("Content-Security-Policy"); !strings.HasPrefix(p, "default-src 'self';") ||
+			strings.Contains(p, "unsafe") {
 			t.Errorf("%s: policy %q", path, p)
 		}
 		for _, name := range []string{"X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy"} {
@@ -52,7 +53,8 @@ func TestWhoIsLetIn(t *testing.T) {
 		{"other port", "/api/v1/jobs", header("Origin", "http://127.0.0.1:9999"), 403},
 		{"no origin", "/api/v1/jobs", header("Origin", "null"), 403},
 		{"another site's page", "/api/v1/jobs", header("Sec-Fetch-Site", "cross-site"), 403},
-		{"events of another site's page", "/api/v1/events", header("Sec-Fetch-Site", "cross-site"), 403},
+		{"events of another site's page", "/api/v1/events", header("Sec-Fetch-Site",
+			"cross-site"), 403},
 		{"this site's page", "/api/v1/jobs", header("Sec-Fetch-Site", "same-origin"), 200},
 		{"a link from another site", "/", header("Sec-Fetch-Site", "cross-site"), 200},
 		{"no token", "/api/v1/jobs", nil, 401},
@@ -100,7 +102,8 @@ func TestOtherNamesAreRefused(t *testing.T) {
 		check(t, err)
 		answer.Body.Close()
 		if answer.StatusCode != c.want {
-			t.Errorf("%s with %v: status %d, expected %d", c.host, c.token, answer.StatusCode, c.want)
+			t.Errorf("%s with %v: status %d, expected %d", c.host, c.token, answer.StatusCode,
+				c.want)
 		}
 		s.Close()
 	}
@@ -132,15 +135,18 @@ func TestTheLinkOpensThePage(t *testing.T) {
 		return answer, string(text)
 	}
 	for _, path := range []string{"api/v1/jobs", "api/v1/events", "metrics", "?token=" + strings.Repeat("0", 64)} {
-		if answer, text := get(s.URL + path); answer.StatusCode != 401 || !strings.Contains(text, "open the link that superstep printed") {
+		if answer, text := get(s.URL + path); answer.StatusCode != 401 ||
+			!strings.Contains(text, "open the link that superstep printed") {
 			t.Errorf("/%s: status %d %s", path, answer.StatusCode, text)
 		}
 	}
 	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	answer, _ := get(s.Link)
 	_, port, _ := net.SplitHostPort(answer.Request.Host)
-	if cookies := answer.Cookies(); answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/" || len(cookies) != 1 ||
-		!cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Name != "superstep-session-"+port ||
+	if cookies := answer.Cookies(); answer.StatusCode != http.StatusSeeOther ||
+		answer.Header.Get("Location") != "/" || len(cookies) != 1 ||
+		!cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode ||
+		cookies[0].Name != "superstep-session-"+port ||
 		cookies[0].Value == code || answer.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("status %d, %v", answer.StatusCode, answer.Header)
 	}
@@ -191,7 +197,8 @@ func TestSession(t *testing.T) {
 		t.Errorf("%d refused", refused)
 	}
 	status, cookie := enter(`{"token":"`+secret+`"}`, "application/json; charset=utf-8")
-	if status != 200 || cookie == nil || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode {
+	if status != 200 || cookie == nil || !cookie.HttpOnly ||
+		cookie.SameSite != http.SameSiteStrictMode {
 		t.Fatalf("status %d, cookie %v", status, cookie)
 	}
 	with := func(r *http.Request) { r.AddCookie(cookie) }
@@ -214,7 +221,8 @@ func TestSession(t *testing.T) {
 
 func TestAnAddressThatOthersReachWantsAToken(t *testing.T) {
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:80"} {
-		if s, err := Start(address, control.Token{}, source(t), nil); err == nil || !strings.Contains(err.Error(), "--token-file") {
+		if s, err := Start(address, control.Token{}, source(t), nil); err == nil ||
+			!strings.Contains(err.Error(), "--token-file") {
 			s.Close()
 			t.Errorf("%s: error %v", address, err)
 		}
@@ -231,7 +239,8 @@ func TestAnAddressThatOthersReachWantsAToken(t *testing.T) {
 	}
 }
 
-// TestSlowClientsDoNotKeepOthersOut opens a thousand connections that send their requests byte by byte, or not at all.
+// TestSlowClientsDoNotKeepOthersOut opens a thousand connections that send their requests byte by
+// byte, or not at all.
 func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
 	s, err := Start("127.0.0.1:0", control.Token{}, source(t), nil)
 	check(t, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Local is the Source of one process, or of saved traces: a Store, and what the process says of itself.
+// Local is the Source of one process, or of saved traces: a Store, and what the process says of
+// itself.
 type Local struct {
 	*history.Store
 	about   About

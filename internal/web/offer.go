@@ -19,8 +19,9 @@ type offer struct {
 	readers   sync.WaitGroup
 }
 
-// Offer lets the page ask for what the newest run of a name has computed, of which write writes the lines; several goroutines may call it at once.
-// withdraw ends that: it stops those who read, and waits for them.
+// Offer lets the page ask for what the newest run of a name has computed, of which write writes the
+// lines; several goroutines may call it at once. withdraw ends that: it stops those who read, and
+// waits for them.
 func (l *Local) Offer(name string, form resultlines.Form, write func(ctx context.Context, w io.Writer) error) (withdraw func()) {
 	withdrawn, cancel := context.WithCancel(context.Background())
 	o := &offer{job: l.SetResult(name, true), form: form, write: write, withdrawn: withdrawn}

@@ -17,7 +17,8 @@ import (
 
 var ofOneField = resultlines.Form{Fields: []engine.Field{{Name: "rank"}}}
 
-// TestTheResultOfARun can be asked for as a master's jobs' can, of the run that has one, while it is offered.
+// TestTheResultOfARun can be asked for as a master's jobs' can, of the run that has one, while it
+// is offered.
 func TestTheResultOfARun(t *testing.T) {
 	l := source(t)
 	s := New(l, Options{Gate: gate(t)})
@@ -25,7 +26,8 @@ func TestTheResultOfARun(t *testing.T) {
 	begin(t, l, "other")
 	expect := func(path string, status int, want string) {
 		t.Helper()
-		if w := asked(s, "GET", "/api/v1/jobs/"+path, nil); w.Code != status || !strings.Contains(w.Body.String(), want) {
+		if w := asked(s, "GET", "/api/v1/jobs/"+path, nil); w.Code != status ||
+			!strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: status %d %s, expected %d and %s", path, w.Code, w.Body, status, want)
 		}
 	}
@@ -45,7 +47,8 @@ func TestTheResultOfARun(t *testing.T) {
 		}
 		return err
 	})
-	if v := summed(t, s, "1"); v.Vertices != 3 || v.Fields[0].Name != "rank" || fmt.Sprint(v.Fields[0].Top) != "[{3 [0.75]} {1 [0.5]} {2 [0.25]}]" {
+	if v := summed(t, s, "1"); v.Vertices != 3 || v.Fields[0].Name != "rank" ||
+		fmt.Sprint(v.Fields[0].Top) != "[{3 [0.75]} {1 [0.5]} {2 [0.25]}]" {
 		t.Errorf("found %+v", v)
 	}
 	expect("1/value?vertex=2", http.StatusOK, `{"fields":["rank"],"vertex":"2","values":["0.25"]}`)
@@ -91,7 +94,9 @@ func TestAnErrorOfTheValuesIsTold(t *testing.T) {
 	s := New(l, Options{Gate: gate(t)})
 	defer l.Offer("bfs", ofOneField, func(context.Context, io.Writer) error { return errors.New("the value of 3 panics") })()
 	for _, path := range []string{"values", "value?vertex=1", "result"} {
-		if w := asked(s, "GET", "/api/v1/jobs/1/"+path, nil); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "the value of 3 panics") {
+		if w := asked(s, "GET", "/api/v1/jobs/1/"+path,
+			nil); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(),
+			"the value of 3 panics") {
 			t.Errorf("%s: status %d %s", path, w.Code, w.Body)
 		}
 	}

@@ -19,17 +19,20 @@ import (
 // KindReport is the About.Kind of runs that are written into a report.
 const KindReport = "report"
 
-// maxDetails bounds the details of supersteps in a report, in bytes of JSON: a browser reads the file as a whole.
+// maxDetails bounds the details of supersteps in a report, in bytes of JSON: a browser reads the
+// file as a whole.
 const maxDetails = 24 << 20
 
-// WriteReport writes the page and what it shows of the runs of a Local as one file of HTML that needs nothing else: the script, the styles,
-// and the answers of the API by their paths. A browser that opens it runs no other script and loads nothing, by a policy in the file.
+// WriteReport writes the page and what it shows of the runs of a Local as one file of HTML that
+// needs nothing else: the script, the styles, and the answers of the API by their paths. A browser
+// that opens it runs no other script and loads nothing, by a policy in the file.
 func WriteReport(w io.Writer, l *Local) error {
 	answers, err := saved(l, maxDetails)
 	if err != nil {
 		return err
 	}
-	// Go's encoder writes <, > and & as \u003c and so on, so that no text of the runs can end the element or begin another.
+	// Go's encoder writes <, > and & as \u003c and so on, so that no text of the runs can end the
+	// element or begin another.
 	data, err := json.Marshal(answers)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -64,8 +67,8 @@ func sum(text []byte) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(s[:])
 }
 
-// saved asks the API for all that the page shows of the runs of a Local: the answers by path, as the page asks for them. Details of
-// supersteps, the last first, are in it up to so many bytes.
+// saved asks the API for all that the page shows of the runs of a Local: the answers by path, as
+// the page asks for them. Details of supersteps, the last first, are in it up to so many bytes.
 func saved(l *Local, most int) (map[string]json.RawMessage, error) {
 	licences, err := json.Marshal(string(files()["/licences.txt"].plain))
 	if err != nil {

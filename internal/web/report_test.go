@@ -24,11 +24,13 @@ func recordedRun(t *testing.T, name string, supersteps int) *Local {
 		}
 		check(t, l.Record(s))
 	}
-	check(t, l.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged, Error: name}))
+	check(t,
+		l.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged, Error: name}))
 	return l
 }
 
-// TestReportHasTheAnswersOfTheAPI: what is in the file is what the API answers, in an element that no name ends.
+// TestReportHasTheAnswersOfTheAPI: what is in the file is what the API answers, in an element that
+// no name ends.
 func TestReportHasTheAnswersOfTheAPI(t *testing.T) {
 	const evil = "</script><script>alert(1)</script><!--<script>&\u2028\x00" + `"'`
 	l := recordedRun(t, evil, 3)
@@ -41,7 +43,8 @@ func TestReportHasTheAnswersOfTheAPI(t *testing.T) {
 	if n := strings.Count(strings.ToLower(text), "</script"); n != 2 {
 		t.Errorf("found %d ends of scripts, expected 2", n)
 	}
-	if strings.Contains(text, "<!--") || strings.Contains(text, `src="`) || strings.Contains(text, "http-equiv=\"refresh") {
+	if strings.Contains(text, "<!--") || strings.Contains(text, `src="`) ||
+		strings.Contains(text, "http-equiv=\"refresh") {
 		t.Error("found a comment, a source or a redirection")
 	}
 	block := regexp.MustCompile(`(?s)<script id="saved" type="application/json">(.*?)</script>`).FindStringSubmatch(text)
@@ -52,7 +55,8 @@ func TestReportHasTheAnswersOfTheAPI(t *testing.T) {
 	check(t, json.Unmarshal([]byte(block[1]), &answers))
 	s := New(l, Options{Gate: gate(t)})
 	for _, path := range []string{
-		"about", "jobs", "stages", "log", "graphs", "workers", "jobs/1", "jobs/1/partitions", "jobs/1/lanes", "jobs/1/steps?from=0",
+		"about", "jobs", "stages", "log", "graphs", "workers", "jobs/1", "jobs/1/partitions",
+		"jobs/1/lanes", "jobs/1/steps?from=0",
 		"jobs/1/steps/0", "jobs/1/steps/1", "jobs/1/steps/2",
 	} {
 		var want, found any
@@ -94,8 +98,10 @@ func TestReportIsBounded(t *testing.T) {
 			details += len(body)
 		}
 	}
-	if answers["jobs/1/steps/10049"] == nil || answers["jobs/1/steps/0"] != nil || details > 100_000 || details < 50_000 {
-		t.Errorf("there are %d bytes of details, expected at most 100000, of the last supersteps", details)
+	if answers["jobs/1/steps/10049"] == nil || answers["jobs/1/steps/0"] != nil ||
+		details > 100_000 || details < 50_000 {
+		t.Errorf("there are %d bytes of details, expected at most 100000, of the last supersteps",
+			details)
 	}
 }
 

@@ -39,7 +39,8 @@ func schema(of any) map[string]any {
 			p["type"] = "boolean"
 		case words != nil:
 			p["enum"] = words
-		case t == reflect.TypeFor[job.Duration](), t == reflect.TypeFor[job.Size](), t.Kind() == reflect.String:
+		case t == reflect.TypeFor[job.Duration](), t == reflect.TypeFor[job.Size](),
+			t.Kind() == reflect.String:
 			p["type"] = "string"
 		case t.Kind() == reflect.Map:
 			p["type"], p["additionalProperties"] = "object", map[string]any{"type": "string"}
@@ -61,14 +62,16 @@ func schema(of any) map[string]any {
 // plainHelp is the help of a flag without what marks its value.
 func plainHelp(help string) string { return strings.NewReplacer("{", "", "}", "").Replace(help) }
 
-// TestSchemaIsOfTheSpec: what the document says of jobs and graphs that are asked for follows from the fields of package job.
+// TestSchemaIsOfTheSpec: what the document says of jobs and graphs that are asked for follows from
+// the fields of package job.
 func TestSchemaIsOfTheSpec(t *testing.T) {
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))
 	schemas := at(doc, "components", "schemas").(map[string]any)
 	submission, loading := schema(new(Submission)), schema(new(Loading))
 	submission["description"] = "A program on a graph, or graph500 alone"
-	loading["description"], loading["required"] = "A graph for the catalog", []string{"name", "graph"}
+	loading["description"], loading["required"] = "A graph for the catalog",
+		[]string{"name", "graph"}
 	for name, want := range map[string]any{"Submission": submission, "Loading": loading} {
 		var plain any
 		data, err := json.Marshal(want)

@@ -26,8 +26,9 @@ type Server struct {
 	once    sync.Once
 }
 
-// Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at /metrics. An address that
-// others can reach wants a token; for another one is made, which the link has.
+// Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at
+// /metrics. An address that others can reach wants a token; for another one is made, which the link
+// has.
 func Start(at string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
 	who := control.Credentials{Token: token, InsecureToken: true} // there is no TLS here
 	if err := control.CheckListen(at, who); err != nil {

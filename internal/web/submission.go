@@ -36,7 +36,8 @@ type Submission struct {
 	Key string `json:"key" help:"names the call: one that is made again with it finds the job it made, status 200; another job with it is refused, status 409"`
 }
 
-// Submit puts a job into the queue, unless ctx has ended, and returns its id; found, if an earlier call with the same key has done it.
+// Submit puts a job into the queue, unless ctx has ended, and returns its id; found, if an earlier
+// call with the same key has done it.
 func (c *Cluster) Submit(ctx context.Context, s *Submission) (id string, found bool, err error) {
 	if err := s.complete(); err != nil {
 		return "", false, err
@@ -45,8 +46,8 @@ func (c *Cluster) Submit(ctx context.Context, s *Submission) (id string, found b
 	return j.GetId(), found, err
 }
 
-// complete makes the job one for the master. What makes no sense the master says, but for what only the command line knows. An
-// error about a key begins with it.
+// complete makes the job one for the master. What makes no sense the master says, but for what only
+// the command line knows. An error about a key begins with it.
 func (s *Submission) complete() (err error) {
 	if key := s.Unasked(); key != "" {
 		return invalid("%s: the API does not take it", key)
@@ -60,7 +61,8 @@ func (s *Submission) complete() (err error) {
 		if s.Program != "" || len(s.Parameters) > 0 || s.Source != nil && *s.Source != (job.Source{}) || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
 			return invalid("graph500: it makes its own graph; leave out all but grid, partitions, delivery, deterministic, superstep_timeout and key")
 		}
-		s.Program, s.Source = control.Graph500Program, nil // keys of a source may be there, and empty
+		// keys of a source may be there, and empty
+		s.Program, s.Source = control.Graph500Program, nil
 		job.Complete(s.Graph500)
 	case catalog:
 		if *s.Source != (job.Source{Input: s.Input}) || s.Cut != (Cut{}) {

@@ -16,13 +16,15 @@ import (
 // Bounds on what is done with results for the page.
 const (
 	maxSurveys = 32 // that are kept
-	// surveyWait is how long an answer waits for a survey, to have it at once where the result is small.
+	// surveyWait is how long an answer waits for a survey, to have it at once where the result is
+	// small.
 	surveyWait = 300 * time.Millisecond
 	findTime   = 20 * time.Second // to find a vertex
 	maxFinds   = 4                // at a time
 )
 
-// surveys sums up results, one at a time, and keeps what came of it. What a job that is done has computed does not change.
+// surveys sums up results, one at a time, and keeps what came of it. What a job that is done has
+// computed does not change.
 type surveys struct {
 	closing <-chan struct{}
 	turn    chan struct{} // a token for the one that reads
@@ -60,7 +62,8 @@ var (
 	errLongVertex = &refusal{http.StatusBadRequest, fmt.Sprintf("expected a vertex of at most %d bytes", maxBody)}
 )
 
-// of returns the survey of a job's result, and begins it if it is not there. ctx says who asks; its end does not end the survey.
+// of returns the survey of a job's result, and begins it if it is not there. ctx says who asks; its
+// end does not end the survey.
 func (s *surveys) of(ctx context.Context, job string, form resultlines.Form, read resultReader) (*survey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +125,8 @@ type reading struct {
 	Read int64 `json:"read"` // bytes
 }
 
-// begun returns how a job's result reads, if the caller may read it and it is there: by its first bytes.
+// begun returns how a job's result reads, if the caller may read it and it is there: by its first
+// bytes.
 func (s *Site) begun(r *http.Request) (resultlines.Form, resultReader, error) {
 	id := r.PathValue("job")
 	read := func(ctx context.Context, each func(data []byte) error) error {

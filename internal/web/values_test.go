@@ -33,18 +33,22 @@ func summed(t *testing.T, s *Site, job string) (v resultlines.Survey) {
 	}
 }
 
-// TestValuesOfAResult: a result is summed up, once, and a vertex found in it, with the fields of its program.
+// TestValuesOfAResult: a result is summed up, once, and a vertex found in it, with the fields of
+// its program.
 func TestValuesOfAResult(t *testing.T) {
 	m, s := led(t)
 	m.store.Queue(&trace.Job{Job: "m-1", Program: "hits"}, "")
 	m.lines = []string{"1 0.5 2\n2 0", ".25 infinity\n30 4 -1\n"}
 	v := summed(t, s, "m-1")
-	if v.Vertices != 3 || len(v.Fields) != 2 || v.Fields[0].Name != "hub" || v.Fields[1].Infinite != 1 || fmt.Sprint(v.Fields[0].Top) != "[{30 [4 -1]} {1 [0.5 2]} {2 [0.25 infinity]}]" {
+	if v.Vertices != 3 || len(v.Fields) != 2 || v.Fields[0].Name != "hub" ||
+		v.Fields[1].Infinite != 1 ||
+		fmt.Sprint(v.Fields[0].Top) != "[{30 [4 -1]} {1 [0.5 2]} {2 [0.25 infinity]}]" {
 		t.Errorf("found %+v", v)
 	}
 	for vertex, want := range map[string]string{"2": `{"fields":["hub","authority"],"vertex":"2","values":["0.25","infinity"]}`, "3": "the result has no vertex", "": "expected ?vertex=", strings.Repeat("x", 5000): "at most 4096 bytes"} {
 		w := ask(s, "GET", "/api/v1/jobs/m-1/value?vertex="+url.QueryEscape(vertex), post("", nil))
-		if !strings.Contains(w.Body.String(), want) || (w.Code == http.StatusOK) != strings.HasPrefix(want, "{") {
+		if !strings.Contains(w.Body.String(), want) ||
+			(w.Code == http.StatusOK) != strings.HasPrefix(want, "{") {
 			t.Errorf("%.20s: status %d %s, expected %s", vertex, w.Code, w.Body, want)
 		}
 	}
@@ -53,14 +57,18 @@ func TestValuesOfAResult(t *testing.T) {
 	if again := summed(t, s, "m-1"); again.Vertices != 3 {
 		t.Errorf("it was read again: %+v", again)
 	}
-	m.lines, m.err = nil, connect.NewError(connect.CodePermissionDenied, errors.New("job m-1 is of ada"))
+	m.lines, m.err = nil, connect.NewError(connect.CodePermissionDenied,
+		errors.New("job m-1 is of ada"))
 	for _, path := range []string{"values", "value?vertex=1", "result"} {
-		if w := ask(s, "GET", "/api/v1/jobs/m-1/"+path, post("", nil)); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "is of ada") {
+		if w := ask(s, "GET", "/api/v1/jobs/m-1/"+path,
+			post("", nil)); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(),
+			"is of ada") {
 			t.Errorf("%s: status %d %s", path, w.Code, w.Body)
 		}
 	}
 	m.err = nil
-	if w := ask(s, "GET", "/api/v1/jobs/none/values", post("", nil)); w.Code != http.StatusNotFound {
+	if w := ask(s, "GET", "/api/v1/jobs/none/values",
+		post("", nil)); w.Code != http.StatusNotFound {
 		t.Errorf("no job: status %d", w.Code)
 	}
 }
@@ -75,7 +83,8 @@ func TestResultsThatCannotBeSummedUp(t *testing.T) {
 		for w.Code == http.StatusAccepted {
 			w = ask(s, "GET", "/api/v1/jobs/m-1/values", post("", nil))
 		}
-		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "another number of fields") {
+		if w.Code != http.StatusInternalServerError ||
+			!strings.Contains(w.Body.String(), "another number of fields") {
 			t.Errorf("status %d %s", w.Code, w.Body)
 		}
 	}
@@ -97,7 +106,8 @@ func TestResultsThatCannotBeSummedUp(t *testing.T) {
 func TestReadersGetNoValues(t *testing.T) {
 	_, s := led(t)
 	for path, want := range map[string]certs.Role{
-		"jobs/m-1/values": control.Using, "jobs/m-1/value": control.Using, "jobs/m-1/result": control.Using, "jobs/m-1": control.Reading, "forms": control.Reading,
+		"jobs/m-1/values": control.Using, "jobs/m-1/value": control.Using,
+		"jobs/m-1/result": control.Using, "jobs/m-1": control.Reading, "forms": control.Reading,
 	} {
 		r, err := http.NewRequest(http.MethodGet, "http://localhost/api/v1/"+path, nil)
 		check(t, err)
@@ -128,7 +138,8 @@ func TestFieldsOfErrors(t *testing.T) {
 		var p problem
 		check(t, json.Unmarshal(w.Body.Bytes(), &p))
 		if w.Code != http.StatusBadRequest || p.Field != want {
-			t.Errorf("%s: status %d, field %q, expected %q: %s", body, w.Code, p.Field, want, p.Error)
+			t.Errorf("%s: status %d, field %q, expected %q: %s", body, w.Code, p.Field, want,
+				p.Error)
 		}
 	}
 	for text, want := range map[string]string{"scale: found 60": "graph500.scale", "delivery: found x": "delivery", "nothing: x": "", "constructor: x": ""} {
@@ -157,8 +168,10 @@ func TestFormsAreThoseOfThePrograms(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"bfs.source": "vertexfalse true []", "bfs.output": "wordfalse false [parent level]parent", "pagerank.damping": "numberfalse false []0.85",
-		"pagerank.iterations": "integerfalse false []100", "pagerank.sources": "vertextrue false []",
+		"bfs.source": "vertexfalse true []", "bfs.output": "wordfalse false [parent level]parent",
+		"pagerank.damping":    "numberfalse false []0.85",
+		"pagerank.iterations": "integerfalse false []100",
+		"pagerank.sources":    "vertextrue false []",
 	} {
 		if kinds[name] != want {
 			t.Errorf("%s is %q, expected %q", name, kinds[name], want)

@@ -1,5 +1,6 @@
-// Package web serves the page that shows runs, and the HTTP API that it is made with: of a local run, of a saved trace, and
-// of a master. What is shown comes from a Source. docs/operating.md is about the page, openapi.json describes the API.
+// Package web serves the page that shows runs, and the HTTP API that it is made with: of a local
+// run, of a saved trace, and of a master. What is shown comes from a Source. docs/operating.md is
+// about the page, openapi.json describes the API.
 package web
 
 import (
@@ -17,14 +18,16 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// Source is what the page and the API show: what a store has recorded of runs, and what is there beside them. Methods are called by
-// many goroutines at once; what they return must not be changed by either side.
+// Source is what the page and the API show: what a store has recorded of runs, and what is there
+// beside them. Methods are called by many goroutines at once; what they return must not be changed
+// by either side.
 type Source interface {
 	About() About
 	Graphs() []Graph
 	Workers() []Worker
 	recorded() *history.Store
-	// Result passes on the lines of what a job has computed, and form is how they read: named says that the first of them is of a vertex with a name.
+	// Result passes on the lines of what a job has computed, and form is how they read: named says
+	// that the first of them is of a vertex with a name.
 	Result(ctx context.Context, id string, each func(data []byte) error) error
 	form(id string, named bool) (resultlines.Form, error)
 }
@@ -51,7 +54,8 @@ type Graph struct {
 	Grid       string  `json:"grid,omitempty"`
 	Seconds    float64 `json:"load_seconds"`
 	Origin     string  `json:"source,omitempty"` // what it was loaded from
-	// Stage is what is done to load it, if that is under way: Done of Total, or of nobody knows how much.
+	// Stage is what is done to load it, if that is under way: Done of Total, or of nobody knows how
+	// much.
 	Stage string `json:"stage,omitempty"`
 	Done  int64  `json:"done,omitempty"`
 	Total int64  `json:"total,omitempty"`
@@ -96,8 +100,8 @@ type Site struct {
 	surveys  *surveys
 }
 
-// maxStreams is how many streams of events there are at once, and maxOwnStreams how many of them one
-// caller at one host has.
+// maxStreams is how many streams of events there are at once, and maxOwnStreams how many of them
+// one caller at one host has.
 const (
 	maxStreams    = 128
 	maxOwnStreams = 32
@@ -155,7 +159,8 @@ func (s *Site) routes() {
 	s.api.HandleFunc(apiPrefix, s.elsewhere)
 }
 
-// elsewhere answers what no path and method of the API is for: a path that has other methods says which.
+// elsewhere answers what no path and method of the API is for: a path that has other methods says
+// which.
 func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPost} {

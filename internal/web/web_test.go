@@ -58,7 +58,8 @@ func source(t *testing.T) *Local {
 func begin(t *testing.T, l *Local, name string) {
 	t.Helper()
 	check(t, l.Record(&trace.Job{
-		Job: name, Program: "bfs", Parameters: map[string]string{"source": "1"}, Graph: "g", Vertices: 4, Arcs: 8, Partitions: 2, Threads: 2,
+		Job: name, Program: "bfs", Parameters: map[string]string{"source": "1"}, Graph: "g",
+		Vertices: 4, Arcs: 8, Partitions: 2, Threads: 2,
 		Grid: "2x1", Delivery: "auto", MaxSupersteps: 20, Began: time.Now(),
 	}))
 }
@@ -66,14 +67,16 @@ func begin(t *testing.T, l *Local, name string) {
 func step(t *testing.T, l *Local, name string, superstep int) {
 	t.Helper()
 	s := &record.Superstep{
-		Job: name, Superstep: superstep, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1, "naive": 2}, Actual: 1.5,
+		Job: name, Superstep: superstep, Scheme: "pull", Delivery: "pull", Reason: "why",
+		Predicted: map[string]float64{"pull": 1, "naive": 2}, Actual: 1.5,
 	}
 	if superstep > 0 {
 		s.Graph = &record.GraphSize{Vertices: 3, Arcs: 6}
 	}
 	for p := range 2 {
 		s.Partitions = append(s.Partitions, record.Partition{
-			Partition: p, Worker: "w", Computed: 1, Memory: 1, Bytes: 8, Requests: p, Times: record.Seconds{Expand: 1, Total: 2},
+			Partition: p, Worker: "w", Computed: 1, Memory: 1, Bytes: 8, Requests: p,
+			Times: record.Seconds{Expand: 1, Total: 2},
 			Peers: []record.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "all", Messages: 1, Bytes: 8}},
 		})
 	}
@@ -113,18 +116,22 @@ func ask(s *Site, method, path string, edit func(*http.Request)) *httptest.Respo
 
 // paths are those of the API that answer with JSON, as the document has them, and filled in.
 var paths = map[string]string{
-	"/about": "/about", "/graphs": "/graphs", "/workers": "/workers", "/stages": "/stages", "/log": "/log", "/jobs": "/jobs",
-	"/jobs/{job}": "/jobs/1", "/jobs/{job}/steps": "/jobs/1/steps", "/jobs/{job}/steps/{superstep}": "/jobs/1/steps/2",
-	"/jobs/{job}/partitions": "/jobs/1/partitions", "/jobs/{job}/lanes": "/jobs/1/lanes",
+	"/about": "/about", "/graphs": "/graphs", "/workers": "/workers", "/stages": "/stages",
+	"/log": "/log", "/jobs": "/jobs",
+	"/jobs/{job}": "/jobs/1", "/jobs/{job}/steps": "/jobs/1/steps",
+	"/jobs/{job}/steps/{superstep}": "/jobs/1/steps/2",
+	"/jobs/{job}/partitions":        "/jobs/1/partitions", "/jobs/{job}/lanes": "/jobs/1/lanes",
 }
 
-// TestAnswersAreAsTheDocumentSays checks every answer, key by key, against the schemas of openapi.json.
+// TestAnswersAreAsTheDocumentSays checks every answer, key by key, against the schemas of
+// openapi.json.
 func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))
 	l := source(t)
 	begin(t, l, "prune")
-	check(t, l.Record(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &record.GraphSize{Vertices: 3}}))
+	check(t,
+		l.Record(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &record.GraphSize{Vertices: 3}}))
 	l.SetResult("prune", true)
 	s := New(l, Options{Gate: gate(t)})
 	for path := range doc["paths"].(map[string]any) {
@@ -139,7 +146,8 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 			t.Errorf("%s is not documented", path)
 			continue
 		}
-		schema := deref(doc, at(deref(doc, at(operation, "responses", "200")), "content", "application/json", "schema"))
+		schema := deref(doc, at(deref(doc, at(operation, "responses", "200")), "content",
+			"application/json", "schema"))
 		w := asked(s, "GET", "/api/v1"+url, nil)
 		var body any
 		check(t, json.Unmarshal(w.Body.Bytes(), &body))
@@ -173,7 +181,8 @@ func deref(doc, v any) any {
 	return v
 }
 
-// conform checks a value against a schema: its type, that all keys required are there, and that no other is.
+// conform checks a value against a schema: its type, that all keys required are there, and that no
+// other is.
 func conform(doc, schema, v any, where string) (faults []string) {
 	schema = deref(doc, schema)
 	kinds := map[string]bool{}
@@ -206,7 +215,8 @@ func conform(doc, schema, v any, where string) (faults []string) {
 	case []any:
 		kind = "array"
 		for i, e := range x {
-			faults = append(faults, conform(doc, at(schema, "items"), e, fmt.Sprintf("%s[%d]", where, i))...)
+			faults = append(faults,
+				conform(doc, at(schema, "items"), e, fmt.Sprintf("%s[%d]", where, i))...)
 		}
 	case map[string]any:
 		kind = "object"
@@ -229,7 +239,8 @@ func conform(doc, schema, v any, where string) (faults []string) {
 		}
 	}
 	if !kinds[kind] {
-		faults = append(faults, fmt.Sprintf("%s is %s %.50v, the document says %v", where, kind, v, at(schema, "type")))
+		faults = append(faults, fmt.Sprintf("%s is %s %.50v, the document says %v", where, kind, v,
+			at(schema, "type")))
 	}
 	return faults
 }
@@ -262,19 +273,22 @@ func TestErrorsAreJSON(t *testing.T) {
 		w := asked(s, c.method, c.path, func(r *http.Request) { r.URL.Path = strings.ReplaceAll(r.URL.Path, "//", "/") })
 		var p problem
 		err := json.Unmarshal(w.Body.Bytes(), &p)
-		if w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMovedPermanently { // of .. by the mux
+		// of .. by the mux
+		if w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMovedPermanently {
 			continue
 		}
 		if w.Code != c.status || err != nil || !strings.Contains(p.Error, c.want) {
 			t.Errorf("%s: status %d, %s, expected %d %s", c.path, w.Code, w.Body, c.status, c.want)
 		}
 	}
-	if w := asked(s, "DELETE", "/api/v1/session/", nil); w.Code != http.StatusNotFound || w.Header().Get("Allow") != "" {
+	if w := asked(s, "DELETE", "/api/v1/session/", nil); w.Code != http.StatusNotFound ||
+		w.Header().Get("Allow") != "" {
 		t.Errorf("status %d, allowed %s", w.Code, w.Header().Get("Allow"))
 	}
 	_, led := led(t)
 	w := ask(led, "GET", "/api/v1/jobs/1/cancel", func(r *http.Request) { post("", nil)(r) })
-	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" || !strings.Contains(w.Body.String(), "found method GET, expected POST") {
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" ||
+		!strings.Contains(w.Body.String(), "found method GET, expected POST") {
 		t.Errorf("status %d %s, allowed %s", w.Code, w.Body, w.Header().Get("Allow"))
 	}
 }
@@ -288,7 +302,8 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 		check(t, err)
 		plain, err := io.ReadAll(z)
 		check(t, err)
-		if !bytes.Equal(plain, f.plain) || f.kind == "" || w.Header().Get("Content-Type") != f.kind {
+		if !bytes.Equal(plain, f.plain) || f.kind == "" ||
+			w.Header().Get("Content-Type") != f.kind {
 			t.Errorf("%s: %d bytes of type %q", name, len(plain), f.kind)
 		}
 		tagged := ask(New(source(t), Options{Gate: gate(t)}), "GET", name, func(r *http.Request) { r.Header.Set("If-None-Match", w.Header().Get("ETag")) })
@@ -306,7 +321,8 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 			t.Errorf("index.html lacks %s", needed)
 		}
 	}
-	if strings.Contains(index, "<style") || strings.Contains(index, "style=") || strings.Contains(index, "http://") || strings.Contains(index, "https://") {
+	if strings.Contains(index, "<style") || strings.Contains(index, "style=") ||
+		strings.Contains(index, "http://") || strings.Contains(index, "https://") {
 		t.Error("index.html has what the policy forbids")
 	}
 }
@@ -389,7 +405,8 @@ func TestEventsComeLiveAndResume(t *testing.T) {
 	}
 	step(t, l, "bfs", 3)
 	e := first.next()
-	if e.kind != "step" || !strings.Contains(e.data, `"superstep":3`) || !strings.Contains(e.data, `"job":"1"`) {
+	if e.kind != "step" || !strings.Contains(e.data, `"superstep":3`) ||
+		!strings.Contains(e.data, `"job":"1"`) {
 		t.Fatalf("then %+v", e)
 	}
 	first.cancel()
@@ -419,8 +436,8 @@ func TestEventsComeLiveAndResume(t *testing.T) {
 	}
 }
 
-// TestTooManyReadersAreTurnedAway: 128 streams of events are open at once, and 32 of one caller at one
-// host.
+// TestTooManyReadersAreTurnedAway: 128 streams of events are open at once, and 32 of one caller at
+// one host.
 func TestTooManyReadersAreTurnedAway(t *testing.T) {
 	var s streams
 	s.of = map[string]int{}

@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// Load reads a number that another goroutine may Store at the same time. A float lies in memory as an integer of its size does, and is aligned alike.
+// Load reads a number that another goroutine may Store at the same time. A float lies in memory as
+// an integer of its size does, and is aligned alike.
 func Load[W float32 | float64](from *W) W {
 	if unsafe.Sizeof(*from) == 4 {
 		x := atomic.LoadUint32((*uint32)(unsafe.Pointer(from)))

@@ -1,4 +1,5 @@
-// Package wire views columns as the bytes that travel: as they lie in memory, which is taken to be little-endian.
+// Package wire views columns as the bytes that travel: as they lie in memory, which is taken to be
+// little-endian.
 package wire
 
 import "unsafe"
@@ -13,8 +14,8 @@ func Bytes[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
 }
 
-// Slice views bytes as values of T, which must hold no pointers: len(b)/sizeof(T) of them. Bytes that do not begin at an
-// address T can have are copied.
+// Slice views bytes as values of T, which must hold no pointers: len(b)/sizeof(T) of them. Bytes
+// that do not begin at an address T can have are copied.
 func Slice[T any](b []byte) []T {
 	var t T
 	size := int(unsafe.Sizeof(t))
@@ -27,6 +28,7 @@ func Slice[T any](b []byte) []T {
 		copy(Bytes(s), b)
 		return s
 	}
-	// The memory is aligned, lives as long as b, and T has no invalid bit patterns that matter but bool's.
+	// The memory is aligned, lives as long as b, and T has no invalid bit patterns that matter but
+	// bool's.
 	return unsafe.Slice((*T)(data), cap(b)/size)[:len(b)/size]
 }

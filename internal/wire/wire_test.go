@@ -29,7 +29,9 @@ func TestLoadAndStore(t *testing.T) {
 	for i, x := range []float64{-0.5, math.Inf(1), math.Copysign(0, -1)} {
 		Store(&singles[i], float32(x))
 		Store(&doubles[i], x)
-		if one, two := Load(&singles[i]), Load(&doubles[i]); math.Float32bits(one) != math.Float32bits(float32(x)) || math.Float64bits(two) != math.Float64bits(x) {
+		if one, two := Load(&singles[i]),
+			Load(&doubles[i]); math.Float32bits(one) != math.Float32bits(float32(x)) ||
+			math.Float64bits(two) != math.Float64bits(x) {
 			t.Fatal(one, two, "for", x)
 		}
 		if i < 2 && (singles[i+1] != float32(i+2) || doubles[i+1] != float64(i+2)) {

@@ -1,5 +1,6 @@
-// Package between runs a program on a cluster in several ways, by turns, and says how long each phase of a superstep took and what was sent:
-// what a way of sending gives on a network, which one process cannot show.
+// Package between runs a program on a cluster in several ways, by turns, and says how long each
+// phase of a superstep took and what was sent: what a way of sending gives on a network, which one
+// process cannot show.
 //
 //	cluster -> graph, loaded once -> each way once, results compared -> rounds by turns: records of supersteps -> Report
 package between
@@ -32,8 +33,8 @@ type Options struct {
 	Rows, Columns int
 	Ways          []Way
 	Rounds        int
-	// Compare says whether the results of the ways are compared, in a round that does not count: all of them must be equal, numbers within
-	// 1e-9 of each other.
+	// Compare says whether the results of the ways are compared, in a round that does not count:
+	// all of them must be equal, numbers within 1e-9 of each other.
 	Compare bool
 	// Carried, if not nil, returns what each worker has sent and received so far.
 	Carried func() ([]netns.Traffic, error)
@@ -68,7 +69,8 @@ func (o Options) Run(ctx context.Context, address string, token control.Token) (
 		return nil, fmt.Errorf("%s: %w", o.Source.Input, err)
 	}
 	r := &Report{
-		Program: o.Program, Parameters: o.Parameters, Graph: o.Source.Input, Vertices: g.Vertices, Edges: g.Edges, Load: time.Since(start).Seconds(), Rounds: o.Rounds,
+		Program: o.Program, Parameters: o.Parameters, Graph: o.Source.Input, Vertices: g.Vertices,
+		Edges: g.Edges, Load: time.Since(start).Seconds(), Rounds: o.Rounds,
 	}
 	if r.Compared, err = b.warm(ctx); err != nil {
 		return nil, err
@@ -157,7 +159,8 @@ func (b *bench) run(ctx context.Context, way int, keep bool) (*run, error) {
 	after, err := b.carried()
 	x.wire = after - before
 	if len(x.steps) < int(x.job.Supersteps) && err == nil {
-		err = fmt.Errorf("%s: the master told of %d supersteps of %d", w.Name, len(x.steps), x.job.Supersteps)
+		err = fmt.Errorf("%s: the master told of %d supersteps of %d", w.Name, len(x.steps),
+			x.job.Supersteps)
 	}
 	slices.SortFunc(x.steps, func(a, b *record.Superstep) int { return a.Superstep - b.Superstep })
 	return x, err

@@ -31,15 +31,17 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	if err := cluster.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[1], nil); err != nil {
+	if err := cluster.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[1],
+		nil); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// TestWhatIsSentIsWhatOneProcessSends: results of both deliveries of Ueno13 are equal, and what they send between processes is what the
-// same partitions send in one, and what the graph says: naively a pair of 12 bytes for every arc between partitions, by columns a
-// value for every vertex and partition that it has an arc to.
+// TestWhatIsSentIsWhatOneProcessSends: results of both deliveries of Ueno13 are equal, and what
+// they send between processes is what the same partitions send in one, and what the graph says:
+// naively a pair of 12 bytes for every arc between partitions, by columns a value for every vertex
+// and partition that it has an arc to.
 func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 	const workers, iterations, header = 3, 2, 24
 	name := "rmat:scale=15,a=0.45,b=0.15,c=0.15"
@@ -54,13 +56,16 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 		{"bitmap", &job.Options{Delivery: "pull", Encoding: "bitmap"}},
 	}
 	var r *Report
-	err := c.Run(t.Context(), func(ctx context.Context, address string, token control.Token) (err error) {
-		r, err = Options{
-			Program: "pagerank", Parameters: map[string]string{"iterations": fmt.Sprint(iterations)}, Ways: ways, Rounds: 2, Compare: true,
-			Source: &job.Source{Input: name, Weights: "none"},
-		}.Run(ctx, address, token)
-		return err
-	})
+	err := c.Run(t.Context(),
+		func(ctx context.Context, address string, token control.Token) (err error) {
+			r, err = Options{
+				Program:    "pagerank",
+				Parameters: map[string]string{"iterations": fmt.Sprint(iterations)}, Ways: ways,
+				Rounds: 2, Compare: true,
+				Source: &job.Source{Input: name, Weights: "none"},
+			}.Run(ctx, address, token)
+			return err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +87,8 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 	}
 	defer g.Close()
 	for i, o := range []engine.Options{{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}, {Delivery: delivery.ChoosePull, Experiment: delivery.Experiment{Encoding: delivery.Bitmap}}} {
-		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: iterations}), o)
+		job, err := engine.NewJob(t.Context(), g,
+			pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: iterations}), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +98,8 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := r.Ways[i]
-		if int(w.Values) != outcome.Sent || int(w.Bytes) != outcome.Bytes || int(w.Messages) != outcome.Messages {
+		if int(w.Values) != outcome.Sent || int(w.Bytes) != outcome.Bytes ||
+			int(w.Messages) != outcome.Messages {
 			t.Errorf("%s: %d values, %d bytes and %d messages between processes, %d, %d and %d in one", w.Way, w.Values, w.Bytes, w.Messages, outcome.Sent, outcome.Bytes, outcome.Messages)
 		}
 		sum := 0
@@ -107,19 +114,24 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 		}
 	}
 	arcs, columns := crossing(g)
-	if naive := r.Ways[0]; int(naive.Values) != iterations*arcs || int(naive.Bytes) != 12*int(naive.Values)+header*workers*(workers-1)*iterations {
-		t.Errorf("naive: %d values and %d bytes, and %d arcs cross", naive.Values, naive.Bytes, arcs)
+	if naive := r.Ways[0]; int(naive.Values) != iterations*arcs ||
+		int(naive.Bytes) != 12*int(naive.Values)+header*workers*(workers-1)*iterations {
+		t.Errorf("naive: %d values and %d bytes, and %d arcs cross", naive.Values, naive.Bytes,
+			arcs)
 	}
 	if bitmap := r.Ways[1]; int(bitmap.Values) != iterations*columns {
-		t.Errorf("bitmap: %d values, and there are %d vertices with an arc to another partition", bitmap.Values, columns)
+		t.Errorf("bitmap: %d values, and there are %d vertices with an arc to another partition",
+			bitmap.Values, columns)
 	}
 	var text strings.Builder
-	if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "32768 values equal in all ways") {
+	if err := r.Text(&text, true); err != nil ||
+		!strings.Contains(text.String(), "32768 values equal in all ways") {
 		t.Errorf("%v: %s", err, &text)
 	}
 }
 
-// crossing counts the arcs between partitions, and the vertices that have one, for each partition that they have one to.
+// crossing counts the arcs between partitions, and the vertices that have one, for each partition
+// that they have one to.
 func crossing(g *graph.Graph) (arcs, columns int) {
 	for _, p := range g.Parts {
 		layout := p.Layout(pregel.Out)

@@ -36,13 +36,15 @@ type Quartiles struct {
 
 // Summary is what one way took.
 type Summary struct {
-	Way        string    `json:"way"`
-	Supersteps int       `json:"supersteps"`
-	Messages   uint64    `json:"messages"`      // sender x edge
-	Values     uint64    `json:"messages_sent"` // between partitions, as is all below
-	Bytes      uint64    `json:"bytes_sent"`    // by the engine's accounts
-	Wire       int64     `json:"wire_bytes"`    // through the workers' cables, with the headers of all layers and what is said to the master; 0 if not known
-	Seconds    Quartiles `json:"seconds"`
+	Way        string `json:"way"`
+	Supersteps int    `json:"supersteps"`
+	Messages   uint64 `json:"messages"`      // sender x edge
+	Values     uint64 `json:"messages_sent"` // between partitions, as is all below
+	Bytes      uint64 `json:"bytes_sent"`    // by the engine's accounts
+	// through the workers' cables, with the headers of all layers and what is said to the master; 0
+	// if not known
+	Wire    int64     `json:"wire_bytes"`
+	Seconds Quartiles `json:"seconds"`
 	// Ratio is this way's time over that of the first in the same turn.
 	Ratio Quartiles `json:"ratio"`
 	// Phases are the sums of those of the steps; steps are medians of the rounds.
@@ -74,21 +76,24 @@ type Step struct {
 func quartilesOf(all []float64) Quartiles {
 	slices.Sort(all)
 	n := len(all)
-	return Quartiles{(all[(n-1)/2] + all[n/2]) / 2, (all[(n-1)/4] + all[n/4]) / 2, (all[n-1-(n-1)/4] + all[n-1-n/4]) / 2}
+	return Quartiles{(all[(n-1)/2] + all[n/2]) / 2, (all[(n-1)/4] +
+		all[n/4]) / 2, (all[n-1-(n-1)/4] + all[n-1-n/4]) / 2}
 }
 
 // summary is of a way's runs, and the first way's in the same turns.
 func summary(name string, runs, first []*run) *Summary {
 	last := runs[len(runs)-1]
 	s := &Summary{
-		Way: name, Supersteps: int(last.job.Supersteps), Messages: last.job.Messages, Values: last.job.MessagesSent, Bytes: last.job.BytesSent,
+		Way: name, Supersteps: int(last.job.Supersteps), Messages: last.job.Messages,
+		Values: last.job.MessagesSent, Bytes: last.job.BytesSent,
 	}
 	var seconds, ratios, wire []float64
 	for i, r := range runs {
 		seconds, wire = append(seconds, r.job.RunSeconds), append(wire, float64(r.wire))
 		ratios = append(ratios, r.job.RunSeconds/first[i].job.RunSeconds)
 	}
-	s.Seconds, s.Ratio, s.Wire = quartilesOf(seconds), quartilesOf(ratios), int64(quartilesOf(wire).Median)
+	s.Seconds, s.Ratio, s.Wire = quartilesOf(seconds), quartilesOf(ratios),
+		int64(quartilesOf(wire).Median)
 	for i := range last.steps {
 		step := stepOf(runs, i)
 		s.Phases.add(step.Phases, 1)
@@ -123,9 +128,12 @@ func stepOf(runs []*run, i int) (s Step) {
 		return quartilesOf(x).Median
 	}
 	s.Phases = Phases{
-		median(func(p *Phases) float64 { return p.Expand }), median(func(p *Phases) float64 { return p.Traverse }),
-		median(func(p *Phases) float64 { return p.Fold }), median(func(p *Phases) float64 { return p.Compute }),
-		median(func(p *Phases) float64 { return p.Wait }), median(func(p *Phases) float64 { return p.Total }),
+		median(func(p *Phases) float64 { return p.Expand }),
+		median(func(p *Phases) float64 { return p.Traverse }),
+		median(func(p *Phases) float64 { return p.Fold }),
+		median(func(p *Phases) float64 { return p.Compute }),
+		median(func(p *Phases) float64 { return p.Wait }),
+		median(func(p *Phases) float64 { return p.Total }),
 	}
 	return s
 }
@@ -162,27 +170,33 @@ func (r *Report) Text(w io.Writer, steps bool) error {
 	if r.Delay > 0 {
 		link += fmt.Sprintf(" and %.3g ms each way", 1e3*r.Delay)
 	}
-	fmt.Fprintf(w, "%s on %s: %d vertices, %d edges, loaded in %.3g s\n%d workers of %d threads, %s, %s; medians of %d rounds by turns",
-		r.Program, r.Graph, r.Vertices, r.Edges, r.Load, r.Workers, r.Threads, r.Network, link, r.Rounds)
+	fmt.Fprintf(w,
+		"%s on %s: %d vertices, %d edges, loaded in %.3g s\n%d workers of %d threads, %s, %s; medians of %d rounds by turns",
+		r.Program, r.Graph, r.Vertices, r.Edges, r.Load, r.Workers, r.Threads, r.Network, link,
+		r.Rounds)
 	if r.Compared > 0 {
 		fmt.Fprintf(w, "; %d values equal in all ways", r.Compared)
 	}
 	fmt.Fprint(w, "\n\n")
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(out, "\tseconds\tlow\thigh\tover the first\tsupersteps\tvalues\tbytes\ton the wire\t")
+	fmt.Fprintln(out,
+		"\tseconds\tlow\thigh\tover the first\tsupersteps\tvalues\tbytes\ton the wire\t")
 	for _, s := range r.Ways {
-		fmt.Fprintf(out, "%s\t%.4g\t%.4g\t%.4g\t%.3g\t%d\t%d\t%d\t%d\t\n", s.Way, s.Seconds.Median, s.Seconds.Low, s.Seconds.High, s.Ratio.Median,
+		fmt.Fprintf(out, "%s\t%.4g\t%.4g\t%.4g\t%.3g\t%d\t%d\t%d\t%d\t\n", s.Way, s.Seconds.Median,
+			s.Seconds.Low, s.Seconds.High, s.Ratio.Median,
 			s.Supersteps, s.Values, s.Bytes, s.Wire)
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "\nphases, ms, the mean of the partitions\n")
-	fmt.Fprintln(out, "\tsuperstep\tscheme\tsenders\tvalues\tbytes\texpand\ttraverse\tfold\tcompute\twait\ttotal\t")
+	fmt.Fprintln(out,
+		"\tsuperstep\tscheme\tsenders\tvalues\tbytes\texpand\ttraverse\tfold\tcompute\twait\ttotal\t")
 	for _, s := range r.Ways {
 		for i := range s.Steps {
 			if x := &s.Steps[i]; steps {
-				fmt.Fprintf(out, "%s\t%d\t%s\t%d\t%d\t%d\t%s\n", s.Way, x.Superstep, x.Scheme, x.Senders, x.Values, x.Bytes, x.cells())
+				fmt.Fprintf(out, "%s\t%d\t%s\t%d\t%d\t%d\t%s\n", s.Way, x.Superstep, x.Scheme,
+					x.Senders, x.Values, x.Bytes, x.cells())
 			}
 		}
 		fmt.Fprintf(out, "%s\tall\t\t\t%d\t%d\t%s\n", s.Way, s.Values, s.Bytes, s.Phases.cells())

@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// values is a result, as it is written line by line, ID VALUE, and held against that of another way.
+// values is a result, as it is written line by line, ID VALUE, and held against that of another
+// way.
 type values struct {
 	against *values // nil: this is the first, which is kept
 	rest    []byte  // of a line that is not whole
@@ -17,7 +18,8 @@ type values struct {
 	err     error // of Write
 }
 
-// tolerance is how far numbers may be from each other, of the larger: sums of floats depend on the order of messages.
+// tolerance is how far numbers may be from each other, of the larger: sums of floats depend on the
+// order of messages.
 const tolerance = 1e-9
 
 // Write takes a piece of the result.
@@ -63,11 +65,13 @@ func (v *values) take(line []byte) error {
 	switch other := v.against; {
 	case at < len(other.numbers):
 		want := other.numbers[at]
-		if err != nil || !(number == want || math.Abs(number-want) <= tolerance*math.Max(math.Abs(number), math.Abs(want))) {
+		if err != nil || !(number == want ||
+			math.Abs(number-want) <= tolerance*math.Max(math.Abs(number), math.Abs(want))) {
 			return fmt.Errorf("vertex %s has %v and %s", id, want, text)
 		}
 	case at < len(other.texts):
-		if other.texts[at] != string(text) && !(err == nil && other.texts[at] == strconv.FormatFloat(number, 'g', -1, 64)) {
+		if other.texts[at] != string(text) &&
+			!(err == nil && other.texts[at] == strconv.FormatFloat(number, 'g', -1, 64)) {
 			return fmt.Errorf("vertex %s has %s and %s", id, other.texts[at], text)
 		}
 	default:

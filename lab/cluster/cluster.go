@@ -1,5 +1,5 @@
-// Package cluster runs a master in this process and workers that are processes of their own, for one measurement: over loopback, at two
-// sites, or in network namespaces.
+// Package cluster runs a master in this process and workers that are processes of their own, for
+// one measurement: over loopback, at two sites, or in network namespaces.
 package cluster
 
 import (
@@ -29,15 +29,18 @@ import (
 type Cluster struct {
 	// Workers is how many processes, of Threads threads each.
 	Workers, Threads int
-	// Programs are what the cluster has beside the built-in ones; its workers are served with the same.
+	// Programs are what the cluster has beside the built-in ones; its workers are served with the
+	// same.
 	Programs []pregel.Registered
-	// Delay is how much longer messages take between the lower half of the workers, where the master is, and the upper one, each way.
+	// Delay is how much longer messages take between the lower half of the workers, where the
+	// master is, and the upper one, each way.
 	Delay time.Duration
 	// Unlabelled says that workers do not say at which site they are.
 	Unlabelled bool
 	// Every, if not nil, is what lies between any two workers, instead of Delay.
 	Every *Link
-	// Namespaces, if not nil, is what joins workers that have a network namespace each, and the master, which is in this one.
+	// Namespaces, if not nil, is what joins workers that have a network namespace each, and the
+	// master, which is in this one.
 	Namespaces *netns.Hub
 	// Compress says whether messages between workers are compressed, as worker.Options has it.
 	Compress string
@@ -77,7 +80,8 @@ type arguments struct {
 // host is the address of this machine that stands for a site: all of 127.0.0.0/8 are, on Linux.
 func host(site int) string { return fmt.Sprintf("127.0.0.%d", 1+site) }
 
-// dialer returns what connects, by connections that lag if they are to another site, or all but those to the master.
+// dialer returns what connects, by connections that lag if they are to another site, or all but
+// those to the master.
 func (a arguments) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
 	var wire *netem.Wire
 	if a.Every != nil && a.Every.Rate > 0 {
@@ -97,14 +101,16 @@ func (a arguments) dialer() func(ctx context.Context, network, address string) (
 	}
 }
 
-// Serve is a worker of a Cluster, with its argument. It ends when in does. It writes where it listens to out when the master knows it.
+// Serve is a worker of a Cluster, with its argument. It ends when in does. It writes where it
+// listens to out when the master knows it.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, programs []pregel.Registered) error {
 	var a arguments
 	if err := json.Unmarshal([]byte(argument), &a); err != nil {
 		return fmt.Errorf("the arguments of a worker: %w", err)
 	}
 	config, at := worker.Config{Options: worker.Options{
-		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "", Site: a.Label, Threads: a.Threads, Programs: programs,
+		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "",
+		Site: a.Label, Threads: a.Threads, Programs: programs,
 		Grace: time.Second, Compress: a.Compress, Ready: func(address string) { fmt.Fprintln(out, address) },
 	}}, host(a.Site)
 	if a.Files != "" {
@@ -136,18 +142,24 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 	return w.Run(ctx)
 }
 
-// Run starts the cluster, calls do with the master's address and its token, and returns when all of it has ended. What do returns
-// is nothing if a worker has ended unasked: that is the error then.
-func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address string, token control.Token) error) (err error) {
+// Run starts the cluster, calls do with the master's address and its token, and returns when all of
+// it has ended. What do returns is nothing if a worker has ended unasked: that is the error then.
+func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address string,
+	token control.Token) error,
+) (err error) {
 	data, err := os.MkdirTemp("", "lab")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	o, token := master.Options{Listen: host(0) + ":0", Data: filepath.Join(data, "master"), Programs: c.Programs}, control.Token{}
+	o, token := master.Options{Listen: host(0) + ":0", Data: filepath.Join(data,
+		"master"), Programs: c.Programs}, control.Token{}
 	if c.Namespaces != nil {
-		o.Listen, o.TokenFile, o.InsecureToken = c.Namespaces.Address()+":0", filepath.Join(data, "token"), true // the namespaces are this machine's
-		if err := os.WriteFile(o.TokenFile, []byte(rand.Text()+rand.Text()+"\n"), 0o600); err != nil {
+		// the namespaces are this machine's
+		o.Listen, o.TokenFile, o.InsecureToken = c.Namespaces.Address()+":0",
+			filepath.Join(data, "token"), true
+		if err := os.WriteFile(o.TokenFile, []byte(rand.Text()+rand.Text()+"\n"),
+			0o600); err != nil {
 			return err
 		}
 		if token, err = control.ReadToken(o.TokenFile); err != nil {
@@ -174,7 +186,9 @@ func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address s
 	all := processes{ready: make(chan string, c.Workers)}
 	defer all.end()
 	for i := range c.Workers {
-		if err := c.start(ctx, &all, i, arguments{Master: address, Files: c.Files, TokenFile: o.TokenFile}, cancel); err != nil {
+		if err := c.start(ctx, &all, i,
+			arguments{Master: address, Files: c.Files, TokenFile: o.TokenFile},
+			cancel); err != nil {
 			return err
 		}
 	}
@@ -225,9 +239,12 @@ func (c Cluster) start(ctx context.Context, all *processes, i int, a arguments, 
 }
 
 // Connected makes a function for Run of one that wants a connection.
-func (c Cluster) Connected(do func(ctx context.Context, conn *cluster.Connection) error) func(ctx context.Context, address string, token control.Token) error {
+func (c Cluster) Connected(do func(ctx context.Context,
+	conn *cluster.Connection) error) func(ctx context.Context, address string,
+	token control.Token) error {
 	return func(ctx context.Context, address string, _ control.Token) error {
-		conn, err := cluster.Connect(ctx, address, cluster.Options{RetryFor: startWithin, Programs: c.Programs})
+		conn, err := cluster.Connect(ctx, address,
+			cluster.Options{RetryFor: startWithin, Programs: c.Programs})
 		if err != nil {
 			return err
 		}

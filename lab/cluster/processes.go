@@ -24,8 +24,8 @@ func (e *processError) Error() string {
 	return text
 }
 
-// processes are those that a Cluster started. Their standard input is a pipe of this process, so that they end with it, however it
-// ends.
+// processes are those that a Cluster started. Their standard input is a pipe of this process, so
+// that they end with it, however it ends.
 type processes struct {
 	all   []process
 	ready chan string // what each says first
@@ -37,7 +37,8 @@ type process struct {
 	ended chan struct{}
 }
 
-// start starts a process, and returns its standard input; died is called if it ends before end is called.
+// start starts a process, and returns its standard input; died is called if it ends before end is
+// called.
 func (p *processes) start(name string, cmd *exec.Cmd, died context.CancelCauseFunc) (io.Writer, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -60,7 +61,8 @@ func (p *processes) start(name string, cmd *exec.Cmd, died context.CancelCauseFu
 
 // await waits until each process has said something.
 func (p *processes) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("the workers have not registered after %v", startWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, startWithin,
+		fmt.Errorf("the workers have not registered after %v", startWithin))
 	defer cancel()
 	for range p.all {
 		select {

@@ -14,14 +14,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// csr is a block's lists with a start for each vertex of its processor row, whether it has a list or not.
+// csr is a block's lists with a start for each vertex of its processor row, whether it has a list
+// or not.
 type csr struct{ starts, dst []uint32 }
 
 func (c *csr) row(v uint32) (lo, hi uint32) { return c.starts[v], c.starts[v+1] }
 
-// bcsrLists compares lists with a start for each vertex with lists that have one for each vertex with edges (Nakao20, 3.1): what
-// they take, counted over all blocks, and how fast those of the first are walked. The engine has no other lists than BCSR,
-// so both are made here from its own.
+// bcsrLists compares lists with a start for each vertex with lists that have one for each vertex
+// with edges (Nakao20, 3.1): what they take, counted over all blocks, and how fast those of the
+// first are walked. The engine has no other lists than BCSR, so both are made here from its own.
 func bcsrLists(ctx context.Context, b *bench) error {
 	t := b.table("bcsr", append([]Column{
 		{"grid", Plain, "of partitions"},
@@ -42,7 +43,9 @@ func bcsrLists(ctx context.Context, b *bench) error {
 	}
 	defer s.close()
 	panel := figure.Panel{
-		Title: "bytes of a block's starts, bits and ranks", X: figure.Axis{Label: "partitions", Base: 2}, Y: figure.Axis{Base: 10, Text: Bytes.axis},
+		Title:  "bytes of a block's starts, bits and ranks",
+		X:      figure.Axis{Label: "partitions", Base: 2},
+		Y:      figure.Axis{Base: 10, Text: Bytes.axis},
 		Series: []figure.Series{{Name: "CSR", Style: figure.Styles[0]}, {Name: "BCSR", Style: figure.Styles[1]}, {Name: "here", Style: figure.Styles[2]}},
 	}
 	last := ""
@@ -108,21 +111,25 @@ func (b *bench) starts(ctx context.Context, s *source, t *Table, grid graph.Grid
 				return sample{seconds: time.Since(start).Seconds()}, ctx.Err()
 			}
 		}
-		times, err := b.alternate(ctx, fmt.Sprintf("walking %v", grid), []way{timed(w.plain), timed(w.bcsr)})
+		times, err := b.alternate(ctx, fmt.Sprintf("walking %v", grid),
+			[]way{timed(w.plain), timed(w.bcsr)})
 		if err != nil {
 			return f, err
 		}
 		median, low, high := times[1].seconds()
 		over, _, _ := times[1].over(times[0])
-		t.add(grid.String(), f.vertices, f.rows, f.dst/4, f.csr, f.bcsr, f.here, f.heads, (f.csr+f.dst)/(f.bcsr+f.dst), w.name, over, median, low, high)
+		t.add(grid.String(), f.vertices, f.rows, f.dst/4, f.csr, f.bcsr, f.here, f.heads,
+			(f.csr+f.dst)/(f.bcsr+f.dst), w.name, over, median, low, high)
 	}
 	return f, nil
 }
 
-// rowVertices is how many vertices the owners of a partition's processor row have: as many each, of 2^SCALE.
+// rowVertices is how many vertices the owners of a partition's processor row have: as many each, of
+// 2^SCALE.
 func rowVertices(p *graph.Partition) int { return p.Owned * p.Grid.Columns }
 
-// lists makes both forms of a block's lists over the vertices of its processor row, in the order of columns.
+// lists makes both forms of a block's lists over the vertices of its processor row, in the order of
+// columns.
 func lists(p *graph.Partition) (*csr, *kernel.Lists) {
 	layout := p.Layout(pregel.Out)
 	from := &layout.Blocks[0].Pull.ByReceiver.Lists

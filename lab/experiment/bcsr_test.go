@@ -28,10 +28,12 @@ func TestStartsAreCountedRight(t *testing.T) {
 				}
 			}
 			vertices, mean := float64(n/side), float64(len(rows))/float64(p)
-			if x.float("vertices") != vertices || !nearly(x.float("rows"), mean) || !nearly(x.float("neighbours"), float64(2*len(list))/float64(p)) {
+			if x.float("vertices") != vertices || !nearly(x.float("rows"), mean) ||
+				!nearly(x.float("neighbours"), float64(2*len(list))/float64(p)) {
 				t.Errorf("%dx%d: %v, want %g vertices and %g rows", side, side, x, vertices, mean)
 			}
-			if x.float("csr") != 4*(vertices+1) || !nearly(x.float("bcsr"), vertices/8+4*(vertices/64+1)+4*(mean+1)) {
+			if x.float("csr") != 4*(vertices+1) ||
+				!nearly(x.float("bcsr"), vertices/8+4*(vertices/64+1)+4*(mean+1)) {
 				t.Errorf("%dx%d: %v", side, side, x)
 			}
 		}

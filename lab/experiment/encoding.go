@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// encodings say who is present as is shortest, or always in one way. All has none of its own: where a column is not full it
-// is a bitmap.
+// encodings say who is present as is shortest, or always in one way. All has none of its own: where
+// a column is not full it is a bitmap.
 var encodings = []delivery.Encoding{delivery.Auto, delivery.Bitmap, delivery.Sparse}
 
 // encodingLayouts are where presence travels: to all, along a column, and round a row.
@@ -25,7 +25,8 @@ var encodingLayouts = []struct {
 	{"2x2 ring", graph.Grid{Rows: 2, Columns: 2}, delivery.ChooseRingPull},
 }
 
-// encoding compares how columns say who is in them: bits, positions, or which of them is shorter (Nakao20, 3.5.2).
+// encoding compares how columns say who is in them: bits, positions, or which of them is shorter
+// (Nakao20, 3.5.2).
 func encoding(ctx context.Context, b *bench) error {
 	t := b.table("encoding", append([]Column{
 		{"layout", Plain, "grid of partitions, and delivery in all supersteps"},
@@ -39,7 +40,8 @@ func encoding(ctx context.Context, b *bench) error {
 		{"time_over_auto", Ratio, byTurns},
 	}, secondsColumns...)...)
 	steps := b.table(
-		"supersteps", Column{"layout", Plain, "as in the first table"}, Column{"encoding", Plain, "too"}, Column{"superstep", Plain, "of all searches"},
+		"supersteps", Column{"layout", Plain, "as in the first table"},
+		Column{"encoding", Plain, "too"}, Column{"superstep", Plain, "of all searches"},
 		Column{"senders", Plain, "in it"}, Column{"bytes", Bytes, "sent, headers apart"},
 	)
 	s, err := b.open(ctx, fmt.Sprintf("kronecker:scale=%d", b.Scale), 4)
@@ -65,7 +67,8 @@ func (b *bench) encodings(ctx context.Context, s *source, name string, grid grap
 	counts := make([]traffic, len(encodings))
 	panel := figure.Panel{Title: name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 	for i, e := range encodings {
-		recorded, err := s.searcher(ctx, g, engine.Options{Delivery: choice, Trace: &counts[i], Experiment: delivery.Experiment{Encoding: e}})
+		recorded, err := s.searcher(ctx, g,
+			engine.Options{Delivery: choice, Trace: &counts[i], Experiment: delivery.Experiment{Encoding: e}})
 		if err != nil {
 			return err
 		}
@@ -74,7 +77,8 @@ func (b *bench) encodings(ctx context.Context, s *source, name string, grid grap
 		if err != nil {
 			return err
 		}
-		x, err := s.searcher(ctx, g, engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: e}})
+		x, err := s.searcher(ctx, g,
+			engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: e}})
 		if err != nil {
 			return err
 		}
@@ -103,10 +107,13 @@ func (b *bench) encodings(ctx context.Context, s *source, name string, grid grap
 		median, low, high := times[i].seconds()
 		over, _, _ := times[i].over(times[0])
 		all := float64(c.all.payload())
-		t.add(name, e.String(), float64(c.sent["expand"].values)/roots, float64(c.sent["expand"].payload())/roots, float64(c.sent["ring"].payload())/roots, float64(c.sent["fold"].payload())/roots,
+		t.add(name, e.String(), float64(c.sent["expand"].values)/roots,
+			float64(c.sent["expand"].payload())/roots, float64(c.sent["ring"].payload())/roots,
+			float64(c.sent["fold"].payload())/roots,
 			all/roots, all/float64(counts[0].all.payload()), over, median, low, high)
 	}
 	b.find("%s: bits alone send %.2f times what auto does, positions alone %.2f times", name,
-		float64(counts[1].all.payload())/float64(counts[0].all.payload()), float64(counts[2].all.payload())/float64(counts[0].all.payload()))
+		float64(counts[1].all.payload())/float64(counts[0].all.payload()),
+		float64(counts[2].all.payload())/float64(counts[0].all.payload()))
 	return nil
 }

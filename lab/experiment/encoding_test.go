@@ -2,21 +2,26 @@ package experiment
 
 import "testing"
 
-// TestEncodingsTakeWhatTheirFormsSay: bits take the same in every superstep; the shorter of the two is never longer than
-// either, but for the few bytes that begin a run of positions.
+// TestEncodingsTakeWhatTheirFormsSay: bits take the same in every superstep; the shorter of the two
+// is never longer than either, but for the few bytes that begin a run of positions.
 func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 	const scale, run = 10, 4
 	r := small(t, "encoding", scale)
 	table, steps := r.Tables[0], r.Tables[1]
 	for _, l := range encodingLayouts {
-		auto, bits, positions := table.one(t, l.name, "auto"), table.one(t, l.name, "bitmap"), table.one(t, l.name, "sparse")
-		frames := 12.0 * float64(len(steps.rows(l.name, "auto"))) * 4 // at most one to each other partition, and four sub-steps
+		auto, bits, positions := table.one(t, l.name, "auto"), table.one(t, l.name, "bitmap"),
+			table.one(t, l.name, "sparse")
+		// at most one to each other partition, and four sub-steps
+		frames := 12.0 * float64(len(steps.rows(l.name, "auto"))) * 4
 		for _, phase := range []string{"expand", "ring", "fold"} {
-			if least := min(bits.float(phase), positions.float(phase)); auto.float(phase) > least+frames*run {
-				t.Errorf("%s, %s: auto sends %g bytes, %g would do", l.name, phase, auto.float(phase), least)
+			if least := min(bits.float(phase), positions.float(phase)); auto.float(phase) > least+
+				frames*run {
+				t.Errorf("%s, %s: auto sends %g bytes, %g would do", l.name, phase,
+					auto.float(phase), least)
 			}
 		}
-		if auto.float("over_auto") != 1 || bits.float("over_auto") != bits.float("all")/auto.float("all") {
+		if auto.float("over_auto") != 1 ||
+			bits.float("over_auto") != bits.float("all")/auto.float("all") {
 			t.Errorf("%v, %v", auto, bits)
 		}
 		for _, x := range []row{auto, bits, positions} {
@@ -31,8 +36,9 @@ func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 			}
 		}
 	}
-	// Of a pull by bits, parents being implied, every superstep that delivers sends the same number of bytes a search. The
-	// searches have different numbers of supersteps, so later ones have less.
+	// Of a pull by bits, parents being implied, every superstep that delivers sends the same number
+	// of bytes a search. The searches have different numbers of supersteps, so later ones have
+	// less.
 	last := 0
 	for i, s := range steps.rows("4x1 pull", "bitmap") {
 		switch n := s.int("bytes"); {
@@ -42,10 +48,12 @@ func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 			last = n
 		}
 	}
-	// Positions take 2 bytes each, and a run of them 4, of which a column of less than 65,536 vertices has one.
+	// Positions take 2 bytes each, and a run of them 4, of which a column of less than 65,536
+	// vertices has one.
 	for _, l := range encodingLayouts {
 		x := table.one(t, l.name, "sparse")
-		if over := x.float("expand") - 2*x.float("senders"); over <= 0 || over > run*12*float64(len(steps.rows(l.name, "sparse"))) {
+		if over := x.float("expand") - 2*x.float("senders"); over <= 0 ||
+			over > run*12*float64(len(steps.rows(l.name, "sparse"))) {
 			t.Errorf("%v: %g bytes more than 2 for each sender", x, over)
 		}
 		if n := table.one(t, l.name, "bitmap").float("senders"); n != x.float("senders") {

@@ -1,5 +1,5 @@
-// Package experiment repeats the comparisons of the papers on this engine: each runs a graph in the ways that a paper
-// compares, by turns, checks every result, and reports a table and a figure.
+// Package experiment repeats the comparisons of the papers on this engine: each runs a graph in the
+// ways that a paper compares, by turns, checks every result, and reports a table and a figure.
 //
 //	Experiment.Run -> source: input, roots, validator -> graphs in the layouts compared -> jobs in the ways compared
 //	               -> rounds by turns: seconds; a run that is recorded: messages and bytes -> Report
@@ -47,7 +47,8 @@ func Find(name string) (Experiment, error) {
 	return Experiment{}, fmt.Errorf("found experiment %q, expected all%s", name, names)
 }
 
-// Bounds of the options. Graphs of less than LeastScale have no room for the partitions that are compared.
+// Bounds of the options. Graphs of less than LeastScale have no room for the partitions that are
+// compared.
 const (
 	LeastScale, MostScale = 8, 24
 	MostRepeat            = 1000
@@ -55,7 +56,8 @@ const (
 
 // Options say how large an experiment is.
 type Options struct {
-	// Scale is of the largest graph, 2^Scale vertices; 0 is the experiment's own. Where there is no graph it says nothing.
+	// Scale is of the largest graph, 2^Scale vertices; 0 is the experiment's own. Where there is no
+	// graph it says nothing.
 	Scale int
 	// Repeat is how many rounds are timed, 5 if 0.
 	Repeat int
@@ -104,10 +106,12 @@ func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
 		o.Progress = func(string, int64, int64) {}
 	}
 	b := &bench{o, &Report{
-		Name: e.Name, Title: e.Title, Paper: e.Paper, Scale: o.Scale, Repeat: o.Repeat, Threads: o.Team.Size(), CPUs: runtime.NumCPU(),
+		Name: e.Name, Title: e.Title, Paper: e.Paper, Scale: o.Scale, Repeat: o.Repeat,
+		Threads: o.Team.Size(), CPUs: runtime.NumCPU(),
 	}}
 	b.report.Figure.Title = e.Name + ": " + e.Title
-	b.report.Figure.Subtitle = fmt.Sprintf("%s · %s, medians of %d", e.Paper, b.report.what(), o.Repeat)
+	b.report.Figure.Subtitle = fmt.Sprintf("%s · %s, medians of %d", e.Paper, b.report.what(),
+		o.Repeat)
 	if err := e.run(ctx, b); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}

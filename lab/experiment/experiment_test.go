@@ -33,7 +33,8 @@ func small(t *testing.T, name string, scale int) *Report {
 	if e.Scale == 0 {
 		scale = 0
 	}
-	if r.Name != name || r.Scale != scale || r.Repeat != 2 || r.Threads != 2 || len(r.Tables) == 0 || len(r.Findings) == 0 {
+	if r.Name != name || r.Scale != scale || r.Repeat != 2 || r.Threads != 2 ||
+		len(r.Tables) == 0 || len(r.Findings) == 0 {
 		t.Errorf("report %+v", r)
 	}
 	for _, table := range r.Tables {
@@ -86,8 +87,10 @@ func written(t *testing.T, table *Table) {
 	if err := d.Decode(&back); err != nil {
 		t.Fatal(err)
 	}
-	if len(lines) != len(back.Rows)+1 || len(back.Rows) == 0 || len(back.Columns) != len(lines[0]) || back.Name != table.Name {
-		t.Fatalf("%s: %d lines of CSV, %d rows and %d columns of JSON", table.Name, len(lines), len(back.Rows), len(back.Columns))
+	if len(lines) != len(back.Rows)+1 || len(back.Rows) == 0 ||
+		len(back.Columns) != len(lines[0]) || back.Name != table.Name {
+		t.Fatalf("%s: %d lines of CSV, %d rows and %d columns of JSON", table.Name, len(lines),
+			len(back.Rows), len(back.Columns))
 	}
 	for i, row := range back.Rows {
 		for j, name := range lines[0] {
@@ -99,7 +102,8 @@ func written(t *testing.T, table *Table) {
 					t.Errorf("%s, row %d, %s: %q in CSV, %v in JSON", table.Name, i, name, cell, n)
 				}
 			} else if row[name] != cell {
-				t.Errorf("%s, row %d, %s: %q in CSV, %v in JSON", table.Name, i, name, cell, row[name])
+				t.Errorf("%s, row %d, %s: %q in CSV, %v in JSON", table.Name, i, name, cell,
+					row[name])
 			}
 		}
 	}
@@ -176,7 +180,8 @@ func ranks(n int, list [][2]int) []int {
 }
 
 func TestWhatIsRefused(t *testing.T) {
-	if _, err := Find("nothing"); err == nil || !strings.Contains(err.Error(), `found experiment "nothing", expected all, messages`) {
+	if _, err := Find("nothing"); err == nil ||
+		!strings.Contains(err.Error(), `found experiment "nothing", expected all, messages`) {
 		t.Error(err)
 	}
 	for _, o := range []Options{{Scale: 1}, {Scale: MostScale + 1}, {Repeat: -1}, {Repeat: MostRepeat + 1}} {
@@ -192,11 +197,12 @@ func TestACancelledExperimentEnds(t *testing.T) {
 		for _, after := range []int{0, 3} {
 			ctx, cancel := context.WithCancel(t.Context())
 			stages := map[string]bool{}
-			_, err := e.Run(ctx, Options{Scale: LeastScale, Repeat: 1, Progress: func(stage string, _, _ int64) {
-				if stages[stage] = true; len(stages) > after {
-					cancel()
-				}
-			}})
+			_, err := e.Run(ctx,
+				Options{Scale: LeastScale, Repeat: 1, Progress: func(stage string, _, _ int64) {
+					if stages[stage] = true; len(stages) > after {
+						cancel()
+					}
+				}})
 			cancel()
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, cancelled in stage %d: %v", e.Name, after, err)

@@ -20,13 +20,15 @@ type layout struct {
 
 func row1(n int) graph.Grid { return graph.Grid{Rows: 1, Columns: n} }
 
-// wide returns the grid of so many partitions, a power of two, that Ueno11 takes: as square as can be, C >= R.
+// wide returns the grid of so many partitions, a power of two, that Ueno11 takes: as square as can
+// be, C >= R.
 func wide(n int) graph.Grid {
 	rows := 1 << ((bits.Len(uint(n)) - 1) / 2)
 	return graph.Grid{Rows: rows, Columns: n / rows}
 }
 
-// layouts are those of Ueno11, all top-down or with replicated bits, and what Nakao20 made of the last.
+// layouts are those of Ueno11, all top-down or with replicated bits, and what Nakao20 made of the
+// last.
 var layouts = []layout{
 	{"simple", row1, engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
 	{"replicated", graph.Of, engine.Options{Delivery: delivery.ChoosePull, Experiment: delivery.Experiment{Encoding: delivery.Bitmap}}},
@@ -43,14 +45,18 @@ const (
 	ueno11Crossing = 512
 )
 
-// grids counts what searches send in the layouts of Ueno11 as machines grow, and times them on a machine of four.
+// grids counts what searches send in the layouts of Ueno11 as machines grow, and times them on a
+// machine of four.
 func grids(ctx context.Context, b *bench) error {
 	t := b.table(
-		"grids", Column{"partitions", Plain, "one for a process, all simulated in this one"}, Column{"layout", Plain, "simple: 1 x P, a pair for each edge; replicated: P x 1, all of the frontier as bits; " +
+		"grids", Column{"partitions", Plain, "one for a process, all simulated in this one"},
+		Column{"layout", Plain, "simple: 1 x P, a pair for each edge; replicated: P x 1, all of the frontier as bits; " +
 			"2d: R x C top-down, bits expanded, a pair for each edge folded (Ueno11); 2d-hybrid: R x C, push or ring, combined (Nakao20)"},
 		Column{"grid", Plain, "R x C; where they differ 2d has more columns, as Ueno11 has, and 2d-hybrid more rows, as Nakao20 has"}, Column{"scale", Plain, "of the graph: the same share for every partition"},
-		Column{"frames", Plain, "from partition to partition, of a search"}, Column{"values", Plain, "in them, who is open on a ring included"},
-		Column{"expand", Bytes, "of columns, headers apart"}, Column{"ring", Bytes, "too"}, Column{"fold", Bytes, "too"},
+		Column{"frames", Plain, "from partition to partition, of a search"},
+		Column{"values", Plain, "in them, who is open on a ring included"},
+		Column{"expand", Bytes, "of columns, headers apart"}, Column{"ring", Bytes, "too"},
+		Column{"fold", Bytes, "too"},
 		Column{"each", Bytes, "of all, that a partition sends in a search, headers apart"},
 		Column{"paper", Bytes, "that it would by the papers' formulas, from the levels and edges counted: 16 bytes a pair, the whole frontier's bits; 2d-hybrid: Nakao20, table 5, alone"},
 	)
@@ -71,7 +77,8 @@ func grids(ctx context.Context, b *bench) error {
 			x := float64(int(1) << log)
 			panel.Series[i].Dots = append(panel.Series[i].Dots, figure.Point{X: x, Y: f.bytes})
 			panel.Series[i].Line = append(panel.Series[i].Line, figure.Point{X: x, Y: f.paper})
-			messages.Series[i].Dots = append(messages.Series[i].Dots, figure.Point{X: x, Y: f.frames})
+			messages.Series[i].Dots = append(messages.Series[i].Dots,
+				figure.Point{X: x, Y: f.frames})
 		}
 		most, last = 1<<log, found[1].paper/found[2].paper
 		if crossing == 0 && found[1].bytes > found[2].bytes {
@@ -89,7 +96,8 @@ func grids(ctx context.Context, b *bench) error {
 	b.find("replicated bits, as they are sent here, %s", outgrow(crossing, most))
 	b.find("by the papers' formulas they %s, where they are %.2f of it; in Ueno11, figure 7, they outgrow it at %d", outgrow(formula, most), last, ueno11Crossing)
 	if most < ueno11Crossing {
-		b.find("%d partitions are simulated from SCALE %d on", ueno11Crossing, gridsBase+bits.Len(ueno11Crossing)-1)
+		b.find("%d partitions are simulated from SCALE %d on", ueno11Crossing,
+			gridsBase+bits.Len(ueno11Crossing)-1)
 	}
 	return b.timeGrids(ctx)
 }
@@ -102,11 +110,12 @@ func outgrow(partitions, most int) string {
 	return fmt.Sprintf("outgrow top-down 2d at %d of up to %d partitions", partitions, most)
 }
 
-// cost is what a partition sends in a search: bytes, headers apart, here and by the papers' formulas.
+// cost is what a partition sends in a search: bytes, headers apart, here and by the papers'
+// formulas.
 type cost struct{ bytes, paper, frames float64 }
 
-// formula returns what a partition would send in the codes of the papers, where searches of n vertices have so many levels,
-// of which some are pulled, and cross so many edges.
+// formula returns what a partition would send in the codes of the papers, where searches of n
+// vertices have so many levels, of which some are pulled, and cross so many edges.
 func (l *layout) formula(g graph.Grid, n, levels, pulled, edges float64) float64 {
 	const pair, word = 16, 8
 	r, c := float64(g.Rows), float64(g.Columns)
@@ -129,7 +138,8 @@ func (b *bench) countGrids(ctx context.Context, t *Table, partitions, scale int)
 	defer s.close()
 	var found []cost
 	for i, l := range layouts {
-		b.Progress(fmt.Sprintf("searching %d partitions", partitions), int64(i), int64(len(layouts)))
+		b.Progress(fmt.Sprintf("searching %d partitions", partitions), int64(i),
+			int64(len(layouts)))
 		grid := l.grid(partitions)
 		sent, err := s.count(ctx, grid, l.options)
 		if err != nil {
@@ -143,10 +153,13 @@ func (b *bench) countGrids(ctx context.Context, t *Table, partitions, scale int)
 		}
 		pulled := float64(sent.records["pull"]) / p / n
 		levels := pulled + float64(sent.records["push"])/p/n
-		k := cost{payload(sent.all) / p, l.formula(grid, float64(s.in.Vertices), levels, pulled, float64(edges)/n), float64(sent.all.frames) / n / p}
+		k := cost{payload(sent.all) / p, l.formula(grid, float64(s.in.Vertices), levels, pulled,
+			float64(edges)/n), float64(sent.all.frames) / n / p}
 		t.add(
-			partitions, l.name, grid.String(), scale, float64(sent.all.frames)/n, float64(sent.all.values)/n,
-			payload(sent.sent["expand"]), payload(sent.sent["ring"]), payload(sent.sent["fold"]), k.bytes, k.paper,
+			partitions, l.name, grid.String(), scale, float64(sent.all.frames)/n,
+			float64(sent.all.values)/n,
+			payload(sent.sent["expand"]), payload(sent.sent["ring"]), payload(sent.sent["fold"]),
+			k.bytes, k.paper,
 		)
 		found = append(found, k)
 	}
@@ -174,7 +187,8 @@ func (s *source) count(ctx context.Context, grid graph.Grid, o engine.Options) (
 // timeGrids times four partitions in every layout, and one.
 func (b *bench) timeGrids(ctx context.Context) error {
 	const partitions = 4
-	t := b.table("times", append(append([]Column{{"layout", Plain, "as in the first table"}, {"grid", Plain, "R x C"}}, secondsColumns...), tepsColumn)...)
+	t := b.table("times",
+		append(append([]Column{{"layout", Plain, "as in the first table"}, {"grid", Plain, "R x C"}}, secondsColumns...), tepsColumn)...)
 	s, err := b.open(ctx, fmt.Sprintf("kronecker:scale=%d", b.Scale), 4)
 	if err != nil {
 		return err
@@ -201,7 +215,8 @@ func (b *bench) timeGrids(ctx context.Context) error {
 		return err
 	}
 	panel := figure.Panel{
-		Title: "TEPS of four partitions in one process", X: figure.Axis{}, Y: figure.Axis{Base: 10, Text: TEPS.axis},
+		Title: "TEPS of four partitions in one process", X: figure.Axis{},
+		Y:      figure.Axis{Base: 10, Text: TEPS.axis},
 		Series: []figure.Series{{Name: "median", Style: figure.Styles[0]}},
 	}
 	of := map[string]float64{}
@@ -210,7 +225,8 @@ func (b *bench) timeGrids(ctx context.Context) error {
 		of[l.name] = times[i].teps()
 		t.add(l.name, l.grid(partitions).String(), median, low, high, of[l.name])
 		panel.X.Names = append(panel.X.Names, l.name)
-		panel.Series[0].Dots = append(panel.Series[0].Dots, figure.Point{X: float64(i), Y: of[l.name]})
+		panel.Series[0].Dots = append(panel.Series[0].Dots,
+			figure.Point{X: float64(i), Y: of[l.name]})
 	}
 	b.panel(panel)
 	b.find("on four partitions in one process 2d has %.2f times the TEPS of simple, 2d-hybrid %.2f times; Ueno11, figure 5, has 2d at about 2", of["2d"]/of["simple"], of["2d-hybrid"]/of["simple"])

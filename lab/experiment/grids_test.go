@@ -7,7 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 )
 
-// TestGridsSendWhatTheTuplesSay: pairs and bits are counted again from the list of tuples, for every number of partitions.
+// TestGridsSendWhatTheTuplesSay: pairs and bits are counted again from the list of tuples, for
+// every number of partitions.
 func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 	const scale, value, position = 9, 8, 4
 	r := small(t, "grids", scale)
@@ -46,7 +47,8 @@ func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 			}
 		}
 		mean := func(count int) float64 { return float64(count) * (position + value) / float64(len(roots)) }
-		if x := table.one(t, p, "simple"); x.float("fold") != mean(simple) || x.float("expand") != 0 || x.float("each") != mean(simple)/float64(p) {
+		if x := table.one(t, p, "simple"); x.float("fold") != mean(simple) ||
+			x.float("expand") != 0 || x.float("each") != mean(simple)/float64(p) {
 			t.Errorf("%d partitions, simple: %v, want %v bytes", p, x, mean(simple))
 		}
 		if x := table.one(t, p, "2d"); x.float("fold") != mean(square) || x.float("ring") != 0 {
@@ -65,8 +67,10 @@ func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 			bitmaps += float64((n + 63) / 64 * 8)
 		}
 		x := table.one(t, p, "replicated")
-		if levels := x.float("frames") / float64(p*(p-1)); x.float("expand") != levels*bitmaps || x.float("fold") != 0 || levels < 2 {
-			t.Errorf("%d partitions, replicated: %v, want %v bytes in each of %v supersteps", p, x, bitmaps, levels)
+		if levels := x.float("frames") / float64(p*(p-1)); x.float("expand") != levels*bitmaps ||
+			x.float("fold") != 0 || levels < 2 {
+			t.Errorf("%d partitions, replicated: %v, want %v bytes in each of %v supersteps", p, x,
+				bitmaps, levels)
 		}
 	}
 }
@@ -84,7 +88,8 @@ func stored(list [][2]int) (kept [][2]int) {
 	return kept
 }
 
-// TestFormulasAreThePapers: Ueno11's formulas of one dimension are those of two with one row or column.
+// TestFormulasAreThePapers: Ueno11's formulas of one dimension are those of two with one row or
+// column.
 func TestFormulasAreThePapers(t *testing.T) {
 	const n, levels, pulled, edges = 1 << 20, 8.0, 3.0, 3e7
 	for _, c := range []struct {
@@ -97,7 +102,8 @@ func TestFormulasAreThePapers(t *testing.T) {
 		{3, 8 * (pulled*n*8/64 + pulled*n*8/64 + 2*n) / 64}, // Nakao20, table 5
 	} {
 		l := layouts[c.layout]
-		if got := l.formula(l.grid(64), n, levels, pulled, edges); got < c.want*0.999999 || got > c.want*1.000001 {
+		if got := l.formula(l.grid(64), n, levels, pulled, edges); got < c.want*0.999999 ||
+			got > c.want*1.000001 {
 			t.Errorf("%s: %g bytes, want %g", l.name, got, c.want)
 		}
 	}

@@ -14,9 +14,9 @@ type sample struct{ seconds, teps float64 }
 // way runs a round in one of the ways that are compared.
 type way func(ctx context.Context) (sample, error)
 
-// alternate has the ways take turns, in the opposite order every other time, so that what slows the machine down for a
-// while slows all of them. It returns the rounds of each; the first of each, in which caches and models are cold, does not
-// count.
+// alternate has the ways take turns, in the opposite order every other time, so that what slows the
+// machine down for a while slows all of them. It returns the rounds of each; the first of each, in
+// which caches and models are cold, does not count.
 func (b *bench) alternate(ctx context.Context, stage string, ways []way) ([]rounds, error) {
 	all := make([]rounds, len(ways))
 	for turn := range b.Repeat + 1 {
@@ -53,7 +53,8 @@ func (r rounds) quartiles(of func(sample) float64) (median, low, high float64) {
 func quartiles(all []float64) (median, low, high float64) {
 	slices.Sort(all)
 	n := len(all)
-	return (all[(n-1)/2] + all[n/2]) / 2, (all[(n-1)/4] + all[n/4]) / 2, (all[n-1-(n-1)/4] + all[n-1-n/4]) / 2
+	return (all[(n-1)/2] + all[n/2]) / 2, (all[(n-1)/4] + all[n/4]) / 2,
+		(all[n-1-(n-1)/4] + all[n-1-n/4]) / 2
 }
 
 func (r rounds) seconds() (median, low, high float64) {
@@ -98,7 +99,8 @@ type superstep struct {
 	all               volume
 }
 
-// traffic is a sink that adds up what the supersteps of the runs it records sent; those of several runs are added.
+// traffic is a sink that adds up what the supersteps of the runs it records sent; those of several
+// runs are added.
 type traffic struct {
 	steps   []superstep
 	sent    map[string]volume // by exchange

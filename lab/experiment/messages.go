@@ -40,7 +40,8 @@ const (
 	tableIterations = 10
 )
 
-// gains are those of Table 2, of bitmaps over naive: 180.98 s over 115.05 s, and 15.072 s over 16.280 s.
+// gains are those of Table 2, of bitmaps over naive: 180.98 s over 115.05 s, and 15.072 s over
+// 16.280 s.
 var gains = map[string]float64{"pagerank": 180.98 / 115.05, "bfs": 15.072 / 16.280}
 
 // messages repeats Ueno13's tables.
@@ -54,8 +55,11 @@ func messages(ctx context.Context, b *bench) error {
 		{"gain", Ratio, "naive's time over this, " + byTurns},
 	}, secondsColumns...)...)
 	steps := b.table(
-		"supersteps", Column{"program", Plain, "as in the first table"}, Column{"delivery", Plain, "too"}, Column{"superstep", Plain, "whose messages are delivered"},
-		Column{"scheme", Plain, "by which"}, Column{"senders", Plain, "of messages to all neighbours"}, Column{"edges", Plain, "walked"},
+		"supersteps", Column{"program", Plain, "as in the first table"},
+		Column{"delivery", Plain, "too"},
+		Column{"superstep", Plain, "whose messages are delivered"},
+		Column{"scheme", Plain, "by which"},
+		Column{"senders", Plain, "of messages to all neighbours"}, Column{"edges", Plain, "walked"},
 		Column{"values", Plain, "sent to other partitions"}, Column{"bytes", Bytes, "sent"},
 	)
 	if err := b.programs(ctx, t, steps); err != nil {
@@ -71,7 +75,8 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 		return err
 	}
 	defer in.Close()
-	g, err := build.Local(ctx, in, graph.Options{Partitions: tablePartitions, Team: b.Team, Progress: b.Progress})
+	g, err := build.Local(ctx, in,
+		graph.Options{Partitions: tablePartitions, Team: b.Team, Progress: b.Progress})
 	if err != nil {
 		return err
 	}
@@ -103,8 +108,10 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 			ways = append(ways, run)
 			series := figure.Series{Name: m.name, Style: figure.Styles[i]}
 			for n, s := range counts[i].steps {
-				steps.add(program.name, m.name, n, s.scheme, s.senders, s.edges, s.all.values, s.all.bytes)
-				series.Dots = append(series.Dots, figure.Point{X: float64(n), Y: float64(s.all.bytes)})
+				steps.add(program.name, m.name, n, s.scheme, s.senders, s.edges, s.all.values,
+					s.all.bytes)
+				series.Dots = append(series.Dots,
+					figure.Point{X: float64(n), Y: float64(s.all.bytes)})
 			}
 			series.Line = series.Dots
 			for n := len(panel.X.Names); n < len(counts[i].steps); n++ {
@@ -122,7 +129,8 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 			median, low, high := times[i].seconds()
 			gain[m.name], _, _ = times[0].over(times[i])
 			all := counts[i].all
-			t.add(program.name, m.name, all.frames, all.values, all.bytes, gain[m.name], median, low, high)
+			t.add(program.name, m.name, all.frames, all.values, all.bytes, gain[m.name], median,
+				low, high)
 		}
 		b.find("%s: bitmaps gain %.2f over naive, the choice of the model %.2f; Ueno13, table 2, has %.2f", program.name, gain["bitmap"], gain["auto"], gains[program.name])
 	}
@@ -151,7 +159,8 @@ func (p *programs) pagerank(ctx context.Context, o engine.Options) (way, func(),
 		for v, id := range p.g.IDs {
 			ranks[v] = job.Any(pregel.VertexID(id)).(float64)
 		}
-		_, err := verify.PageRank(p.verified(ctx), program.Damping, ranks, 2*math.Pow(program.Damping, tableIterations))
+		_, err := verify.PageRank(p.verified(ctx), program.Damping, ranks,
+			2*math.Pow(program.Damping, tableIterations))
 		return err
 	}), job.Close, nil
 }
@@ -187,10 +196,12 @@ func timed(job *engine.Job, check func(context.Context) error) way {
 	}
 }
 
-// copiesDegree is Table 1's mean degree; its graph has a million vertices, on which what is counted does not depend.
+// copiesDegree is Table 1's mean degree; its graph has a million vertices, on which what is counted
+// does not depend.
 const copiesDegree = 32
 
-// shares are Table 1, by partitions: messages when each partition gets one of a sender, over messages one by one.
+// shares are Table 1, by partitions: messages when each partition gets one of a sender, over
+// messages one by one.
 var shares = []struct {
 	partitions int
 	published  float64
@@ -201,16 +212,20 @@ func (b *bench) copies(ctx context.Context) error {
 	t := b.table(
 		"copies", Column{"partitions", Plain, "of a uniform graph of mean degree 32"},
 		Column{"one_by_one", Plain, "messages to other partitions when every vertex sends to all its neighbours"},
-		Column{"once", Plain, "values, when each partition gets one of a sender"}, Column{"share", Ratio, "of the two"},
-		Column{"formula", Ratio, "(4)/(1) of Ueno13, of vertices that have 32 arcs each"}, Column{"published", Ratio, "table 1 of Ueno13"},
+		Column{"once", Plain, "values, when each partition gets one of a sender"},
+		Column{"share", Ratio, "of the two"},
+		Column{"formula", Ratio, "(4)/(1) of Ueno13, of vertices that have 32 arcs each"},
+		Column{"published", Ratio, "table 1 of Ueno13"},
 	)
-	in, _, err := b.generated(ctx, generate.Uniform{N: 1 << (b.Scale - 3), Degree: copiesDegree, Seed: 1}.Name())
+	in, _, err := b.generated(ctx,
+		generate.Uniform{N: 1 << (b.Scale - 3), Degree: copiesDegree, Seed: 1}.Name())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	panel := figure.Panel{
-		Title: "values that cross partitions, over messages that do", X: figure.Axis{Label: "partitions", Base: 2},
+		Title:  "values that cross partitions, over messages that do",
+		X:      figure.Axis{Label: "partitions", Base: 2},
 		Series: []figure.Series{{Name: "here", Style: figure.Styles[0]}, {Name: "table 1", Style: figure.Styles[1]}},
 	}
 	worst := 0.0
@@ -220,7 +235,8 @@ func (b *bench) copies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		naive, err := b.sent(ctx, g, engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}})
+		naive, err := b.sent(ctx, g,
+			engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}})
 		if err != nil {
 			g.Close()
 			return err
@@ -231,20 +247,24 @@ func (b *bench) copies(ctx context.Context) error {
 			return err
 		}
 		p, share := float64(c.partitions), float64(once)/float64(naive)
-		t.add(c.partitions, naive, once, share, p*(1-math.Pow(1-1/p, copiesDegree))/copiesDegree, c.published)
+		t.add(c.partitions, naive, once, share, p*(1-math.Pow(1-1/p, copiesDegree))/copiesDegree,
+			c.published)
 		worst = max(worst, math.Abs(share/c.published-1))
 		panel.Series[0].Dots = append(panel.Series[0].Dots, figure.Point{X: p, Y: share})
 		panel.Series[1].Line = append(panel.Series[1].Line, figure.Point{X: p, Y: c.published})
 	}
 	b.panel(panel)
-	b.find("values over messages for 2 to 64 partitions are within %.1f %% of Ueno13, table 1", 100*worst)
+	b.find("values over messages for 2 to 64 partitions are within %.1f %% of Ueno13, table 1",
+		100*worst)
 	return nil
 }
 
-// sent runs one superstep in which every vertex sends to all its neighbours and returns how many values crossed partitions.
+// sent runs one superstep in which every vertex sends to all its neighbours and returns how many
+// values crossed partitions.
 func (b *bench) sent(ctx context.Context, g *graph.Graph, o engine.Options) (int, error) {
 	o.Team = b.Team
-	job, err := engine.NewJob(ctx, g, pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 1}), o)
+	job, err := engine.NewJob(ctx, g,
+		pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 1}), o)
 	if err != nil {
 		return 0, err
 	}

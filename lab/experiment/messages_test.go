@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMessagesAreWhatTheTuplesSay: what naive delivery and bitmaps send is counted again from the list of tuples.
+// TestMessagesAreWhatTheTuplesSay: what naive delivery and bitmaps send is counted again from the
+// list of tuples.
 func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 	const scale, header, value, position = 9, 24, 8, 4
 	r := small(t, "messages", scale)
@@ -19,7 +20,8 @@ func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 		}
 	}
 	level := levels(n, list, source)
-	// Arcs and distinct pairs (sender, partition) that cross partitions: of all vertices, and of those a search reaches.
+	// Arcs and distinct pairs (sender, partition) that cross partitions: of all vertices, and of
+	// those a search reaches.
 	var arcs, reachedArcs, reachedPairs int
 	pairs, columns := map[[2]int]bool{}, map[[2]int]int{}
 	last := 0
@@ -52,25 +54,32 @@ func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 	if got := naive.int("values"); got != tableIterations*arcs {
 		t.Errorf("PageRank sends %d values one by one, %d arcs cross partitions", got, arcs)
 	}
-	if naive.int("frames") != frames || naive.int("bytes") != header*frames+(position+value)*naive.int("values") {
-		t.Errorf("PageRank, one by one: %v, want %d frames, and %d bytes a value and %d a frame", naive, frames, position+value, header)
+	if naive.int("frames") != frames || naive.int("bytes") != header*frames+
+		(position+value)*naive.int("values") {
+		t.Errorf("PageRank, one by one: %v, want %d frames, and %d bytes a value and %d a frame",
+			naive, frames, position+value, header)
 	}
 	if got := bitmap.int("values"); got != tableIterations*len(pairs) {
 		t.Errorf("PageRank sends %d values with bitmaps, there are %d pairs of sender and partition", got, len(pairs))
 	}
-	if want := header*frames + value*bitmap.int("values") + tableIterations*bitmaps; bitmap.int("bytes") != want {
+	if want := header*frames + value*bitmap.int("values") +
+		tableIterations*bitmaps; bitmap.int("bytes") != want {
 		t.Errorf("PageRank: bitmaps take %d bytes, want %d", bitmap.int("bytes"), want)
 	}
 	naive, bitmap = table.one(t, "bfs", "naive"), table.one(t, "bfs", "bitmap")
 	if naive.int("values") != reachedArcs || bitmap.int("values") != reachedPairs {
-		t.Errorf("BFS sends %d and %d values, want %d and %d", naive.int("values"), bitmap.int("values"), reachedArcs, reachedPairs)
+		t.Errorf("BFS sends %d and %d values, want %d and %d", naive.int("values"),
+			bitmap.int("values"), reachedArcs, reachedPairs)
 	}
 	if naive.int("bytes") != header*naive.int("frames")+(position+value)*reachedArcs {
 		t.Errorf("BFS, one by one: %v", naive)
 	}
-	supersteps := bitmap.int("frames") / (tablePartitions * (tablePartitions - 1)) // a sender's message says no more than its bit
-	if want := header*bitmap.int("frames") + supersteps*bitmaps; bitmap.int("bytes") != want || supersteps < last {
-		t.Errorf("BFS: bitmaps take %d bytes in %d supersteps, want %d; the last level is %d", bitmap.int("bytes"), supersteps, want, last)
+	// a sender's message says no more than its bit
+	supersteps := bitmap.int("frames") / (tablePartitions * (tablePartitions - 1))
+	if want := header*bitmap.int("frames") + supersteps*bitmaps; bitmap.int("bytes") != want ||
+		supersteps < last {
+		t.Errorf("BFS: bitmaps take %d bytes in %d supersteps, want %d; the last level is %d",
+			bitmap.int("bytes"), supersteps, want, last)
 	}
 	// What the supersteps sent is all that was sent.
 	for _, program := range []string{"pagerank", "bfs"} {
@@ -80,7 +89,8 @@ func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 				sum += s.int("bytes")
 			}
 			if sum != all.int("bytes") {
-				t.Errorf("%s, %s: supersteps sent %d bytes, all %d", program, m.name, sum, all.int("bytes"))
+				t.Errorf("%s, %s: supersteps sent %d bytes, all %d", program, m.name, sum,
+					all.int("bytes"))
 			}
 		}
 	}
@@ -104,7 +114,8 @@ func levels(n int, list [][2]int, source int) []int {
 	return level
 }
 
-// TestCopiesAreTable1: shares agree with the formula and with the table, within what the size of the graph lets them.
+// TestCopiesAreTable1: shares agree with the formula and with the table, within what the size of
+// the graph lets them.
 func TestCopiesAreTable1(t *testing.T) {
 	r := small(t, "messages", 14)
 	copies := r.Tables[2]
@@ -116,7 +127,8 @@ func TestCopiesAreTable1(t *testing.T) {
 		if x.float("share") != float64(x.int("once"))/float64(x.int("one_by_one")) {
 			t.Errorf("%v", x)
 		}
-		if math.Abs(x.float("share")/x.float("formula")-1) > 0.02 || math.Abs(x.float("share")/c.published-1) > 0.02 || x.float("published") != c.published {
+		if math.Abs(x.float("share")/x.float("formula")-1) > 0.02 ||
+			math.Abs(x.float("share")/c.published-1) > 0.02 || x.float("published") != c.published {
 			t.Errorf("%v: want %v", x, c.published)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 // orderScales are as many as are compared, the largest first, each a quarter of the one before.
 const orderScales = 3
 
-// order compares vertices numbered by falling degree with vertices as the input numbers them (Nakao20, 3.2). Kronecker's
-// generator scrambles its numbers, so those of the input are as good as random.
+// order compares vertices numbered by falling degree with vertices as the input numbers them
+// (Nakao20, 3.2). Kronecker's generator scrambles its numbers, so those of the input are as good as
+// random.
 func order(ctx context.Context, b *bench) error {
 	t := b.table("order", append(append([]Column{
 		{"scale", Plain, "of a Kronecker graph, in one partition"},
@@ -76,7 +77,8 @@ func (b *bench) orders(ctx context.Context, t *Table, panel *figure.Panel, scale
 				return err
 			}
 			defer x.close()
-			ways, names, edges = append(ways, x.round), append(names, [2]string{name, c.String()}), append(edges, float64(looks)/float64(len(s.roots)))
+			ways, names, edges = append(ways, x.round), append(names, [2]string{name, c.String()}),
+				append(edges, float64(looks)/float64(len(s.roots)))
 		}
 	}
 	times, err := b.alternate(ctx, fmt.Sprintf("searching SCALE %d", scale), ways)
@@ -89,7 +91,8 @@ func (b *bench) orders(ctx context.Context, t *Table, panel *figure.Panel, scale
 		gain, _, _ := times[i%len(orderChoices)].over(times[i])
 		t.add(scale, n[0], n[1], edges[i], gain, median, low, high, times[i].teps())
 		if len(panel.Series) <= i {
-			panel.Series = append(panel.Series, figure.Series{Name: n[0] + ", " + n[1], Style: figure.Styles[i]})
+			panel.Series = append(panel.Series,
+				figure.Series{Name: n[0] + ", " + n[1], Style: figure.Styles[i]})
 		}
 		p := &panel.Series[i]
 		p.Dots = append(p.Dots, figure.Point{X: at, Y: times[i].teps()})

@@ -12,7 +12,8 @@ func TestOrderLeavesWhatItMust(t *testing.T) {
 	for _, scale := range []int{8, 10, 12} {
 		degree, input := table.one(t, scale, "degree", "pull"), table.one(t, scale, "input", "pull")
 		if degree.float("edges") >= input.float("edges") || degree.float("edges") <= 0 {
-			t.Errorf("SCALE %d: a pull looks at %g edges in degree order, and %g in the input's", scale, degree.float("edges"), input.float("edges"))
+			t.Errorf("SCALE %d: a pull looks at %g edges in degree order, and %g in the input's",
+				scale, degree.float("edges"), input.float("edges"))
 		}
 		if x := table.one(t, scale, "input", "auto"); x.float("gain") != 1 {
 			t.Errorf("%v", x)

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// cables are what joins the workers: nothing but memory, loopback, Ethernet of a gigabit a second, and the delay of
-// Matsuda's link between clusters.
+// cables are what joins the workers: nothing but memory, loopback, Ethernet of a gigabit a second,
+// and the delay of Matsuda's link between clusters.
 var cables = []cable{
 	{name: "memory"},
 	{name: "loopback TCP"},
@@ -33,8 +33,8 @@ var overlapLayouts = []struct {
 	{"8x1 pull", graph.Grid{Rows: 8, Columns: 1}, delivery.ChoosePull},
 }
 
-// overlap compares columns that are under way while others are made and edges are walked with columns that go one after
-// the other (Ueno11, 4.2; Nakao20, 3.5.3).
+// overlap compares columns that are under way while others are made and edges are walked with
+// columns that go one after the other (Ueno11, 4.2; Nakao20, 3.5.3).
 func overlap(ctx context.Context, b *bench) error {
 	t := b.table("overlap", append([]Column{
 		{"layout", Plain, "grid of workers, and delivery in all supersteps"},
@@ -68,9 +68,11 @@ func overlap(ctx context.Context, b *bench) error {
 				g.Close()
 				return err
 			}
-			panel.Series[k].Dots = append(panel.Series[k].Dots, figure.Point{X: float64(i), Y: gain})
+			panel.Series[k].Dots = append(panel.Series[k].Dots,
+				figure.Point{X: float64(i), Y: gain})
 			if k == len(cables)-1 {
-				b.find("%s over %s: a search takes %.2f times as long without overlap", l.name, c.name, gain)
+				b.find("%s over %s: a search takes %.2f times as long without overlap", l.name,
+					c.name, gain)
 			}
 		}
 		g.Close()
@@ -122,7 +124,8 @@ func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name st
 		if i == 0 {
 			result = gain
 		}
-		t.add(name, c.name, word, float64(counts[i].all.frames)/roots, float64(counts[i].all.payload())/roots, gain, median, low, high)
+		t.add(name, c.name, word, float64(counts[i].all.frames)/roots,
+			float64(counts[i].all.payload())/roots, gain, median, low, high)
 	}
 	return result, nil
 }

@@ -4,9 +4,10 @@ import (
 	"testing"
 )
 
-// TestNothingIsFasterThanItsDelay: overlapped, the columns of an exchange cross a link at the same time, so that a superstep
-// takes its delay once at least; one after the other as often as a partition has others. What is sent is the same over all
-// cables, and with overlap and without but for the parts in which a ring goes round.
+// TestNothingIsFasterThanItsDelay: overlapped, the columns of an exchange cross a link at the same
+// time, so that a superstep takes its delay once at least; one after the other as often as a
+// partition has others. What is sent is the same over all cables, and with overlap and without but
+// for the parts in which a ring goes round.
 func TestNothingIsFasterThanItsDelay(t *testing.T) {
 	table := small(t, "overlap", LeastScale).Tables[0]
 	if len(table.Rows) != 2*len(cables)*len(overlapLayouts) {
@@ -14,19 +15,24 @@ func TestNothingIsFasterThanItsDelay(t *testing.T) {
 	}
 	for _, l := range overlapLayouts {
 		for _, c := range cables {
-			memory, on, off := table.one(t, l.name, cables[0].name, "on"), table.one(t, l.name, c.name, "on"), table.one(t, l.name, c.name, "off")
+			memory, on, off := table.one(t, l.name, cables[0].name, "on"),
+				table.one(t, l.name, c.name, "on"), table.one(t, l.name, c.name, "off")
 			if on.float("frames") != memory.float("frames") {
-				t.Errorf("%s: %g frames over %s, %g over %s", l.name, on.float("frames"), c.name, memory.float("frames"), cables[0].name)
+				t.Errorf("%s: %g frames over %s, %g over %s", l.name, on.float("frames"), c.name,
+					memory.float("frames"), cables[0].name)
 			}
-			if same := on.float("frames") == off.float("frames"); same == (l.name == "2x4 ring") || on.float("frames") < off.float("frames") {
-				t.Errorf("%s, %s: %g frames with overlap, %g without", l.name, c.name, on.float("frames"), off.float("frames"))
+			if same := on.float("frames") == off.float("frames"); same == (l.name == "2x4 ring") ||
+				on.float("frames") < off.float("frames") {
+				t.Errorf("%s, %s: %g frames with overlap, %g without", l.name, c.name,
+					on.float("frames"), off.float("frames"))
 			}
 			if on.float("gain") <= 0 || off.float("gain") != 1 {
 				t.Errorf("%v, %v", on, off)
 			}
 		}
 	}
-	for _, name := range []string{"8x1 pull", "1x8 naive"} { // one exchange a superstep, of 8 with 7 each
+	// one exchange a superstep, of 8 with 7 each
+	for _, name := range []string{"8x1 pull", "1x8 naive"} {
 		for _, c := range cables {
 			for word, times := range map[string]float64{"on": 1, "off": 7} {
 				x := table.one(t, name, c.name, word)

@@ -39,7 +39,8 @@ func (b *bench) generated(ctx context.Context, text string) (*edges.Input, gener
 	return in, g, err
 }
 
-// open makes a graph that is to be searched from so many roots. What a generator says is directed is taken as undirected.
+// open makes a graph that is to be searched from so many roots. What a generator says is directed
+// is taken as undirected.
 func (b *bench) open(ctx context.Context, text string, roots int) (*source, error) {
 	in, g, err := b.generated(ctx, text)
 	if err != nil {
@@ -101,7 +102,8 @@ func (s *source) close() {
 
 // build makes lists of the tuples, as Graph500's kernel 1 does, in a layout.
 func (s *source) build(ctx context.Context, o graph.Options) (*graph.Graph, error) {
-	o.Duplicates, o.DropLoops, o.Team, o.Progress = graph.LeastDuplicate, true, s.b.Team, s.b.Progress
+	o.Duplicates, o.DropLoops, o.Team, o.Progress = graph.LeastDuplicate, true, s.b.Team,
+		s.b.Progress
 	return build.Local(ctx, s.in, o)
 }
 
@@ -124,8 +126,8 @@ func (s *source) searcher(ctx context.Context, g *graph.Graph, o engine.Options)
 
 func (x *searcher) close() { x.job.Close() }
 
-// search searches from a root and validates the tree by Graph500's rules. It returns the time of the search alone, and how
-// many tuples are in the component.
+// search searches from a root and validates the tree by Graph500's rules. It returns the time of
+// the search alone, and how many tuples are in the component.
 func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tuples int64, o *bsp.Outcome, err error) {
 	id, _ := x.g.Find(root)
 	if err := x.job.Restart(pregel.Erase(algorithms.BFS{Source: id})); err != nil {

@@ -22,7 +22,8 @@ type arena struct {
 	fixed   int
 }
 
-// arenas are one partition, where a pull is one of a whole block, and the grid of four, which has two.
+// arenas are one partition, where a pull is one of a whole block, and the grid of four, which has
+// two.
 var arenas = []arena{
 	{"one partition", graph.Of(1), []delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChoosePull}, 2},
 	{
@@ -33,8 +34,9 @@ var arenas = []arena{
 	},
 }
 
-// direction compares who chooses between push and pull: the model, Beamer's rule, and nobody, on graphs that want different
-// things: hubs and few levels, no hubs and few levels, as many levels as a road network, and one hub.
+// direction compares who chooses between push and pull: the model, Beamer's rule, and nobody, on
+// graphs that want different things: hubs and few levels, no hubs and few levels, as many levels as
+// a road network, and one hub.
 func direction(ctx context.Context, b *bench) error {
 	n := uint64(1) << b.Scale
 	side := uint64(math.Sqrt(float64(n)))
@@ -42,9 +44,11 @@ func direction(ctx context.Context, b *bench) error {
 		"switch",
 		append(append([]Column{{"graph", Plain, "of 2^SCALE vertices"}, {"grid", Plain, "of partitions"}, {"delivery", Plain, "who chooses"}}, secondsColumns...),
 			tepsColumn,
-			Column{"supersteps", Plain, "of all roots"}, Column{"pushed", Plain, "supersteps"}, Column{"pulled", Plain, "supersteps"},
+			Column{"supersteps", Plain, "of all roots"}, Column{"pushed", Plain, "supersteps"},
+			Column{"pulled", Plain, "supersteps"},
 			Column{"over_best", Ratio, "time over that of the best fixed choice, " + byTurns},
-			Column{"over_best_low", Ratio, "its first quartile"}, Column{"over_best_high", Ratio, "and its third"})...,
+			Column{"over_best_low", Ratio, "its first quartile"},
+			Column{"over_best_high", Ratio, "and its third"})...,
 	)
 	var panels []figure.Panel
 	for _, a := range arenas {
@@ -53,7 +57,8 @@ func direction(ctx context.Context, b *bench) error {
 			X:     figure.Axis{}, Y: figure.Axis{Base: 2, Text: func(v float64) string { return fmt.Sprintf("%.4g", v) }},
 		}
 		for i, c := range a.choices {
-			panel.Series = append(panel.Series, figure.Series{Name: c.String(), Style: figure.Styles[i]})
+			panel.Series = append(panel.Series,
+				figure.Series{Name: c.String(), Style: figure.Styles[i]})
 		}
 		panels = append(panels, panel)
 	}
@@ -78,7 +83,8 @@ func direction(ctx context.Context, b *bench) error {
 			}
 			panels[k].X.Names = append(panels[k].X.Names, g.name)
 			for j, ratio := range ratios {
-				panels[k].Series[j].Dots = append(panels[k].Series[j].Dots, figure.Point{X: float64(i), Y: ratio})
+				panels[k].Series[j].Dots = append(panels[k].Series[j].Dots,
+					figure.Point{X: float64(i), Y: ratio})
 			}
 			verdict := "within"
 			if ratios[0] > switchLimit {
@@ -94,7 +100,8 @@ func direction(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// directions measures one graph in one arena, and returns the ratios of each choice to the best fixed one.
+// directions measures one graph in one arena, and returns the ratios of each choice to the best
+// fixed one.
 func (b *bench) directions(ctx context.Context, t *Table, s *source, name string, a arena) ([]float64, error) {
 	g, err := s.build(ctx, graph.Options{Grid: a.grid})
 	if err != nil {
@@ -136,7 +143,8 @@ func (b *bench) directions(ctx context.Context, t *Table, s *source, name string
 		ratio, ratioLow, ratioHigh := times[i].over(best)
 		steps := func(direction string) int { return counts[i].records[direction] / a.grid.Partitions() }
 		pushed, pulled := steps("push"), steps("pull")
-		t.add(name, a.grid.String(), c.String(), median, low, high, times[i].teps(), steps("none")+pushed+pulled, pushed, pulled, ratio, ratioLow, ratioHigh)
+		t.add(name, a.grid.String(), c.String(), median, low, high, times[i].teps(),
+			steps("none")+pushed+pulled, pushed, pulled, ratio, ratioLow, ratioHigh)
 		ratios[i] = ratio
 	}
 	return ratios, nil

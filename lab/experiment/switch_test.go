@@ -6,7 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
-// TestFixedChoicesAreFixed, levels are those of graphs whose levels are known, and ratios are of what is in the table.
+// TestFixedChoicesAreFixed, levels are those of graphs whose levels are known, and ratios are of
+// what is in the table.
 func TestFixedChoicesAreFixed(t *testing.T) {
 	const scale, side = 10, 32
 	r := small(t, "switch", scale)
@@ -23,15 +24,20 @@ func TestFixedChoicesAreFixed(t *testing.T) {
 			for i, choice := range a.choices {
 				x := table.one(t, graph, a.grid.String(), choice.String())
 				if n := want[graph]; n != 0 && x.int("supersteps") != n {
-					t.Errorf("%s, %v: %d supersteps, want %d", graph, choice, x.int("supersteps"), n)
+					t.Errorf("%s, %v: %d supersteps, want %d", graph, choice, x.int("supersteps"),
+						n)
 				}
-				if x.float("seconds") <= 0 || x.float("teps") <= 0 || x.float("seconds_low") > x.float("seconds") || x.float("seconds_high") < x.float("seconds") {
+				if x.float("seconds") <= 0 || x.float("teps") <= 0 ||
+					x.float("seconds_low") > x.float("seconds") ||
+					x.float("seconds_high") < x.float("seconds") {
 					t.Errorf("%v", x)
 				}
 				push := table.one(t, graph, a.grid.String(), "push")
 				switch fixed := i >= len(a.choices)-a.fixed; {
-				case fixed && choice == delivery.ChoosePush && (x.int("pulled") != 0 || x.int("pushed") == 0),
-					fixed && choice != delivery.ChoosePush && (x.int("pushed") != 0 || x.int("pulled") != push.int("pushed")):
+				case fixed && choice == delivery.ChoosePush &&
+					(x.int("pulled") != 0 || x.int("pushed") == 0),
+					fixed && choice != delivery.ChoosePush &&
+						(x.int("pushed") != 0 || x.int("pulled") != push.int("pushed")):
 					t.Errorf("%s, %s, %v: %v", graph, a.name, choice, x)
 				case fixed && x.float("over_best") == 1:
 					best++

@@ -33,12 +33,15 @@ type Column struct {
 // Columns that many tables have.
 var (
 	secondsColumns = []Column{
-		{"seconds", Seconds, "median of the rounds"}, {"seconds_low", Seconds, "their first quartile"}, {"seconds_high", Seconds, "and their third"},
+		{"seconds", Seconds, "median of the rounds"},
+		{"seconds_low", Seconds, "their first quartile"},
+		{"seconds_high", Seconds, "and their third"},
 	}
 	tepsColumn = Column{"teps", TEPS, "harmonic mean over the roots, median of the rounds"}
 )
 
-// byTurns ends what is said of a ratio of times: rounds of one turn are compared, in which the machine was equally busy.
+// byTurns ends what is said of a ratio of times: rounds of one turn are compared, in which the
+// machine was equally busy.
 const byTurns = "turn by turn, median"
 
 // byTurns returns the columns that are such ratios.
@@ -61,7 +64,8 @@ type Table struct {
 // add adds a row.
 func (t *Table) add(cells ...any) {
 	if len(cells) != len(t.Columns) {
-		panic(fmt.Sprintf("experiment: %d cells in a table of %d columns", len(cells), len(t.Columns)))
+		panic(fmt.Sprintf("experiment: %d cells in a table of %d columns", len(cells),
+			len(t.Columns)))
 	}
 	t.Rows = append(t.Rows, cells)
 }
@@ -179,14 +183,16 @@ func (r *Report) checked() string {
 
 // Text writes the report for people: the first table, and what it shows.
 func (r *Report) Text(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s (%s)\n%s, %d processors, medians of %d rounds by turns, every %s checked\n\n",
+	fmt.Fprintf(w,
+		"%s: %s (%s)\n%s, %d processors, medians of %d rounds by turns, every %s checked\n\n",
 		r.Name, r.Title, r.Paper, r.what(), r.CPUs, r.Repeat, r.checked())
 	if err := r.Tables[0].Text(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
 	if names := r.Tables[0].byTurns(); len(names) > 0 {
-		fmt.Fprintf(w, "%s: the median of the ratios of times within a turn, which is not the ratio of the medians in the table\n", strings.Join(names, ", "))
+		fmt.Fprintf(w,
+			"%s: the median of the ratios of times within a turn, which is not the ratio of the medians in the table\n", strings.Join(names, ", "))
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintln(w, f)

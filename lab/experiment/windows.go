@@ -20,8 +20,8 @@ const (
 	linkTag   = 1
 )
 
-// link is how messages go: at once, as far as the receiver's window lets them, or each only when the receiver has said that
-// it is ready for it (rendezvous).
+// link is how messages go: at once, as far as the receiver's window lets them, or each only when
+// the receiver has said that it is ready for it (rendezvous).
 type link struct {
 	name       string
 	window     int
@@ -36,8 +36,8 @@ var links = []link{
 	{"rendezvous", 16 << 20, true},
 }
 
-// bound is the bytes a second that no stream of messages of n bytes can exceed: a window's, or a message's, for each time
-// there and back.
+// bound is the bytes a second that no stream of messages of n bytes can exceed: a window's, or a
+// message's, for each time there and back.
 func (l *link) bound(n int) float64 {
 	if l.rendezvous {
 		return float64(n) / roundTrip.Seconds()
@@ -69,8 +69,9 @@ func windows(ctx context.Context, b *bench) error {
 		pairs = append(pairs, p)
 	}
 	panel := figure.Panel{
-		Title: fmt.Sprintf("bandwidth of a stream, %v of delay each way", lagOneWay), X: figure.Axis{Label: "size of a message", Base: 2, Text: Bytes.axis},
-		Y: figure.Axis{Base: 10, Text: Unit("B/s").axis},
+		Title: fmt.Sprintf("bandwidth of a stream, %v of delay each way", lagOneWay),
+		X:     figure.Axis{Label: "size of a message", Base: 2, Text: Bytes.axis},
+		Y:     figure.Axis{Base: 10, Text: Unit("B/s").axis},
 	}
 	for i, l := range links {
 		panel.Series = append(panel.Series, figure.Series{Name: l.name, Style: figure.Styles[i]})
@@ -90,10 +91,12 @@ func windows(ctx context.Context, b *bench) error {
 			eager, _, _ := times[0].over(times[i])
 			bandwidth := float64(size*messages) / median
 			t.add(l.name, size, messages, bandwidth, l.bound(size), eager, median, low, high)
-			panel.Series[i].Dots = append(panel.Series[i].Dots, figure.Point{X: float64(size), Y: bandwidth})
+			panel.Series[i].Dots = append(panel.Series[i].Dots,
+				figure.Point{X: float64(size), Y: bandwidth})
 			panel.Series[i].Line = panel.Series[i].Dots
 			if size == 1<<20 && i > 0 {
-				b.find("%s, messages of 1 MiB: %.2f of the bandwidth of eager messages with 16 MiB", l.name, eager)
+				b.find("%s, messages of 1 MiB: %.2f of the bandwidth of eager messages with 16 MiB",
+					l.name, eager)
 			}
 		}
 	}
@@ -109,9 +112,10 @@ type pair struct {
 
 // join makes two workers of this process that meet over loopback, with delay.
 func join(ctx context.Context, l link) (*pair, error) {
-	w, err := netem.Join(ctx, 2, mesh.Options{Window: l.window, Chunk: min(1<<20, l.window/4)}, func(c net.Conn, _, _ int) net.Conn {
-		return netem.Lag(c, lagOneWay, nil)
-	})
+	w, err := netem.Join(ctx, 2, mesh.Options{Window: l.window, Chunk: min(1<<20, l.window/4)},
+		func(c net.Conn, _, _ int) net.Conn {
+			return netem.Lag(c, lagOneWay, nil)
+		})
 	return &pair{l, w}, err
 }
 
@@ -135,8 +139,8 @@ func both(ctx context.Context, one, other func(context.Context) error) error {
 	return nil
 }
 
-// stream sends messages from one end to the other, one after another, and an answer to the last. Every message says which
-// it is, and is checked.
+// stream sends messages from one end to the other, one after another, and an answer to the last.
+// Every message says which it is, and is checked.
 func (p *pair) stream(ctx context.Context, size, messages int) (sample, error) {
 	from, to := p.Sessions[0].Link(), p.Sessions[1].Link()
 	ready := []byte{1}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoStreamBeatsItsWindow: a window, or the message of a rendezvous, goes at most once each time there and back. What is
-// measured includes the last answer, so that it is less.
+// TestNoStreamBeatsItsWindow: a window, or the message of a rendezvous, goes at most once each time
+// there and back. What is measured includes the last answer, so that it is less.
 func TestNoStreamBeatsItsWindow(t *testing.T) {
 	r := small(t, "windows", LeastScale)
 	table := r.Tables[0]
@@ -21,7 +21,9 @@ func TestNoStreamBeatsItsWindow(t *testing.T) {
 			least *= float64(x.int("messages") + 1)
 		} else if total := x.int("message") * x.int("messages"); total > 4<<20 {
 			for _, l := range links {
-				if l.name == name { // what is under way when the first room comes back; some of it may be in the sender's hands
+				// what is under way when the first room comes back; some of it may be in the
+				// sender's hands
+				if l.name == name {
 					least *= max(1, float64(total-2*l.window)/float64(l.window))
 				}
 			}

@@ -17,7 +17,8 @@ type cable struct {
 	rate  float64       // bytes a second that a worker sends; 0: as fast as it goes
 }
 
-// wired is workers of this process, a partition each, that meet over loopback TCP, as those of a cluster do.
+// wired is workers of this process, a partition each, that meet over loopback TCP, as those of a
+// cluster do.
 type wired struct {
 	*netem.Workers
 	past int // supersteps of the runs so far, of which the sessions know

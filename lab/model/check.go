@@ -17,7 +17,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Comparison is what searches sent on a grid, with all partitions in one process, and what was predicted.
+// Comparison is what searches sent on a grid, with all partitions in one process, and what was
+// predicted.
 type Comparison struct {
 	Scale      int   `json:"scale"`
 	EdgeFactor int   `json:"edge_factor"`
@@ -62,8 +63,8 @@ func (c counter) Record(e trace.Event) error {
 	return nil
 }
 
-// Check builds the graph of a SCALE, cut up for the grid, searches it with every scheme from so many roots, spread over all
-// degrees, and compares what was sent.
+// Check builds the graph of a SCALE, cut up for the grid, searches it with every scheme from so
+// many roots, spread over all degrees, and compares what was sent.
 func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, progress func(stage string, done, total int64)) (*Comparison, error) {
 	kronecker := generate.Kronecker{Scale: scale, EdgeFactor: edgeFactor, Seed1: 2, Seed2: 3}
 	in, err := generate.Input(ctx, kronecker, generate.Options{Progress: func(done, total int64) { progress("generating", done, total) }})
@@ -72,7 +73,8 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, pro
 	}
 	defer in.Close()
 	g, err := build.Local(ctx, in, graph.Options{
-		Grid: graph.Grid{Rows: grid.Rows, Columns: grid.Columns}, Duplicates: graph.LeastDuplicate, DropLoops: true, Progress: progress,
+		Grid: graph.Grid{Rows: grid.Rows, Columns: grid.Columns}, Duplicates: graph.LeastDuplicate,
+		DropLoops: true, Progress: progress,
 	})
 	if err != nil {
 		return nil, err
@@ -102,7 +104,8 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, pro
 		ring := sent["ring"]
 		ring.Values = 0 // who is open, not messages
 		c.Rows = append(
-			c.Rows, Row{scheme.String(), "expand", want.Expand, sent["expand"]}, Row{scheme.String(), "ring", want.Ring, ring},
+			c.Rows, Row{scheme.String(), "expand", want.Expand, sent["expand"]},
+			Row{scheme.String(), "ring", want.Ring, ring},
 			Row{scheme.String(), "fold", want.Fold, sent["fold"]},
 		)
 	}
@@ -130,7 +133,8 @@ func search(ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Sc
 
 // Text writes the comparison as a table.
 func (c *Comparison) Text(w io.Writer) error {
-	fmt.Fprintf(w, "SCALE %d, edge factor %d, a grid of %dx%d in one process: %d searches\n\n", c.Scale, c.EdgeFactor, c.Grid.Rows, c.Grid.Columns, c.Searches)
+	fmt.Fprintf(w, "SCALE %d, edge factor %d, a grid of %dx%d in one process: %d searches\n\n",
+		c.Scale, c.EdgeFactor, c.Grid.Rows, c.Grid.Columns, c.Searches)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "scheme\tphase\tmessages\tvalues\tbytes\tpredicted\tvalues\tbytes\terror\t\n")
 	if c.Grid.Partitions() == 1 {
@@ -141,7 +145,8 @@ func (c *Comparison) Text(w io.Writer) error {
 		if r.Measured.Messages == 0 && r.Predicted.Messages == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%+.1f %%\t\n", r.Scheme, r.Phase, r.Measured.Messages, r.Measured.Values, r.Measured.Bytes,
+		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%+.1f %%\t\n", r.Scheme,
+			r.Phase, r.Measured.Messages, r.Measured.Values, r.Measured.Bytes,
 			r.Predicted.Messages, r.Predicted.Values, r.Predicted.Bytes, 100*r.Error())
 	}
 	return t.Flush()

@@ -23,7 +23,8 @@ type Network struct {
 	Beta  float64 `json:"beta"`  // seconds a message
 }
 
-// networks are those of the published runs, and common ones: peak injection bandwidth of a node, and latency between two.
+// networks are those of the published runs, and common ones: peak injection bandwidth of a node,
+// and latency between two.
 var networks = []Network{
 	{"tofu-d", 1 / 40.8e9, 0.5e-6},     // Fugaku: six interfaces of 6.8 GB/s
 	{"infiniband-qdr", 1 / 8e9, 2e-6},  // TSUBAME 2.0: two rails of 4 GB/s
@@ -61,7 +62,8 @@ func ParseNetwork(text string) (Network, error) {
 			n.Beta = x
 			continue
 		}
-		return n, fmt.Errorf("found %q, expected %s, or bandwidth=BYTES/S,latency=S", text, strings.Join(NetworkNames(), ", "))
+		return n, fmt.Errorf("found %q, expected %s, or bandwidth=BYTES/S,latency=S", text,
+			strings.Join(NetworkNames(), ", "))
 	}
 	if n.Alpha == 0 || n.Beta == 0 {
 		return n, fmt.Errorf("found %q, expected both bandwidth=BYTES/S and latency=S", text)
@@ -96,7 +98,8 @@ type Prediction struct {
 	Times   Times   `json:"times"`
 	Volume  Traffic `json:"volume"`
 	Seconds float64 `json:"seconds"`
-	// TEPS counts the input's tuples, loops aside: all in the component, by how close that is (Graph500).
+	// TEPS counts the input's tuples, loops aside: all in the component, by how close that is
+	// (Graph500).
 	TEPS float64 `json:"teps"`
 }
 
@@ -108,7 +111,8 @@ type Step struct {
 	Times   Times   `json:"times"`
 }
 
-// Predict predicts a search on a machine. Every level takes the scheme that ends first, among those allowed.
+// Predict predicts a search on a machine. Every level takes the scheme that ends first, among those
+// allowed.
 func Predict(s *Search, m Machine, allowed ...Scheme) *Prediction {
 	if len(allowed) == 0 {
 		allowed = []Scheme{Push, Pull}
@@ -144,14 +148,17 @@ func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Tim
 	workers := p * float64(m.Threads)
 	words := math.Exp2(float64(s.Scale)) / 64
 	var t Times
-	t.Expand = m.carry(traffic.Expand) + (traffic.Expand.Values*m.Rates.Value+l.Likely*words*(r-1)/64*m.Rates.Word)/workers
+	t.Expand = m.carry(traffic.Expand) +
+		(traffic.Expand.Values*m.Rates.Value+l.Likely*words*(r-1)/64*m.Rates.Word)/workers
 	t.Fold = m.carry(traffic.Fold) + traffic.Fold.Values*m.Rates.Value/workers
 	if scheme == Push {
 		// A vertex that sends has a row in every block of its column that it has an edge into.
-		t.Traverse = (l.Edges*m.Rates.Push + (l.Vertices+traffic.Expand.Values)*m.Rates.Row) / workers
+		t.Traverse = (l.Edges*m.Rates.Push +
+			(l.Vertices+traffic.Expand.Values)*m.Rates.Row) / workers
 	} else {
 		// The sub-steps are under way while others are searched: the longer of the two counts.
-		search := (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row + words*c*m.Rates.Word) * l.Likely / workers
+		search := (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row +
+			words*c*m.Rates.Word) * l.Likely / workers
 		t.Traverse = max(search, m.carry(traffic.Ring))
 	}
 	// Two trees of messages between any two supersteps, one up and one down.

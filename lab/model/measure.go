@@ -12,12 +12,15 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// measuredScale is of the graph on which kernels are timed: its columns are beyond the caches of one core.
+// measuredScale is of the graph on which kernels are timed: its columns are beyond the caches of
+// one core.
 const measuredScale = 18
 
 // Measure times a search's kernels on this machine, with one thread.
 func Measure(ctx context.Context) (Rates, error) {
-	in, err := generate.Input(ctx, generate.Kronecker{Scale: measuredScale, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+	in, err := generate.Input(ctx,
+		generate.Kronecker{Scale: measuredScale, EdgeFactor: 16, Seed1: 2, Seed2: 3},
+		generate.Options{})
 	if err != nil {
 		return Rates{}, err
 	}

@@ -25,21 +25,24 @@ var Runs = []Published{
 	{"Fugaku, hybrid (Nakao20)", 40, Grid{320, 288}, 48, "tofu-d", []Scheme{Push, Pull}, 70980e9},
 }
 
-// Comparisons are published runs beside predictions, and where replicated bits and two dimensions cross.
+// Comparisons are published runs beside predictions, and where replicated bits and two dimensions
+// cross.
 type Comparisons struct {
 	Runs     []Compared `json:"runs"`
 	Crossing []Crossing `json:"crossing"`
 }
 
-// Compared is a published run and what is predicted of our engine on such a machine, were its threads like those here.
+// Compared is a published run and what is predicted of our engine on such a machine, were its
+// threads like those here.
 type Compared struct {
 	Published
 	Predicted float64 `json:"predicted"`
 	Seconds   float64 `json:"seconds"`
 }
 
-// Crossing is bytes that a node receives in a search at so many nodes, SCALE 26 for each (Ueno11): with everyone's frontier
-// replicated as bits, and in a grid, its bits expanded and pairs of vertex and parent folded.
+// Crossing is bytes that a node receives in a search at so many nodes, SCALE 26 for each (Ueno11):
+// with everyone's frontier replicated as bits, and in a grid, its bits expanded and pairs of vertex
+// and parent folded.
 type Crossing struct {
 	Nodes      int     `json:"nodes"`
 	Grid       Grid    `json:"grid"`
@@ -55,13 +58,15 @@ func Beside(r Rates, runs iter.Seq[Published]) *Comparisons {
 		if err != nil {
 			panic(err) // Runs names what there is
 		}
-		p := Predict(NewSearch(run.Scale, 16, 0), Machine{run.Grid, run.Threads, r, n}, run.Schemes...)
+		p := Predict(NewSearch(run.Scale, 16, 0), Machine{run.Grid, run.Threads, r, n},
+			run.Schemes...)
 		c.Runs = append(c.Runs, Compared{run, p.TEPS, p.Seconds})
 	}
 	for log := range 12 {
 		nodes := 1 << log
 		grid := Grid{1 << (log / 2), 1 << (log - log/2)} // Ueno11: 2x2, 2x4, ... 16x32
-		c.Crossing = append(c.Crossing, Crossing{nodes, grid, replicated(26+log, nodes), ueno(26+log, grid)})
+		c.Crossing = append(c.Crossing,
+			Crossing{nodes, grid, replicated(26+log, nodes), ueno(26+log, grid)})
 	}
 	return c
 }
@@ -72,8 +77,9 @@ func replicated(scale, nodes int) float64 {
 	return levels * math.Exp2(float64(scale)) / 8 * float64(nodes-1) / float64(nodes)
 }
 
-// ueno is what a node receives in Ueno11's 2D search: every level's frontier of its processor column as bits, and a pair of
-// 16 bytes for each edge that a block has from the frontier, once for each edge, as its code does not combine.
+// ueno is what a node receives in Ueno11's 2D search: every level's frontier of its processor
+// column as bits, and a pair of 16 bytes for each edge that a block has from the frontier, once for
+// each edge, as its code does not combine.
 func ueno(scale int, g Grid) float64 {
 	bits, pairs := 0.0, 0.0
 	r, c := float64(g.Rows), float64(g.Columns)
@@ -86,20 +92,24 @@ func ueno(scale int, g Grid) float64 {
 
 // Text writes both tables.
 func (c *Comparisons) Text(w io.Writer) error {
-	fmt.Fprint(w, "Published runs, and this engine's prediction for such a machine with threads like those measured here, as a bound: in the\nmodel nobody waits for another.\n\n")
+	fmt.Fprint(w,
+		"Published runs, and this engine's prediction for such a machine with threads like those measured here, as a bound: in the\nmodel nobody waits for another.\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "run\tSCALE\tprocesses\tthreads\tpublished\tpredicted\tratio")
 	for _, r := range c.Runs {
-		fmt.Fprintf(t, "%s\t%d\t%dx%d\t%d\t%sTEPS\t%sTEPS\t%.2f\n", r.Name, r.Scale, r.Grid.Rows, r.Grid.Columns, r.Threads, si(r.TEPS), si(r.Predicted), r.Predicted/r.TEPS)
+		fmt.Fprintf(t, "%s\t%d\t%dx%d\t%d\t%sTEPS\t%sTEPS\t%.2f\n", r.Name, r.Scale, r.Grid.Rows,
+			r.Grid.Columns, r.Threads, si(r.TEPS), si(r.Predicted), r.Predicted/r.TEPS)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nBytes that a node receives in a search, SCALE 26 a node (Ueno11 crosses at 512 nodes):\n\n")
+	fmt.Fprint(w,
+		"\nBytes that a node receives in a search, SCALE 26 a node (Ueno11 crosses at 512 nodes):\n\n")
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "nodes\tgrid\treplicated\t2D\t\n")
 	for _, x := range c.Crossing {
-		fmt.Fprintf(t, "%d\t%dx%d\t%s\t%s\t\n", x.Nodes, x.Grid.Rows, x.Grid.Columns, bytes(x.Replicated), bytes(x.Square))
+		fmt.Fprintf(t, "%d\t%dx%d\t%s\t%s\t\n", x.Nodes, x.Grid.Rows, x.Grid.Columns,
+			bytes(x.Replicated), bytes(x.Square))
 	}
 	return t.Flush()
 }

@@ -11,19 +11,26 @@ import (
 // Text writes a prediction for people: the levels, and what each node sends and takes.
 func (p *Prediction) Text(w io.Writer) error {
 	s, m := p.Search, p.Machine
-	fmt.Fprintf(w, "SCALE %d, edge factor %d: %svertices with an edge, %sstored edges\n", s.Scale, s.EdgeFactor, words(s.Connected), words(s.Edges/2))
-	fmt.Fprintf(w, "%.0f processes in a grid of %dx%d, %d threads each, over %s (%s/s, %ss a message)\n\n",
-		m.Grid.Partitions(), m.Grid.Rows, m.Grid.Columns, m.Threads, m.Network.Name, bytes(1/m.Network.Alpha), si(m.Network.Beta))
+	fmt.Fprintf(w, "SCALE %d, edge factor %d: %svertices with an edge, %sstored edges\n", s.Scale,
+		s.EdgeFactor, words(s.Connected), words(s.Edges/2))
+	fmt.Fprintf(w,
+		"%.0f processes in a grid of %dx%d, %d threads each, over %s (%s/s, %ss a message)\n\n",
+		m.Grid.Partitions(), m.Grid.Rows, m.Grid.Columns, m.Threads, m.Network.Name,
+		bytes(1/m.Network.Alpha), si(m.Network.Beta))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "level\tfrontier\tedges\topen\tscheme\texpand\tring\tfold\texpand\ttraverse\tfold\tagree\t\n")
+	fmt.Fprint(t,
+		"level\tfrontier\tedges\topen\tscheme\texpand\tring\tfold\texpand\ttraverse\tfold\tagree\t\n")
 	fmt.Fprint(t, "\t\t\t\t\tB/node\tB/node\tB/node\ts\ts\ts\ts\t\n")
 	n := m.Grid.Partitions()
 	for i, l := range p.Levels {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", i, count(l.Vertices), count(l.Edges), count(l.Open), l.Scheme,
-			bytes(l.Traffic.Expand.Bytes/n), bytes(l.Traffic.Ring.Bytes/n), bytes(l.Traffic.Fold.Bytes/n),
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", i, count(l.Vertices),
+			count(l.Edges), count(l.Open), l.Scheme,
+			bytes(l.Traffic.Expand.Bytes/n), bytes(l.Traffic.Ring.Bytes/n),
+			bytes(l.Traffic.Fold.Bytes/n),
 			si(l.Times.Expand), si(l.Times.Traverse), si(l.Times.Fold), si(l.Times.Agree))
 	}
-	fmt.Fprintf(t, "all\t\t\t\t\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", bytes(p.Volume.Expand.Bytes/n), bytes(p.Volume.Ring.Bytes/n), bytes(p.Volume.Fold.Bytes/n),
+	fmt.Fprintf(t, "all\t\t\t\t\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", bytes(p.Volume.Expand.Bytes/n),
+		bytes(p.Volume.Ring.Bytes/n), bytes(p.Volume.Fold.Bytes/n),
 		si(p.Times.Expand), si(p.Times.Traverse), si(p.Times.Fold), si(p.Times.Agree))
 	if err := t.Flush(); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package model predicts breadth-first searches of Kronecker graphs on machines that are not at hand: the levels of a search,
-// what each phase of every scheme sends, and how long it takes.
+// Package model predicts breadth-first searches of Kronecker graphs on machines that are not at
+// hand: the levels of a search, what each phase of every scheme sends, and how long it takes.
 //
 //	SCALE, edge factor -> Search: levels ---+
 //	grid R x C, scheme -------------------> Traffic: bytes, messages by phase
@@ -8,25 +8,28 @@ package model
 
 import "math"
 
-// The Graph500 generator's probabilities that a bit of the two ends of an edge is 00, 01, 10, 11 (A, B, C, D), as those
-// that a bit of one end is 1, at all, and where the other end's is 0 or 1.
+// The Graph500 generator's probabilities that a bit of the two ends of an edge is 00, 01, 10, 11
+// (A, B, C, D), as those that a bit of one end is 1, at all, and where the other end's is 0 or 1.
 const (
 	one       = 0.19 + 0.05
 	oneAtZero = 0.19 / (0.57 + 0.19)
 	oneAtOne  = 0.05 / (0.19 + 0.05)
 )
 
-// Level is one superstep of a search: the frontier that it begins with, and the vertices not reached when it begins. All are
-// expected values; edges are stored ones, duplicates and loops apart, counted at each end.
+// Level is one superstep of a search: the frontier that it begins with, and the vertices not
+// reached when it begins. All are expected values; edges are stored ones, duplicates and loops
+// apart, counted at each end.
 type Level struct {
 	Vertices float64 `json:"vertices"` // of the frontier
 	Edges    float64 `json:"edges"`
-	// Likely is the probability that the search gets here: below 1 where less than a few vertices are expected.
+	// Likely is the probability that the search gets here: below 1 where less than a few vertices
+	// are expected.
 	Likely float64 `json:"likely"`
 	// Open and OpenEdges are of the vertices that have an edge and are not reached.
 	Open      float64 `json:"open"`
 	OpenEdges float64 `json:"open_edges"`
-	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a parent or has none.
+	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a
+	// parent or has none.
 	Looks float64 `json:"looks"`
 
 	classes []classShare
@@ -37,13 +40,16 @@ type classShare struct {
 	vertices, isolated float64 // in all; those without an edge
 	edges              float64 // of one that has any
 	frontier           float64
-	unreached          float64 // when the level begins, isolated ones included: of these the edges are Poisson, of the open not
-	hits               float64 // edges that one of the unreached has into the frontier
-	all                float64 // edges that any vertex of the class has into the frontier
+	// when the level begins, isolated ones included: of these the edges are Poisson, of the open
+	// not
+	unreached float64
+	hits      float64 // edges that one of the unreached has into the frontier
+	all       float64 // edges that any vertex of the class has into the frontier
 }
 
-// Search is a breadth-first search of a Kronecker graph, as expected: edges are drawn independently, and vertices fall into
-// SCALE+1 classes, by the ones in their number. A vertex with k ones has a Poisson number of edges, of mean
+// Search is a breadth-first search of a Kronecker graph, as expected: edges are drawn
+// independently, and vertices fall into SCALE+1 classes, by the ones in their number. A vertex with
+// k ones has a Poisson number of edges, of mean
 //
 //	2 M * 0.76^(SCALE-k) * 0.24^k
 //
@@ -62,12 +68,13 @@ type class struct {
 	isolated float64 // probability of no edge
 	edges    float64 // expected, of one vertex
 	ends     []end
-	// before and reached are the probabilities that a vertex is reached before the frontier, and with it.
+	// before and reached are the probabilities that a vertex is reached before the frontier, and
+	// with it.
 	before, reached float64
 }
 
-// end is vertices that are alike to a vertex of a class: of how many ones, how many they are, and with what probability
-// there is an edge to each.
+// end is vertices that are alike to a vertex of a class: of how many ones, how many they are, and
+// with what probability there is an edge to each.
 type end struct {
 	class           int
 	vertices, there float64
@@ -76,8 +83,8 @@ type end struct {
 // leastVertices is the frontier of the last level: less, and a search has hardly ever got so far.
 const leastVertices = 0.1
 
-// NewSearch predicts the search from a vertex with so many stored edges; 0 stands for the mean over the vertices that have
-// any, by which the roots of Graph500 are drawn.
+// NewSearch predicts the search from a vertex with so many stored edges; 0 stands for the mean over
+// the vertices that have any, by which the roots of Graph500 are drawn.
 func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 	s := &Search{Scale: scale, EdgeFactor: edgeFactor}
 	classes := newClasses(scale, edgeFactor)
@@ -129,14 +136,15 @@ func (c *class) share(classes []class, after float64) classShare {
 	return s
 }
 
-// root makes a vertex with so many edges the one that is reached, by the probabilities that it is of each class. These are
-// scaled so that it has as many edges as it has.
+// root makes a vertex with so many edges the one that is reached, by the probabilities that it is
+// of each class. These are scaled so that it has as many edges as it has.
 func root(classes []class, edges float64) {
 	likely := make([]float64, len(classes)) // logarithms
 	most := math.Inf(-1)
 	for i := range classes {
 		c := &classes[i]
-		likely[i] = math.Log(c.vertices) + edges*math.Log(c.edges) - c.edges // Poisson, but for what is the same for all
+		// Poisson, but for what is the same for all
+		likely[i] = math.Log(c.vertices) + edges*math.Log(c.edges) - c.edges
 		most = max(most, likely[i])
 	}
 	all := 0.0
@@ -156,8 +164,9 @@ func root(classes []class, edges float64) {
 	}
 }
 
-// open returns how many of the class's vertices are not reached and have no edge to one that is, and how many edges those
-// have. At first one vertex alone is reached, of whichever class: the ways in which it may have the edge exclude each other.
+// open returns how many of the class's vertices are not reached and have no edge to one that is,
+// and how many edges those have. At first one vertex alone is reached, of whichever class: the ways
+// in which it may have the edge exclude each other.
 func (c *class) open(classes []class, first bool) (vertices, edges float64) {
 	log, each, root := 0.0, 0.0, c.reached
 	for _, e := range c.ends {
@@ -174,8 +183,9 @@ func (c *class) open(classes []class, first bool) (vertices, edges float64) {
 	return vertices, vertices * each
 }
 
-// looks returns how many edges the class's open vertices look at. None leads to a vertex reached before the frontier: it
-// would be reached itself. The others are tried by the classes of their ends, those with the most edges first.
+// looks returns how many edges the class's open vertices look at. None leads to a vertex reached
+// before the frontier: it would be reached itself. The others are tried by the classes of their
+// ends, those with the most edges first.
 func (c *class) looks(classes []class) float64 {
 	log, looks, none := 0.0, 0.0, 1.0 // the probability of no hit so far
 	for _, e := range c.ends {

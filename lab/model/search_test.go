@@ -35,15 +35,18 @@ func near(a, b, share, few float64) bool {
 	return math.Abs(a-b) <= max(share*max(a, b), few)
 }
 
-// TestSearchIsAsMeasured: the graph is as predicted within 1 %, and levels within a quarter, of the mean of many searches.
+// TestSearchIsAsMeasured: the graph is as predicted within 1 %, and levels within a quarter, of the
+// mean of many searches.
 func TestSearchIsAsMeasured(t *testing.T) {
 	const scale, searches = 13, 16
-	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+	in, err := generate.Input(t.Context(),
+		generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	g, err := build.Local(t.Context(), in, graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
+	g, err := build.Local(t.Context(), in,
+		graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +55,14 @@ func TestSearchIsAsMeasured(t *testing.T) {
 	for i := range searches {
 		root := 100 + i*(g.Connected-200)/searches
 		s := NewSearch(scale, 16, float64(g.Parts[0].OutDegrees[root]))
-		if !near(s.Connected, float64(g.Connected), 0.01, 0) || !near(s.Edges, float64(g.Arcs), 0.01, 0) {
-			t.Fatalf("%.0f vertices and %.0f edges are predicted, there are %d and %d", s.Connected, s.Edges, g.Connected, g.Arcs)
+		if !near(s.Connected, float64(g.Connected), 0.01, 0) ||
+			!near(s.Edges, float64(g.Arcs), 0.01, 0) {
+			t.Fatalf("%.0f vertices and %.0f edges are predicted, there are %d and %d", s.Connected,
+				s.Edges, g.Connected, g.Arcs)
 		}
 		var f frontiers
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: pregel.VertexID(root)}), engine.Options{Trace: &f})
+		j, err := engine.NewJob(t.Context(), g,
+			pregel.Erase(algorithms.BFS{Source: pregel.VertexID(root)}), engine.Options{Trace: &f})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +94,8 @@ func add(list []float64, at int, x float64) []float64 {
 	return list
 }
 
-// TestTrafficIsAsMeasured: the bytes of every phase are within an eighth of those that a grid in one process sends.
+// TestTrafficIsAsMeasured: the bytes of every phase are within an eighth of those that a grid in
+// one process sends.
 func TestTrafficIsAsMeasured(t *testing.T) {
 	for _, grid := range []Grid{{2, 2}, {4, 4}, {2, 3}, {6, 1}, {1, 5}, {7, 4}} {
 		c, err := Check(t.Context(), 13, 16, grid, 8, func(string, int64, int64) {})
@@ -97,17 +104,20 @@ func TestTrafficIsAsMeasured(t *testing.T) {
 		}
 		for _, r := range c.Rows {
 			if math.Abs(r.Error()) > 0.125 && r.Measured.Bytes > 10000 {
-				t.Errorf("%v, %s, %s: %.0f bytes, %.0f predicted", grid, r.Scheme, r.Phase, r.Measured.Bytes, r.Predicted.Bytes)
+				t.Errorf("%v, %s, %s: %.0f bytes, %.0f predicted", grid, r.Scheme, r.Phase,
+					r.Measured.Bytes, r.Predicted.Bytes)
 			}
 			if (r.Measured.Bytes == 0) != (r.Predicted.Bytes == 0) {
-				t.Errorf("%v, %s, %s: one of %v and %v is nothing", grid, r.Scheme, r.Phase, r.Measured, r.Predicted)
+				t.Errorf("%v, %s, %s: one of %v and %v is nothing", grid, r.Scheme, r.Phase,
+					r.Measured, r.Predicted)
 			}
 		}
 	}
 }
 
-// TestTrafficOfManyPartitions: with up to 256 partitions, of a few vertices each, the bytes of every phase are within a twelfth
-// of those counted. `lab model --check` does the same with up to 4,096 (lab/results.md).
+// TestTrafficOfManyPartitions: with up to 256 partitions, of a few vertices each, the bytes of
+// every phase are within a twelfth of those counted. `lab model --check` does the same with up to
+// 4,096 (lab/results.md).
 func TestTrafficOfManyPartitions(t *testing.T) {
 	for _, side := range []int{4, 8, 16} {
 		c, err := Check(t.Context(), 12, 16, Grid{side, side}, 32/side, func(string, int64, int64) {})
@@ -115,9 +125,11 @@ func TestTrafficOfManyPartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range c.Rows {
-			t.Logf("%dx%d, %s, %s: %.0f bytes, %+.1f %%", side, side, r.Scheme, r.Phase, r.Measured.Bytes, 100*r.Error())
+			t.Logf("%dx%d, %s, %s: %.0f bytes, %+.1f %%", side, side, r.Scheme, r.Phase,
+				r.Measured.Bytes, 100*r.Error())
 			if math.Abs(r.Error()) > 1.0/12 || (r.Measured.Bytes == 0) != (r.Predicted.Bytes == 0) {
-				t.Errorf("%dx%d, %s, %s: %.0f bytes, %.0f predicted", side, side, r.Scheme, r.Phase, r.Measured.Bytes, r.Predicted.Bytes)
+				t.Errorf("%dx%d, %s, %s: %.0f bytes, %.0f predicted", side, side, r.Scheme, r.Phase,
+					r.Measured.Bytes, r.Predicted.Bytes)
 			}
 		}
 	}
@@ -128,7 +140,8 @@ func TestReplicatedBitsAndGridsCross(t *testing.T) {
 	c := Beside(Rates{1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, func(func(Published) bool) {})
 	for _, x := range c.Crossing {
 		if x.Nodes > 1 && x.Nodes != 512 && (x.Nodes < 512) != (x.Replicated < x.Square) {
-			t.Errorf("%d nodes: %.3g bytes replicated, %.3g in a grid of %v", x.Nodes, x.Replicated, x.Square, x.Grid)
+			t.Errorf("%d nodes: %.3g bytes replicated, %.3g in a grid of %v", x.Nodes, x.Replicated,
+				x.Square, x.Grid)
 		}
 	}
 }
@@ -139,7 +152,8 @@ func TestNetworks(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, n, err)
 		}
 	}
-	if n, err := ParseNetwork("latency=1e-6,bandwidth=2e9"); err != nil || n.Alpha != 0.5e-9 || n.Beta != 1e-6 {
+	if n, err := ParseNetwork("latency=1e-6,bandwidth=2e9"); err != nil || n.Alpha != 0.5e-9 ||
+		n.Beta != 1e-6 {
 		t.Errorf("%+v, %v", n, err)
 	}
 	for _, text := range []string{"", "tofu", "bandwidth=1", "latency=1", "bandwidth=-1,latency=1", "bandwidth=Inf,latency=1", "bandwidth=x,latency=1", "speed=3"} {

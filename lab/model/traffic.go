@@ -36,8 +36,8 @@ type Grid struct {
 // Partitions is how many there are.
 func (g Grid) Partitions() float64 { return float64(g.Rows) * float64(g.Columns) }
 
-// as is the grid that a scheme sees: in a flat one each partition has both its blocks, and pushes in that of the 1 x P grid,
-// to fold alone, and pulls in that of the P x 1 grid, to expand alone.
+// as is the grid that a scheme sees: in a flat one each partition has both its blocks, and pushes
+// in that of the 1 x P grid, to fold alone, and pulls in that of the P x 1 grid, to expand alone.
 func (g Grid) as(scheme Scheme) Grid {
 	switch n := g.Rows * g.Columns; {
 	case g.Rows > 1 && g.Columns > 1:
@@ -77,8 +77,8 @@ func (t Traffic) Total() Volume {
 	return v
 }
 
-// Traffic predicts what a level of a search sends on a grid. The combiner is Sender: presence is the message in expand, and
-// a parent's id the value in fold.
+// Traffic predicts what a level of a search sends on a grid. The combiner is Sender: presence is
+// the message in expand, and a parent's id the value in fold.
 func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	var t Traffic
 	g = g.as(scheme)
@@ -105,8 +105,8 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	}
 	t.Fold = l.columns(g.Partitions()*(c-1), ghosts, found, idBytes)
 	if scheme == Pull {
-		// A range is passed on C-1 times, after its owner and each block but the last looked for its open vertices. Ranges
-		// are whole words: where an owner has fewer, some are empty.
+		// A range is passed on C-1 times, after its owner and each block but the last looked for
+		// its open vertices. Ranges are whole words: where an owner has fewer, some are empty.
 		words := math.Ceil(math.Exp2(float64(scale)) / g.Partitions() / 64)
 		ranges := min(words, subSteps)
 		for _, vertices := range open[:g.Columns-1] {
@@ -121,8 +121,8 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	return t
 }
 
-// spread is the probability that a vertex with so many edges, one at least and a Poisson number on average, has one in a
-// given block of a line of so many (gamma of Ueno13, 3.1).
+// spread is the probability that a vertex with so many edges, one at least and a Poisson number on
+// average, has one in a given block of a line of so many (gamma of Ueno13, 3.1).
 func spread(edges, line float64) float64 {
 	if edges <= 0 {
 		return 0
@@ -138,7 +138,8 @@ func spread(edges, line float64) float64 {
 	return math.Expm1(-mean/line) / math.Expm1(-mean)
 }
 
-// columns is so many columns over lists of so many vertices in all, of which so many are expected to be present.
+// columns is so many columns over lists of so many vertices in all, of which so many are expected
+// to be present.
 func (l *Level) columns(messages, listed, present, size float64) Volume {
 	if messages == 0 {
 		return Volume{}
@@ -151,12 +152,12 @@ func (l *Level) columns(messages, listed, present, size float64) Volume {
 	}
 }
 
-// fewVertices is up to where the lengths of lists, and how many of them are present, are taken to vary from column to
-// column: of more the mean says enough.
+// fewVertices is up to where the lengths of lists, and how many of them are present, are taken to
+// vary from column to column: of more the mean says enough.
 const fewVertices = 48
 
-// presence is the expected bytes by which a column says who is present: of a list of n on average so many. Lists of few, and
-// few of a list, are Poisson.
+// presence is the expected bytes by which a column says who is present: of a list of n on average
+// so many. Lists of few, and few of a list, are Poisson.
 func presence(n, mean float64) float64 {
 	if mean >= n {
 		return 0
@@ -207,7 +208,8 @@ func present(n, length, mean float64) float64 {
 	return sum
 }
 
-// poisson calls f with every number that a Poisson variable of some mean may well have, and its probability.
+// poisson calls f with every number that a Poisson variable of some mean may well have, and its
+// probability.
 func poisson(mean float64, f func(k int, p float64)) {
 	p := math.Exp(-mean)
 	for k := 0; float64(k) <= mean+6*math.Sqrt(mean)+6; k++ {

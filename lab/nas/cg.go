@@ -8,12 +8,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// CG is NPB's CG as a vertex program: the greatest eigenvalue of the inverse of a shifted matrix by the inverse power method, each
-// of whose iterations solves Az = x by 25 iterations of conjugate gradients. A is the weights of the edges, each vertex has an
-// entry of the vectors, dot products are aggregators.
+// CG is NPB's CG as a vertex program: the greatest eigenvalue of the inverse of a shifted matrix by
+// the inverse power method, each of whose iterations solves Az = x by 25 iterations of conjugate
+// gradients. A is the weights of the edges, each vertex has an entry of the vectors, dot products
+// are aggregators.
 //
-// What is sent is the residual r and not the direction p. With p' = r + beta p also Ap' = Ar + beta Ap, so a vertex that knows
-// both products needs no message between beta and the next product, and an iteration takes two supersteps and not three:
+// What is sent is the residual r and not the direction p. With p' = r + beta p also Ap' = Ar + beta
+// Ap, so a vertex that knows both products needs no message between beta and the next product, and
+// an iteration takes two supersteps and not three:
 //
 //	superstep   0  x = z / |z|; z = 0; r = x; send r                    -> r.r
 //	        1, 3.. p = r + beta p; Ap = what came + beta Ap              -> p.Ap
@@ -29,7 +31,8 @@ type CG struct {
 // Row is what a vertex has of the vectors.
 type Row struct{ X, Z, R, P, AP float64 }
 
-// innerIterations are those of conjugate gradients in one of the inverse power method; period is the supersteps they take.
+// innerIterations are those of conjugate gradients in one of the inverse power method; period is
+// the supersteps they take.
 const (
 	innerIterations = 25
 	lastUpdate      = 2 * innerIterations // of z

@@ -21,7 +21,8 @@ func classS(t *testing.T) Class {
 	return class
 }
 
-// TestMatrixIsThatOfNPB: so many entries NPB finds. The values are held to what is published by zeta.
+// TestMatrixIsThatOfNPB: so many entries NPB finds. The values are held to what is published by
+// zeta.
 func TestMatrixIsThatOfNPB(t *testing.T) {
 	for name, want := range map[string]int{"S": 78148, "W": 508402, "A": 1853104} {
 		if testing.Short() && name != "S" {
@@ -33,11 +34,13 @@ func TestMatrixIsThatOfNPB(t *testing.T) {
 		}
 		m := MakeA(class.CG)
 		if m.Rows() != class.CG.Rows || len(m.Values) != want || len(m.Columns) != want {
-			t.Errorf("class %s: %d rows with %d entries, expected %d with %d", name, m.Rows(), len(m.Values), class.CG.Rows, want)
+			t.Errorf("class %s: %d rows with %d entries, expected %d with %d", name, m.Rows(),
+				len(m.Values), class.CG.Rows, want)
 		}
 		for i := range m.Rows() {
 			row := m.Columns[m.Starts[i]:m.Starts[i+1]]
-			if !slices.IsSorted(row) || len(slices.Compact(slices.Clone(row))) != len(row) || !slices.Contains(row, uint32(i)) {
+			if !slices.IsSorted(row) || len(slices.Compact(slices.Clone(row))) != len(row) ||
+				!slices.Contains(row, uint32(i)) {
 				t.Fatalf("class %s: row %d has the columns %v", name, i, row)
 			}
 		}
@@ -65,9 +68,11 @@ func TestCGFindsZeta(t *testing.T) {
 func checkCG(t *testing.T, class Class, r *CGResult) {
 	t.Helper()
 	if !r.Verified || !(math.Abs(r.Zeta-class.CG.Zeta) <= 1e-10) || !(r.Norm < 1e-12) {
-		t.Errorf("%s: zeta %v, rnorm %v, verified %v; expected %v", r.Grid, r.Zeta, r.Norm, r.Verified, class.CG.Zeta)
+		t.Errorf("%s: zeta %v, rnorm %v, verified %v; expected %v", r.Grid, r.Zeta, r.Norm,
+			r.Verified, class.CG.Zeta)
 	}
-	if r.Supersteps != class.CG.Iterations*period || r.Seconds <= 0 || math.Abs(r.MFLOPS*r.Seconds*1e6/66654000-1) > 1e-9 {
+	if r.Supersteps != class.CG.Iterations*period || r.Seconds <= 0 ||
+		math.Abs(r.MFLOPS*r.Seconds*1e6/66654000-1) > 1e-9 {
 		t.Errorf("%s: %d supersteps, %v MFLOPS in %v s", r.Grid, r.Supersteps, r.MFLOPS, r.Seconds)
 	}
 }
@@ -99,7 +104,8 @@ func TestCGOnACluster(t *testing.T) {
 	class := classS(t)
 	for _, grid := range []superstep.Grid{{Rows: 2, Columns: 1}, {Rows: 2, Columns: 2}} {
 		var all []*exec.Cmd
-		r, err := RunCG(t.Context(), class, CGPlace{Grid: grid, Cluster: &cluster.Cluster{Workers: 2, Threads: 1, Command: launched("worker", &all)}})
+		r, err := RunCG(t.Context(), class,
+			CGPlace{Grid: grid, Cluster: &cluster.Cluster{Workers: 2, Threads: 1, Command: launched("worker", &all)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +114,8 @@ func TestCGOnACluster(t *testing.T) {
 	}
 }
 
-// TestCGOnAClusterAtTwoSites waits for the other site in every superstep: for its report, and for the next command to get there.
+// TestCGOnAClusterAtTwoSites waits for the other site in every superstep: for its report, and for
+// the next command to get there.
 func TestCGOnAClusterAtTwoSites(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("sites have addresses of the loopback device that only Linux answers without being told to")
@@ -118,13 +125,17 @@ func TestCGOnAClusterAtTwoSites(t *testing.T) {
 	class.CG.Iterations, class.CG.Zeta = 1, zetaAfter(t, class.CG, 1)
 	var all []*exec.Cmd
 	r, err := RunCG(t.Context(), class, CGPlace{
-		Grid: superstep.Grid{Rows: 2, Columns: 1}, Cluster: &cluster.Cluster{Workers: 2, Threads: 1, Delay: delay, Command: launched("worker", &all)},
+		Grid: superstep.Grid{Rows: 2, Columns: 1},
+		Cluster: &cluster.Cluster{Workers: 2, Threads: 1, Delay: delay, Command: launched("worker",
+			&all)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := period * 2 * delay.Seconds(); !r.Verified || r.Seconds < least || r.Delay != delay.Seconds() {
-		t.Errorf("zeta %v, expected %v; %v s, expected %v or more", r.Zeta, class.CG.Zeta, r.Seconds, least)
+	if least := period * 2 * delay.Seconds(); !r.Verified || r.Seconds < least ||
+		r.Delay != delay.Seconds() {
+		t.Errorf("zeta %v, expected %v; %v s, expected %v or more", r.Zeta, class.CG.Zeta,
+			r.Seconds, least)
 	}
 	haveEnded(t, 2, all)
 }

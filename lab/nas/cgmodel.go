@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/lab/experiment"
 )
 
-// CGModel is what an iteration of CG is predicted to take for communication, and what it takes (Matsumoto15, whose future work it is).
+// CGModel is what an iteration of CG is predicted to take for communication, and what it takes
+// (Matsumoto15, whose future work it is).
 type CGModel struct {
 	Class     string            `json:"class"`
 	Processes bool              `json:"processes"`
@@ -44,11 +45,12 @@ const significant = 0.95
 // paperLayout is the grid that the paper has.
 func paperLayout(ranks int) string { return graph.Of(ranks).String() }
 
-// PredictCG predicts, measures and runs CG between the given numbers of ranks, rising. With a delay or a bandwidth the ranks are at two
-// sites, by halves.
+// PredictCG predicts, measures and runs CG between the given numbers of ranks, rising. With a delay
+// or a bandwidth the ranks are at two sites, by halves.
 func PredictCG(ctx context.Context, class Class, at Place, ranks []int, repeat int) (*CGModel, error) {
 	m := &CGModel{
-		Class: class.Name, Processes: at.Command != nil, CPUs: runtime.NumCPU(), Delay: at.Delay.Seconds(), Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,
+		Class: class.Name, Processes: at.Command != nil, CPUs: runtime.NumCPU(),
+		Delay: at.Delay.Seconds(), Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,
 		Table: &experiment.Table{Name: "cg-model", Columns: []experiment.Column{
 			{Name: "ranks", Meaning: "P"},
 			{Name: "part", Meaning: "of an iteration: all its communication with a column of ranks or in a grid, in CG as it runs, or one collective"},
@@ -78,7 +80,8 @@ func PredictCG(ctx context.Context, class Class, at Place, ranks []int, repeat i
 		m.Findings = append(m.Findings, winners(part, ranks, found))
 	}
 	if m.Delay > 0 || m.Bandwidth > 0 {
-		m.Beyond = &experiment.Table{Name: "beyond"} // pairs at two sites have no mean that says anything
+		// pairs at two sites have no mean that says anything
+		m.Beyond = &experiment.Table{Name: "beyond"}
 		return m, nil
 	}
 	return m, m.beyond(class.CG, ranks[len(ranks)-1], found[len(found)-1].Mean)
@@ -91,7 +94,8 @@ func (m *CGModel) add(ranks int, p predicted) {
 		if x.Predicted > 0 && x.Measured > 0 {
 			e = fmt.Sprintf("%.0f %%", 100*math.Abs(x.Measured-x.Predicted)/x.Measured)
 		}
-		m.Table.Rows = append(m.Table.Rows, []any{ranks, x.Part, x.How, x.Bytes, x.Predicted, x.Measured, e})
+		m.Table.Rows = append(m.Table.Rows,
+			[]any{ranks, x.Part, x.How, x.Bytes, x.Predicted, x.Measured, e})
 	}
 	for _, x := range p.Parts {
 		row(x)
@@ -113,7 +117,8 @@ func lastOf(parts []prediction, part string) (last prediction) {
 	return last
 }
 
-// candidates are what is compared of a part, by name. The grid is compared with the paper's layout, both by the algorithms chosen.
+// candidates are what is compared of a part, by name. The grid is compared with the paper's layout,
+// both by the algorithms chosen.
 func candidates(part string, parts []prediction) (list []prediction) {
 	for _, x := range parts {
 		if x.Part == part {
@@ -130,7 +135,8 @@ func candidates(part string, parts []prediction) (list []prediction) {
 	return list
 }
 
-// winners says what of a part is the fastest by the model and by the clock, and from how many ranks on it is another than the paper's.
+// winners says what of a part is the fastest by the model and by the clock, and from how many ranks
+// on it is another than the paper's.
 func winners(part string, ranks []int, found []predicted) string {
 	var lists [2][]string
 	var beaten [2][]int // at which P
@@ -147,7 +153,8 @@ func winners(part string, ranks []int, found []predicted) string {
 			paper = string(paperAlgorithms[collective.Allreduce])
 		}
 		for k, of := range []func(prediction) float64{
-			func(x prediction) float64 { return x.Predicted }, func(x prediction) float64 { return x.Measured },
+			func(x prediction) float64 { return x.Predicted },
+			func(x prediction) float64 { return x.Measured },
 		} {
 			best, its := list[0], math.Inf(1)
 			for _, x := range list {
@@ -177,7 +184,8 @@ func winners(part string, ranks []int, found []predicted) string {
 		return fmt.Sprintf("at P = %v alone", strings.Trim(fmt.Sprint(at), "[]"))
 	}
 	return fmt.Sprintf("%s, the fastest by P: predicted %s; measured %s; better than the paper's by 5 %% or more: predicted %s, measured %s",
-		part, strings.Join(lists[0], ", "), strings.Join(lists[1], ", "), say(beaten[0]), say(beaten[1]))
+		part, strings.Join(lists[0], ", "), strings.Join(lists[1], ", "), say(beaten[0]),
+		say(beaten[1]))
 }
 
 // beyond asks the model about more ranks, all pairs of which are as the mean of those measured.
@@ -219,7 +227,8 @@ func (m *CGModel) beyond(size CGSize, ranks int, mean collective.Pair) error {
 				best, least = grid, seconds
 			}
 		}
-		m.Beyond.Rows = append(m.Beyond.Rows, []any{n, string(gather), string(reduce), paper, chosen, best.String(), least})
+		m.Beyond.Rows = append(m.Beyond.Rows,
+			[]any{n, string(gather), string(reduce), paper, chosen, best.String(), least})
 	}
 	return nil
 }
@@ -233,11 +242,13 @@ func (m *CGModel) Text(w io.Writer) error {
 			place += fmt.Sprintf(" and %.4g bytes a second", m.Bandwidth)
 		}
 	}
-	fmt.Fprintf(w, "communication of an iteration of CG, class %s, ranks are %s %s, %d processors; medians of %d rounds: zeta %s\n\n",
+	fmt.Fprintf(w,
+		"communication of an iteration of CG, class %s, ranks are %s %s, %d processors; medians of %d rounds: zeta %s\n\n",
 		m.Class, ranksAre(m.Processes), place, m.CPUs, m.Repeat, verdict(m.Verified))
 	for _, p := range m.Pairs {
 		if p.Ranks > 1 {
-			fmt.Fprintf(w, "between %d ranks, mean: alpha %.3g s/B, beta %.3g s, gap %.3g s\n", p.Ranks, p.Alpha, p.Beta, p.Gap)
+			fmt.Fprintf(w, "between %d ranks, mean: alpha %.3g s/B, beta %.3g s, gap %.3g s\n",
+				p.Ranks, p.Alpha, p.Beta, p.Gap)
 		}
 	}
 	fmt.Fprintln(w)
@@ -257,7 +268,8 @@ func (m *CGModel) Text(w io.Writer) error {
 
 // CheckRanks returns an error unless ranks rise from 1 or more to at most a bound.
 func CheckRanks(ranks []int, bound int) error {
-	if len(ranks) == 0 || ranks[0] < 1 || ranks[len(ranks)-1] > bound || !slices.IsSorted(ranks) || len(slices.Compact(slices.Clone(ranks))) != len(ranks) {
+	if len(ranks) == 0 || ranks[0] < 1 || ranks[len(ranks)-1] > bound || !slices.IsSorted(ranks) ||
+		len(slices.Compact(slices.Clone(ranks))) != len(ranks) {
 		return fmt.Errorf("found %v, expected numbers that rise, from 1 to %d", ranks, bound)
 	}
 	return nil

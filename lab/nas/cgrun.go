@@ -49,8 +49,8 @@ type CGPlace struct {
 	Cluster *cluster.Cluster
 }
 
-// RunCG makes the matrix of a class, and runs CG on it after an iteration that does not count, as NPB does. A zeta that is not the
-// published one is in the result, not an error.
+// RunCG makes the matrix of a class, and runs CG on it after an iteration that does not count, as
+// NPB does. A zeta that is not the published one is in the result, not an error.
 func RunCG(ctx context.Context, class Class, at CGPlace) (r *CGResult, err error) {
 	matrix := MakeA(class.CG)
 	o := superstep.LoadOptions{Grid: at.Grid, Directed: true, Weights: superstep.Float64}
@@ -103,7 +103,8 @@ func (r *CGResult) run(ctx context.Context, class Class, g *superstep.Graph, o s
 	for _, s := range res.Seconds {
 		r.Seconds += s
 	}
-	if math.IsNaN(r.Seconds) { // the master has forgotten supersteps that this client was too slow for
+	// the master has forgotten supersteps that this client was too slow for
+	if math.IsNaN(r.Seconds) {
 		r.Seconds = whole
 	}
 	r.Class, r.Iterations, r.Published = class.Name, c.Iterations, c.Zeta

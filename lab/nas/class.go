@@ -28,12 +28,13 @@ type ISSize struct {
 	Tests [5]ISTest
 }
 
-// ISTest is a key whose rank is known: the one of number Index has Rank in iteration Base, and Rise more with each iteration, which puts
-// a small key and a large one in the place of two others. There is a key more below low ones then, and a key less below
-// high ones.
+// ISTest is a key whose rank is known: the one of number Index has Rank in iteration Base, and Rise
+// more with each iteration, which puts a small key and a large one in the place of two others.
+// There is a key more below low ones then, and a key less below high ones.
 type ISTest struct{ Index, Rank, Rise, Base int }
 
-// tests makes the tests of the published lists. The ranks of the first keys rise, those of the others fall.
+// tests makes the tests of the published lists. The ranks of the first keys rise, those of the
+// others fall.
 func tests(indexes, ranks [5]int, rising, riseBase, fallBase int) (all [5]ISTest) {
 	for i := range all {
 		all[i] = ISTest{indexes[i], ranks[i], -1, fallBase}
@@ -49,17 +50,20 @@ var Classes = []Class{
 	{
 		"S",
 		CGSize{1400, 7, 15, 10, 8.5971775078648},
-		ISSize{1 << 16, 1 << 11, tests([5]int{48427, 17148, 23627, 62548, 4431}, [5]int{0, 18, 346, 64917, 65463}, 3, 0, 0)},
+		ISSize{1 << 16, 1 << 11, tests([5]int{48427, 17148, 23627, 62548, 4431},
+			[5]int{0, 18, 346, 64917, 65463}, 3, 0, 0)},
 	},
 	{
 		"W",
 		CGSize{7000, 8, 15, 12, 10.362595087124},
-		ISSize{1 << 20, 1 << 16, tests([5]int{357773, 934767, 875723, 898999, 404505}, [5]int{1249, 11698, 1039987, 1043896, 1048018}, 2, 2, 0)},
+		ISSize{1 << 20, 1 << 16, tests([5]int{357773, 934767, 875723, 898999, 404505},
+			[5]int{1249, 11698, 1039987, 1043896, 1048018}, 2, 2, 0)},
 	},
 	{
 		"A",
 		CGSize{14000, 11, 15, 20, 17.130235054029},
-		ISSize{1 << 23, 1 << 19, tests([5]int{2112377, 662041, 5336171, 3642833, 4250760}, [5]int{104, 17523, 123928, 8288932, 8388264}, 3, 1, 1)},
+		ISSize{1 << 23, 1 << 19, tests([5]int{2112377, 662041, 5336171, 3642833, 4250760},
+			[5]int{104, 17523, 123928, 8288932, 8388264}, 3, 1, 1)},
 	},
 }
 

@@ -13,11 +13,13 @@ import (
 	"github.com/superstep-go/superstep/lab/experiment"
 )
 
-// ways are how collectives are chosen, from what knows nothing of the network to what knows it best.
+// ways are how collectives are chosen, from what knows nothing of the network to what knows it
+// best.
 var ways = []string{
 	"constants", // by constants of a local network, as an MPI for clusters does
 	"measured",  // by what messages between each two ranks have been measured to take
-	"sites",     // also by which ranks are at one site: algorithms of two levels are among those to choose from
+	// also by which ranks are at one site: algorithms of two levels are among those to choose from
+	"sites",
 }
 
 // compare is a task: CG and IS with collectives chosen in all ways, by turns.
@@ -141,11 +143,12 @@ var placements = []struct {
 
 // Comparison is CG and IS between two sites, with collectives that know the sites and with others.
 type Comparison struct {
-	Class     string            `json:"class"`
-	Ranks     int               `json:"ranks"`
-	Processes bool              `json:"processes"`
-	Delay     float64           `json:"delay_seconds"`
-	Bandwidth float64           `json:"bandwidth,omitempty"` // bytes a second between the sites; 0 is no bound
+	Class     string  `json:"class"`
+	Ranks     int     `json:"ranks"`
+	Processes bool    `json:"processes"`
+	Delay     float64 `json:"delay_seconds"`
+	// bytes a second between the sites; 0 is no bound
+	Bandwidth float64           `json:"bandwidth,omitempty"`
 	Repeat    int               `json:"repeat"`
 	Table     *experiment.Table `json:"table"`
 	Verified  bool              `json:"verified"`
@@ -154,7 +157,8 @@ type Comparison struct {
 // Compare runs CG and IS between two sites, so many rounds after one that does not count.
 func Compare(ctx context.Context, class Class, at Place, repeat int) (*Comparison, error) {
 	r := &Comparison{
-		Class: class.Name, Ranks: at.Ranks, Processes: at.Command != nil, Delay: at.Delay.Seconds(), Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,
+		Class: class.Name, Ranks: at.Ranks, Processes: at.Command != nil, Delay: at.Delay.Seconds(),
+		Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,
 		Table: &experiment.Table{Name: "sites", Columns: []experiment.Column{
 			{Name: "benchmark", Meaning: "of the NAS Parallel Benchmarks"},
 			{Name: "placement", Meaning: "of the ranks at the two sites: the lower half at one, or by turns"},
@@ -172,7 +176,8 @@ func Compare(ctx context.Context, class Class, at Place, repeat int) (*Compariso
 			at.Sites[i] = p.site(i, at.Ranks)
 		}
 		var trials []*trial
-		if err := at.run(ctx, task{Class: class, Compare: &compare{repeat + 1}}, &trials); err != nil {
+		if err := at.run(ctx, task{Class: class, Compare: &compare{repeat + 1}},
+			&trials); err != nil {
 			return nil, err
 		}
 		for _, benchmark := range []string{"CG", "IS"} {
@@ -186,7 +191,8 @@ func Compare(ctx context.Context, class Class, at Place, repeat int) (*Compariso
 				}
 				r.Verified = r.Verified && !t.Wrong
 				r.Table.Rows = append(r.Table.Rows, []any{
-					benchmark, p.name, t.Way, t.Algorithms, collective.Median(seconds), slices.Min(seconds), slices.Max(seconds), collective.Median(ratios),
+					benchmark, p.name, t.Way, t.Algorithms, collective.Median(seconds),
+					slices.Min(seconds), slices.Max(seconds), collective.Median(ratios),
 				})
 			}
 		}
@@ -200,8 +206,10 @@ func (r *Comparison) Text(w io.Writer) error {
 	if r.Bandwidth > 0 {
 		bound = fmt.Sprintf(" and %.4g bytes a second", r.Bandwidth)
 	}
-	_, err := fmt.Fprintf(w, "NAS CG and IS, class %s, %d ranks, %s, at two sites with %v of delay%s each way between them\nmedians of %d rounds by turns: %s\n\n",
-		r.Class, r.Ranks, ranksAre(r.Processes), time.Duration(math.Round(r.Delay*1e9)), bound, r.Repeat, verdict(r.Verified))
+	_, err := fmt.Fprintf(w,
+		"NAS CG and IS, class %s, %d ranks, %s, at two sites with %v of delay%s each way between them\nmedians of %d rounds by turns: %s\n\n",
+		r.Class, r.Ranks, ranksAre(r.Processes), time.Duration(math.Round(r.Delay*1e9)), bound,
+		r.Repeat, verdict(r.Verified))
 	if err != nil {
 		return err
 	}

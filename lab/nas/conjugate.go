@@ -12,23 +12,24 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Tags of the messages of conjugate gradients: between all ranks, and between those of a column and of a row of the grid, which may
-// have two ranks in common.
+// Tags of the messages of conjugate gradients: between all ranks, and between those of a column and
+// of a row of the grid, which may have two ranks in common.
 const (
 	allTag uint32 = iota + 2
 	columnTag
 	rowTag
 )
 
-// Solver is a rank's part of CG by collectives (Matsumoto15, figure 7): it has some rows of the matrix, or in a grid with more than one
-// column a block of it, and a piece of each vector.
+// Solver is a rank's part of CG by collectives (Matsumoto15, figure 7): it has some rows of the
+// matrix, or in a grid with more than one column a block of it, and a piece of each vector.
 //
-// In a grid of RxC rank k has piece k, and is in row k/C and column k%C. Its block has the rows whose pieces its row of ranks has,
-// and the columns whose pieces its column of ranks has:
+// In a grid of RxC rank k has piece k, and is in row k/C and column k%C. Its block has the rows
+// whose pieces its row of ranks has, and the columns whose pieces its column of ranks has:
 //
 //	piece of p -> allgather in the column -> times the block -> alltoall in the row -> added: piece of Ap
 //
-// With one column, which is the paper's layout, the allgather is between all, and there is no alltoall.
+// With one column, which is the paper's layout, the allgather is between all, and there is no
+// alltoall.
 type Solver struct {
 	size             CGSize
 	grid             graph.Grid
@@ -40,7 +41,8 @@ type Solver struct {
 	whole          []float64 // p, as far as the block needs it
 	partial        []float64 // of the rows of the block
 
-	// extra is how many dot products more than NPB's two an iteration has; the paper's has one, for the length of the residual.
+	// extra is how many dot products more than NPB's two an iteration has; the paper's has one, for
+	// the length of the residual.
 	extra int
 	// waiting is how long this rank was in collectives.
 	waiting time.Duration
@@ -49,7 +51,8 @@ type Solver struct {
 // forced is algorithms that collectives are to be done by.
 type forced map[collective.Collective]collective.Algorithm
 
-// NewSolver returns a rank's part. The model is that of all ranks, by which the groups choose algorithms, but for those that are forced.
+// NewSolver returns a rank's part. The model is that of all ranks, by which the groups choose
+// algorithms, but for those that are forced.
 func NewSolver(size CGSize, m *Matrix, grid graph.Grid, link collective.Link, model *collective.Model, by forced) (*Solver, error) {
 	if grid.Partitions() != link.Size() {
 		return nil, fmt.Errorf("a grid of %v for %d ranks", grid, link.Size())
@@ -60,10 +63,12 @@ func NewSolver(size CGSize, m *Matrix, grid graph.Grid, link collective.Link, mo
 		return nil, err
 	}
 	members := s.members(s.rank)
-	if s.column, err = collective.NewGroup(sublink{link, members.column}, submodel(model, members.column), by); err != nil {
+	if s.column, err = collective.NewGroup(sublink{link, members.column},
+		submodel(model, members.column), by); err != nil {
 		return nil, err
 	}
-	if s.row, err = collective.NewGroup(sublink{link, members.row}, submodel(model, members.row), by); err != nil {
+	if s.row, err = collective.NewGroup(sublink{link, members.row}, submodel(model, members.row),
+		by); err != nil {
 		return nil, err
 	}
 	from, _ := s.piece(members.row[0])
@@ -126,14 +131,16 @@ func (c CGSize) pieceBytes(ranks int) int { return 8 * ((c.Rows + ranks - 1) / r
 // gather makes v known to the ranks of the column.
 func (s *Solver) gather(ctx context.Context, v []float64) error {
 	defer s.wait(time.Now())
-	pieces, err := s.column.Allgather(ctx, collective.Call{Tag: columnTag, Bytes: s.pieceBytes()}, wire.Bytes(v))
+	pieces, err := s.column.Allgather(ctx, collective.Call{Tag: columnTag, Bytes: s.pieceBytes()},
+		wire.Bytes(v))
 	if err != nil {
 		return err
 	}
 	for i, k := range s.members(s.rank).column {
 		from, to := s.piece(k)
 		if len(pieces[i]) != 8*(to-from) {
-			return fmt.Errorf("%w: rank %d has sent %d bytes, expected %d", collective.ErrMessage, k, len(pieces[i]), 8*(to-from))
+			return fmt.Errorf("%w: rank %d has sent %d bytes, expected %d", collective.ErrMessage,
+				k, len(pieces[i]), 8*(to-from))
 		}
 		copy(s.whole[from:to], wire.Slice[float64](pieces[i]))
 	}
@@ -150,7 +157,8 @@ func (s *Solver) scatter(ctx context.Context, product []float64) error {
 		out[j] = s.partial[from-start : to-start]
 	}
 	begin := time.Now()
-	in, err := collective.AlltoallOf(ctx, s.row, collective.Call{Tag: rowTag, Bytes: s.pieceBytes()}, out)
+	in, err := collective.AlltoallOf(ctx, s.row,
+		collective.Call{Tag: rowTag, Bytes: s.pieceBytes()}, out)
 	s.wait(begin)
 	if err != nil {
 		return err
@@ -158,7 +166,8 @@ func (s *Solver) scatter(ctx context.Context, product []float64) error {
 	clear(product)
 	for j, part := range in {
 		if len(part) != len(product) {
-			return fmt.Errorf("%w: rank %d has sent %d numbers, expected %d", collective.ErrMessage, row[j], len(part), len(product))
+			return fmt.Errorf("%w: rank %d has sent %d numbers, expected %d", collective.ErrMessage,
+				row[j], len(part), len(product))
 		}
 		for i, x := range part {
 			product[i] += x
@@ -176,7 +185,8 @@ func (s *Solver) multiply(ctx context.Context, product, v []float64) error {
 	return s.scatter(ctx, product)
 }
 
-// dot returns dot products of vectors of which ranks have pieces, by one collective: of the first with the second, and so on.
+// dot returns dot products of vectors of which ranks have pieces, by one collective: of the first
+// with the second, and so on.
 func (s *Solver) dot(ctx context.Context, vectors ...[]float64) ([]uint64, error) {
 	sums := make([]uint64, len(vectors)/2)
 	for k := range sums {
@@ -187,7 +197,8 @@ func (s *Solver) dot(ctx context.Context, vectors ...[]float64) ([]uint64, error
 		sums[k] = math.Float64bits(sum)
 	}
 	defer s.wait(time.Now())
-	return collective.Combine(ctx, s.all, collective.Call{Tag: allTag}, collective.SumFloat64, sums...)
+	return collective.Combine(ctx, s.all, collective.Call{Tag: allTag}, collective.SumFloat64,
+		sums...)
 }
 
 // dotOne is dot for one product.
@@ -238,7 +249,8 @@ func (s *Solver) solve(ctx context.Context) error {
 	return nil
 }
 
-// Power does iterations of the inverse power method, and returns the eigenvalue and the length of the last residual.
+// Power does iterations of the inverse power method, and returns the eigenvalue and the length of
+// the last residual.
 func (s *Solver) Power(ctx context.Context, iterations int) (zeta, norm float64, err error) {
 	for i := range s.x {
 		s.x[i] = 1

@@ -20,25 +20,29 @@ func TestSolverFindsZeta(t *testing.T) {
 		var all sync.WaitGroup
 		for rank := range grid.Partitions() {
 			all.Go(func() {
-				s, err := NewSolver(class.CG, m, grid, links.Link(rank), collective.Uniform(grid.Partitions(), collective.Unmeasured), nil)
+				s, err := NewSolver(class.CG, m, grid, links.Link(rank),
+					collective.Uniform(grid.Partitions(), collective.Unmeasured), nil)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				zeta, norm, err := s.Power(t.Context(), class.CG.Iterations)
 				if err != nil || !(math.Abs(zeta-class.CG.Zeta) <= 1e-10) || !(norm < 1e-12) {
-					t.Errorf("%v: zeta %v, rnorm %v, expected %v: %v", grid, zeta, norm, class.CG.Zeta, err)
+					t.Errorf("%v: zeta %v, rnorm %v, expected %v: %v", grid, zeta, norm,
+						class.CG.Zeta, err)
 				}
 			})
 		}
 		all.Wait()
 	}
-	if _, err := NewSolver(class.CG, m, graph.Of(3), memlink.New(2, nil).Link(0), nil, nil); err == nil {
+	if _, err := NewSolver(class.CG, m, graph.Of(3), memlink.New(2, nil).Link(0), nil,
+		nil); err == nil {
 		t.Error("a grid of 3 for 2 ranks")
 	}
 }
 
-// TestComparison: between two sites every way has a row for either benchmark and placement, and none is faster than the delay.
+// TestComparison: between two sites every way has a row for either benchmark and placement, and
+// none is faster than the delay.
 func TestComparison(t *testing.T) {
 	class := classS(t)
 	class.CG.Iterations, class.CG.Zeta = 1, zetaAfter(t, class.CG, 1)
@@ -67,7 +71,8 @@ func TestComparison(t *testing.T) {
 // zetaAfter returns what one rank finds after some iterations.
 func zetaAfter(t *testing.T, size CGSize, iterations int) float64 {
 	t.Helper()
-	s, err := NewSolver(size, MakeA(size), graph.Of(1), memlink.New(1, nil).Link(0), collective.Uniform(1, collective.Unmeasured), nil)
+	s, err := NewSolver(size, MakeA(size), graph.Of(1), memlink.New(1, nil).Link(0),
+		collective.Uniform(1, collective.Unmeasured), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ func Programs() []pregel.Registered {
 	return []pregel.Registered{pregel.Register("nas-cg", CG{}), pregel.Register("idle", Idle{})}
 }
 
-// Idle is a vertex program with nothing to do for so many supersteps: one vertex is awake, and nobody sends. What a superstep of it takes
-// is the barrier, which all benchmarks on a Cluster pay.
+// Idle is a vertex program with nothing to do for so many supersteps: one vertex is awake, and
+// nobody sends. What a superstep of it takes is the barrier, which all benchmarks on a Cluster pay.
 type Idle struct {
 	Supersteps int `param:"supersteps" default:"1000" help:"how many"`
 }
@@ -65,7 +65,8 @@ func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, 
 			return err
 		}
 		if r.Supersteps != supersteps || len(r.Seconds) != supersteps {
-			return fmt.Errorf("%d supersteps ran, and the seconds of %d are known, expected %d", r.Supersteps, len(r.Seconds), supersteps)
+			return fmt.Errorf("%d supersteps ran, and the seconds of %d are known, expected %d",
+				r.Supersteps, len(r.Seconds), supersteps)
 		}
 		counted := slices.Clone(r.Seconds[supersteps/10:])
 		for _, s := range counted {
@@ -79,7 +80,8 @@ func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, 
 
 // Text writes a line for people.
 func (b *Barrier) Text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "workers: %d. A superstep with nothing to do takes %.0f µs (median), %.0f (9 of 10), %.0f (mean) of %d\n",
+	_, err := fmt.Fprintf(w,
+		"workers: %d. A superstep with nothing to do takes %.0f µs (median), %.0f (9 of 10), %.0f (mean) of %d\n",
 		b.Workers, 1e6*b.Median, 1e6*b.P90, 1e6*b.Mean, b.Supersteps)
 	return err
 }

@@ -18,7 +18,8 @@ const (
 	isTag    = uint32(1) // of all messages of IS
 )
 
-// Sorter is a rank's part of IS: it has a run of the keys, and after an iteration those of a range of values of all ranks.
+// Sorter is a rank's part of IS: it has a run of the keys, and after an iteration those of a range
+// of values of all ranks.
 //
 //	keys -> buckets by value -> counts of all ranks (allreduce) -> ranges of buckets, one a rank, of about as many keys
 //	     -> each bucket to the rank of its range (alltoall) -> how many keys there are of each value -> ranks
@@ -38,11 +39,13 @@ type Sorter struct {
 	passed   int    // tests, on this rank
 }
 
-// NewSorter makes a rank's keys, as NPB's create_seq does: each is a quarter of the greatest value times the sum of four numbers.
+// NewSorter makes a rank's keys, as NPB's create_seq does: each is a quarter of the greatest value
+// times the sum of four numbers.
 func NewSorter(size ISSize, group *collective.Group) *Sorter {
 	rank, ranks := group.Link().Rank(), group.Link().Size()
 	first, end := size.Keys*rank/ranks, size.Keys*(rank+1)/ranks
-	s := &Sorter{size: size, group: group, first: first, keys: make([]uint32, end-first), sent: make([]uint32, end-first)}
+	s := &Sorter{size: size, group: group, first: first, keys: make([]uint32,
+		end-first), sent: make([]uint32, end-first)}
 	s.shift = max(bits.Len(uint(size.MaxKey-1))-bits.Len(uint(buckets-1)), 0)
 	r := seed
 	r.Skip(4 * uint64(first))
@@ -59,13 +62,15 @@ func (s *Sorter) reset() {
 	s.passed = 0
 }
 
-// call says that alltoall is chosen by the bytes of a block if keys are spread evenly, which no rank need ask others for.
+// call says that alltoall is chosen by the bytes of a block if keys are spread evenly, which no
+// rank need ask others for.
 func (s *Sorter) call() collective.Call {
 	ranks := s.group.Link().Size()
 	return collective.Call{Tag: isTag, Bytes: max(s.size.Keys*keyBytes/(ranks*ranks), 1)}
 }
 
-// Rank does an iteration, the number of which is from 1 on: it changes two keys, ranks all keys and tests the ranks of five.
+// Rank does an iteration, the number of which is from 1 on: it changes two keys, ranks all keys and
+// tests the ranks of five.
 func (s *Sorter) Rank(ctx context.Context, iteration int) error {
 	s.set(iteration, uint32(iteration))
 	s.set(iteration+rankings, uint32(s.size.MaxKey-iteration))
@@ -82,7 +87,8 @@ func (s *Sorter) Rank(ctx context.Context, iteration int) error {
 	for _, t := range s.size.Tests {
 		numbers = append(numbers, uint64(s.get(t.Index)))
 	}
-	all, err := collective.Combine(ctx, s.group, collective.Call{Tag: isTag}, collective.SumUint64, numbers...)
+	all, err := collective.Combine(ctx, s.group, collective.Call{Tag: isTag}, collective.SumUint64,
+		numbers...)
 	if err != nil {
 		return err
 	}
@@ -122,8 +128,8 @@ func (s *Sorter) get(index int) uint32 {
 	return 0
 }
 
-// borders returns the first bucket of each rank, and the end: the same on all ranks. A rank's range ends with the bucket that makes
-// the keys so far its share and those of the ranks before it.
+// borders returns the first bucket of each rank, and the end: the same on all ranks. A rank's range
+// ends with the bucket that makes the keys so far its share and those of the ranks before it.
 func (s *Sorter) borders(sizes []uint64) []int {
 	ranks := s.group.Link().Size()
 	borders, sum := make([]int, 1, ranks+1), uint64(0)
@@ -153,7 +159,8 @@ func (s *Sorter) count(sizes []uint64, borders []int) error {
 	for q, keys := range s.received {
 		for _, k := range keys {
 			if k-s.low >= uint32(len(s.counts)) {
-				return fmt.Errorf("rank %d has sent key %d, which is not in the range of rank %d", q, k, rank)
+				return fmt.Errorf("rank %d has sent key %d, which is not in the range of rank %d",
+					q, k, rank)
 			}
 			s.counts[k-s.low]++
 		}
@@ -178,8 +185,9 @@ func (s *Sorter) test(iteration int, keys []uint64) {
 	}
 }
 
-// Verify sorts the keys of this rank's range, and reports how many tests passed on all ranks in the iterations since the last call, and
-// whether the keys are in order within ranks and from rank to rank, and those that were there at first.
+// Verify sorts the keys of this rank's range, and reports how many tests passed on all ranks in the
+// iterations since the last call, and whether the keys are in order within ranks and from rank to
+// rank, and those that were there at first.
 func (s *Sorter) Verify(ctx context.Context) (passed int, sorted bool, err error) {
 	var list []uint32
 	for _, keys := range s.received {
@@ -212,17 +220,20 @@ func (s *Sorter) Verify(ctx context.Context) (passed int, sorted bool, err error
 		disorder = 1
 	}
 	call := collective.Call{Tag: isTag}
-	numbers, err := collective.Combine(ctx, s.group, call, collective.SumUint64, uint64(s.passed), disorder, n-m, add-add2, mix-mix2)
+	numbers, err := collective.Combine(ctx, s.group, call, collective.SumUint64, uint64(s.passed),
+		disorder, n-m, add-add2, mix-mix2)
 	if err != nil {
 		return 0, false, err
 	}
 	s.passed = 0
-	// Ranks with keys in the order of ranks: the greatest of one must not exceed the least of the next.
+	// Ranks with keys in the order of ranks: the greatest of one must not exceed the least of the
+	// next.
 	var ends []uint32
 	if len(ranked) > 0 {
 		ends = []uint32{ranked[0], ranked[len(ranked)-1]}
 	}
-	everybody, err := s.group.Allgather(ctx, collective.Call{Tag: isTag, Bytes: 2 * keyBytes}, wire.Bytes(ends))
+	everybody, err := s.group.Allgather(ctx, collective.Call{Tag: isTag, Bytes: 2 * keyBytes},
+		wire.Bytes(ends))
 	if err != nil {
 		return 0, false, err
 	}

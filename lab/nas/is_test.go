@@ -27,7 +27,8 @@ func TestISFindsThePublishedRanks(t *testing.T) {
 
 func checkIS(t *testing.T, r *ISResult, ranks int) {
 	t.Helper()
-	if !r.Verified || !r.Sorted || r.Passed != 50 || r.Tests != 50 || r.Ranks != ranks || r.Mops <= 0 || r.Seconds <= 0 {
+	if !r.Verified || !r.Sorted || r.Passed != 50 || r.Tests != 50 || r.Ranks != ranks ||
+		r.Mops <= 0 || r.Seconds <= 0 {
 		t.Errorf("%d ranks: %+v", ranks, r)
 	}
 }
@@ -74,7 +75,8 @@ func TestWrongRanksAreSeen(t *testing.T) {
 func TestARankThatFailsEndsTheOthers(t *testing.T) {
 	begin := time.Now()
 	err := Place{Ranks: 3, Sites: []int{0, 1}}.run(t.Context(), task{Class: classS(t)}, &struct{}{})
-	if err == nil || !strings.HasSuffix(err.Error(), ": model of 3 ranks with the sites of 2") || time.Since(begin) > time.Minute {
+	if err == nil || !strings.HasSuffix(err.Error(), ": model of 3 ranks with the sites of 2") ||
+		time.Since(begin) > time.Minute {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

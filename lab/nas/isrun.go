@@ -26,7 +26,8 @@ type ISResult struct {
 	Mops      float64 `json:"mops"`
 }
 
-// RunIS runs IS between ranks. Ranks that are not the published ones are in the result, not an error.
+// RunIS runs IS between ranks. Ranks that are not the published ones are in the result, not an
+// error.
 func RunIS(ctx context.Context, class Class, at Place) (*ISResult, error) {
 	r := &ISResult{}
 	if err := at.run(ctx, task{Class: class}, r); err != nil {
@@ -50,7 +51,8 @@ func sortKeys(ctx context.Context, class Class, link collective.Link, sites []in
 	return s.benchmark(ctx, class)
 }
 
-// benchmark does what NPB does: an iteration that does not count, the ten that do, and the verification.
+// benchmark does what NPB does: an iteration that does not count, the ten that do, and the
+// verification.
 func (s *Sorter) benchmark(ctx context.Context, class Class) (*ISResult, error) {
 	s.reset()
 	if err := s.Rank(ctx, 1); err != nil {
@@ -69,7 +71,8 @@ func (s *Sorter) benchmark(ctx context.Context, class Class) (*ISResult, error) 
 		return nil, err
 	}
 	r := &ISResult{
-		Class: class.Name, Keys: class.IS.Keys, MaxKey: class.IS.MaxKey, Ranks: s.group.Link().Size(), Tests: class.IS.Passes(),
+		Class: class.Name, Keys: class.IS.Keys, MaxKey: class.IS.MaxKey,
+		Ranks: s.group.Link().Size(), Tests: class.IS.Passes(),
 		Seconds: seconds, Mops: class.IS.Operations() / seconds / 1e6,
 	}
 	if r.Passed, r.Sorted, err = s.Verify(ctx); err != nil {
@@ -90,7 +93,8 @@ func slowest(ctx context.Context, g *collective.Group, tag uint32, do func() err
 	if err := do(); err != nil {
 		return 0, err
 	}
-	took, err := collective.CombineOne(ctx, g, collective.Call{Tag: tag}, collective.MaxFloat64, math.Float64bits(time.Since(begin).Seconds()))
+	took, err := collective.CombineOne(ctx, g, collective.Call{Tag: tag}, collective.MaxFloat64,
+		math.Float64bits(time.Since(begin).Seconds()))
 	return math.Float64frombits(took), err
 }
 

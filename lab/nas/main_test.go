@@ -17,7 +17,8 @@ const role = "SUPERSTEP_TEST_NAS"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "worker":
-		if err := cluster.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[1], Programs()); err != nil {
+		if err := cluster.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[1],
+			Programs()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep"
 )
 
-// Matrix is a sparse matrix in compressed rows: row i has Values[k] in Columns[k] for k in [Starts[i], Starts[i+1]).
+// Matrix is a sparse matrix in compressed rows: row i has Values[k] in Columns[k] for k in
+// [Starts[i], Starts[i+1]).
 type Matrix struct {
 	Starts  []int
 	Columns []uint32
@@ -26,8 +27,9 @@ type entry struct {
 
 const condition = 0.1 // the reciprocal of the condition number, NPB's rcond
 
-// MakeA returns the matrix of a class: the sum of the outer products of sparse random vectors with themselves, of weights that
-// fall from 1 to 0.1, plus 0.1 minus the shift on the diagonal. Numbers are drawn, and added where they meet, in NPB's order.
+// MakeA returns the matrix of a class: the sum of the outer products of sparse random vectors with
+// themselves, of weights that fall from 1 to 0.1, plus 0.1 minus the shift on the diagonal. Numbers
+// are drawn, and added where they meet, in NPB's order.
 func MakeA(c CGSize) *Matrix {
 	r := seed
 	r.Next() // NPB's main program takes the first one
@@ -76,8 +78,9 @@ func MakeA(c CGSize) *Matrix {
 	return m
 }
 
-// sparseVector draws a vector of random numbers at random places, and puts 0.5 at one of its own. A place is drawn below the power
-// of two that is not less than the rows, and again if it is not in the matrix or is taken.
+// sparseVector draws a vector of random numbers at random places, and puts 0.5 at one of its own. A
+// place is drawn below the power of two that is not less than the rows, and again if it is not in
+// the matrix or is taken.
 func sparseVector(r *Random, c CGSize, own uint32) []entry {
 	bound := 2
 	for bound < c.Rows {
@@ -99,14 +102,16 @@ func sparseVector(r *Random, c CGSize, own uint32) []entry {
 	return append(v, entry{own, 0.5})
 }
 
-// Edges returns the matrix as a directed graph: an edge from j to i has the weight of row i and column j, so that what all
-// vertices send along their edges, times the weights, adds up to the product of the matrix with a vector. Both triangles are
-// there, since the rounding of the two products of an outer product may differ.
+// Edges returns the matrix as a directed graph: an edge from j to i has the weight of row i and
+// column j, so that what all vertices send along their edges, times the weights, adds up to the
+// product of the matrix with a vector. Both triangles are there, since the rounding of the two
+// products of an outer product may differ.
 func (m *Matrix) Edges() []superstep.Edge {
 	edges := make([]superstep.Edge, 0, len(m.Values))
 	for i := range m.Rows() {
 		for k := m.Starts[i]; k < m.Starts[i+1]; k++ {
-			edges = append(edges, superstep.Edge{From: uint64(m.Columns[k]), To: uint64(i), Weight: m.Values[k]})
+			edges = append(edges,
+				superstep.Edge{From: uint64(m.Columns[k]), To: uint64(i), Weight: m.Values[k]})
 		}
 	}
 	return edges

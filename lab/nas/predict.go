@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// Matsumoto15 has CG with rows of the matrix on each process, allgather by recursive doubling, and three allreduce of a number, by
-// dissemination, in each iteration (sections 6 and 4.2).
+// Matsumoto15 has CG with rows of the matrix on each process, allgather by recursive doubling, and
+// three allreduce of a number, by dissemination, in each iteration (sections 6 and 4.2).
 const paperReductions = 3
 
 var paperAlgorithms = forced{collective.Allgather: collective.Doubling, collective.Allreduce: collective.Dissemination}
@@ -37,8 +37,9 @@ type prediction struct {
 type predicted struct {
 	Parts []prediction
 	Mean  collective.Pair // what a message costs, of all pairs
-	InCG  float64         // seconds of an iteration of CG in which the rank that waits least is in collectives
-	Right bool            // CG found zeta
+	// seconds of an iteration of CG in which the rank that waits least is in collectives
+	InCG  float64
+	Right bool // CG found zeta
 }
 
 // predict is a task: predict the communication of an iteration, measure it, and run CG.
@@ -98,8 +99,8 @@ func (p *predict) do(ctx context.Context, class Class, link collective.Link, sit
 	return r, r.inCG(ctx, class, matrix, link, model, all)
 }
 
-// iterations adds the communication of an iteration: as the paper has it, by the algorithms that are predicted to be the fastest, and in
-// other grids.
+// iterations adds the communication of an iteration: as the paper has it, by the algorithms that
+// are predicted to be the fastest, and in other grids.
 func (p *predict) iterations(ctx context.Context, size CGSize, m *Matrix, link collective.Link, model *collective.Model, add func(prediction, func() error)) error {
 	layouts := []struct {
 		part string
@@ -144,19 +145,21 @@ func (p *predict) algorithms(ctx context.Context, size CGSize, g *collective.Gro
 				return err
 			}
 			call := collective.Call{Tag: allTag, Algorithm: a, Bytes: part.bytes}
-			add(prediction{Part: part.name, How: string(a), Bytes: part.bytes, Predicted: seconds}, func() error {
-				if part.c == collective.Allgather {
-					_, err := g.Allgather(ctx, call, data)
-					return err
-				}
-				return g.Allreduce(ctx, call, make([]byte, part.bytes), collective.SumFloat64)
-			})
+			add(prediction{Part: part.name, How: string(a), Bytes: part.bytes, Predicted: seconds},
+				func() error {
+					if part.c == collective.Allgather {
+						_, err := g.Allgather(ctx, call, data)
+						return err
+					}
+					return g.Allreduce(ctx, call, make([]byte, part.bytes), collective.SumFloat64)
+				})
 		}
 	}
 	return nil
 }
 
-// algorithmsOf are the algorithms of a collective that differ from each other: with one site sites is another's twin.
+// algorithmsOf are the algorithms of a collective that differ from each other: with one site sites
+// is another's twin.
 func algorithmsOf(m *collective.Model, c collective.Collective) (list []collective.Algorithm) {
 	for _, a := range collective.Algorithms(c) {
 		if a != collective.Sites || m.Sites != nil {
@@ -166,8 +169,9 @@ func algorithmsOf(m *collective.Model, c collective.Collective) (list []collecti
 	return list
 }
 
-// inCG runs the paper's CG and notes how long its ranks are in collectives. The rank that comes last to a collective waits for
-// nobody: the least of the ranks' times is nearest to what communication alone takes.
+// inCG runs the paper's CG and notes how long its ranks are in collectives. The rank that comes
+// last to a collective waits for nobody: the least of the ranks' times is nearest to what
+// communication alone takes.
 func (r *predicted) inCG(ctx context.Context, class Class, m *Matrix, link collective.Link, model *collective.Model, all *collective.Group) error {
 	s, err := NewSolver(class.CG, m, graph.Of(link.Size()), link, model, nil)
 	if err != nil {
@@ -184,7 +188,8 @@ func (r *predicted) inCG(ctx context.Context, class Class, m *Matrix, link colle
 	}
 	found.judge(zeta, norm)
 	each := s.waiting.Seconds() / float64(class.CG.Iterations*innerIterations)
-	least, err := collective.CombineOne(ctx, all, collective.Call{Tag: allTag}, collective.MinFloat64, math.Float64bits(each))
+	least, err := collective.CombineOne(ctx, all, collective.Call{Tag: allTag},
+		collective.MinFloat64, math.Float64bits(each))
 	r.InCG, r.Right = math.Float64frombits(least), found.Verified
 	return err
 }
@@ -205,8 +210,8 @@ func (s *Solver) communicate(ctx context.Context) error {
 	return nil
 }
 
-// communication predicts what communicate takes: the sum of the collectives, each of which begins when the one before has ended, of the
-// column and the row of ranks for which it takes the longest.
+// communication predicts what communicate takes: the sum of the collectives, each of which begins
+// when the one before has ended, of the column and the row of ranks for which it takes the longest.
 func (c CGSize) communication(m *collective.Model, grid graph.Grid, by forced) (seconds float64, how string, err error) {
 	bytes := c.pieceBytes(grid.Partitions())
 	add := func(name collective.Collective, bytes, times int, groups [][]int) error {
@@ -253,7 +258,8 @@ func (c CGSize) communication(m *collective.Model, grid graph.Grid, by forced) (
 	return seconds, how, nil
 }
 
-// choose predicts a collective by the algorithm that a Group takes: one that is forced, or the best of the power of two below its size.
+// choose predicts a collective by the algorithm that a Group takes: one that is forced, or the best
+// of the power of two below its size.
 func choose(m *collective.Model, c collective.Collective, n int, by forced) (float64, collective.Algorithm, error) {
 	a := by[c]
 	if a == collective.Auto {

@@ -14,8 +14,9 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// TestPredictionIsTheTimeOfAnIteration on a network that costs just what the model says, in virtual time. Ranks that are done with
-// a collective begin the next before others are, so that the sum of the collectives is an upper bound.
+// TestPredictionIsTheTimeOfAnIteration on a network that costs just what the model says, in virtual
+// time. Ranks that are done with a collective begin the next before others are, so that the sum of
+// the collectives is an upper bound.
 func TestPredictionIsTheTimeOfAnIteration(t *testing.T) {
 	slow := collective.Pair{Alpha: 1e-6, Beta: 1e-3, Gap: 2e-4}
 	size := CGSize{Rows: 1400}
@@ -44,20 +45,23 @@ func TestPredictionIsTheTimeOfAnIteration(t *testing.T) {
 				}
 				all.Wait()
 				if took := time.Since(begin).Seconds(); took > 1.02*want || took < 0.9*want {
-					t.Errorf("%v, %s (%s): it takes %v s, predicted %v", grid, name, how, took, want)
+					t.Errorf("%v, %s (%s): it takes %v s, predicted %v", grid, name, how, took,
+						want)
 				}
 			})
 		}
 	}
 }
 
-// TestTheModelMatchesTheFormula of Matsumoto15 where all pairs are alike and a sender is busy for as long as a message takes: allgather
-// by doubling takes log2(P) beta + (P-1) alpha n, three allreduces of 8 bytes by dissemination each log2(P) beta + (P-1) alpha 8.
+// TestTheModelMatchesTheFormula of Matsumoto15 where all pairs are alike and a sender is busy for
+// as long as a message takes: allgather by doubling takes log2(P) beta + (P-1) alpha n, three
+// allreduces of 8 bytes by dissemination each log2(P) beta + (P-1) alpha 8.
 func TestTheModelMatchesTheFormula(t *testing.T) {
 	c := collective.Pair{Alpha: 1e-6, Beta: 1e-3, Gap: 1e-3}
 	size := CGSize{Rows: 1024}
 	for _, p := range []float64{2, 4, 8, 16} {
-		got, _, err := size.communication(collective.Uniform(int(p), c), graph.Of(int(p)), paperAlgorithms)
+		got, _, err := size.communication(collective.Uniform(int(p), c), graph.Of(int(p)),
+			paperAlgorithms)
 		want := 4*math.Log2(p)*c.Beta + (p-1)*c.Alpha*(8*1024/p+3*8)
 		if err != nil || math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%v ranks: %v s, expected %v, %v", p, got, want, err)
@@ -72,17 +76,21 @@ func TestPredictCG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !m.Verified || len(m.Findings) != 3 || len(m.Pairs) != 2 || m.Pairs[1].Beta < 2e-3 || len(m.Beyond.Rows) != 0 {
+	if !m.Verified || len(m.Findings) != 3 || len(m.Pairs) != 2 || m.Pairs[1].Beta < 2e-3 ||
+		len(m.Beyond.Rows) != 0 {
 		t.Errorf("%+v", m)
 	}
 	parts := map[string]int{}
 	for _, row := range m.Table.Rows {
 		part, predicted, measured := row[1].(string), row[4].(float64), row[5].(float64)
-		if parts[fmt.Sprint(row[0], " ", part)]++; row[0] == 1 && (predicted != 0 || row[6] != "-") {
+		if parts[fmt.Sprint(row[0], " ", part)]++; row[0] == 1 &&
+			(predicted != 0 || row[6] != "-") {
 			t.Errorf("%v: one rank sends nothing", row)
 		}
-		// Each collective between the two sites waits for the delay at the least, once or more often.
-		if row[0] == 2 && (predicted < 2e-3 || measured < 2e-3 || !strings.HasSuffix(row[6].(string), " %")) {
+		// Each collective between the two sites waits for the delay at the least, once or more
+		// often.
+		if row[0] == 2 &&
+			(predicted < 2e-3 || measured < 2e-3 || !strings.HasSuffix(row[6].(string), " %")) {
 			t.Errorf("%v", row)
 		}
 	}
@@ -102,10 +110,13 @@ func TestWinners(t *testing.T) {
 	if got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
-	if got := winners(partAllgather, []int{2, 4}, []predicted{of(2, 1), of(1, 1.5)}); !strings.HasSuffix(got, "predicted at P = 2 alone, measured from P = 2 on") {
+	if got := winners(partAllgather, []int{2, 4},
+		[]predicted{of(2, 1), of(1, 1.5)}); !strings.HasSuffix(got,
+		"predicted at P = 2 alone, measured from P = 2 on") {
 		t.Error(got)
 	}
-	if got := winners(partAllgather, []int{2, 4}, []predicted{of(1, 3), of(1, 3)}); !strings.Contains(got, "predicted at no P,") {
+	if got := winners(partAllgather, []int{2, 4},
+		[]predicted{of(1, 3), of(1, 3)}); !strings.Contains(got, "predicted at no P,") {
 		t.Error(got)
 	}
 	if got := winners(partGrid, []int{1}, []predicted{{}}); got != "grid: one rank sends nothing" {

@@ -16,11 +16,13 @@ import (
 	"github.com/superstep-go/superstep/lab/netem"
 )
 
-// Place says where ranks are: goroutines of this process that meet by TCP over loopback, or processes of their own that do.
+// Place says where ranks are: goroutines of this process that meet by TCP over loopback, or
+// processes of their own that do.
 type Place struct {
 	Ranks int
-	// Sites is the site of each rank, nil when all are at one; messages between sites take Delay longer, and have Bandwidth in bytes a
-	// second together, each way. 0 is no bound, and there is none between processes.
+	// Sites is the site of each rank, nil when all are at one; messages between sites take Delay
+	// longer, and have Bandwidth in bytes a second together, each way. 0 is no bound, and there is
+	// none between processes.
 	Sites     []int
 	Delay     time.Duration
 	Bandwidth float64
@@ -70,7 +72,9 @@ func read(work json.RawMessage) (t task, err error) {
 // ServeRank is a process of a place.
 func ServeRank(ctx context.Context, in io.Reader, out io.Writer) error {
 	return ranks.Rank{
-		Do: func(ctx context.Context, link collective.Link, given ranks.Task, stage func(name string, done, all int)) (any, error) {
+		Do: func(ctx context.Context, link collective.Link, given ranks.Task,
+			stage func(name string, done, all int),
+		) (any, error) {
 			t, err := read(given.Work)
 			if err != nil {
 				return nil, err

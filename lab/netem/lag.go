@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lagged is a connection whose bytes take a delay longer each way: a link between clusters (Matsuda), of which the
-// connection beneath is one end.
+// lagged is a connection whose bytes take a delay longer each way: a link between clusters
+// (Matsuda), of which the connection beneath is one end.
 type lagged struct {
 	net.Conn
 	delay time.Duration
@@ -51,13 +51,15 @@ func (w *Wire) carry(n int) time.Time {
 	return w.free
 }
 
-// maxPackets is how many packets may be in flight: with those of a MTU still more than any window here.
+// maxPackets is how many packets may be in flight: with those of a MTU still more than any window
+// here.
 const maxPackets = 1 << 14
 
-// Lag makes a connection lag by a delay each way, and send on a wire, unless that is nil. Two goroutines carry its bytes until it is
-// closed or breaks.
+// Lag makes a connection lag by a delay each way, and send on a wire, unless that is nil. Two
+// goroutines carry its bytes until it is closed or breaks.
 func Lag(c net.Conn, delay time.Duration, w *Wire) net.Conn {
-	l := &lagged{Conn: c, delay: delay, wire: w, out: make(chan packet, maxPackets), in: make(chan packet, maxPackets), done: make(chan struct{})}
+	l := &lagged{Conn: c, delay: delay, wire: w, out: make(chan packet,
+		maxPackets), in: make(chan packet, maxPackets), done: make(chan struct{})}
 	go l.send()
 	go l.receive()
 	return l

@@ -113,10 +113,12 @@ func TestOnlyTheSlowAreSlow(t *testing.T) {
 		for range 5 {
 			start := time.Now()
 			for _, way := range [][2]int{{from, to}, {to, from}} {
-				if err := w.Sessions[way[0]].Link().Send(t.Context(), way[1], 1, []byte("x")); err != nil {
+				if err := w.Sessions[way[0]].Link().Send(t.Context(), way[1], 1,
+					[]byte("x")); err != nil {
 					t.Fatal(err)
 				}
-				if data, err := w.Sessions[way[1]].Link().Receive(t.Context(), way[0], 1); err != nil || string(data) != "x" {
+				if data, err := w.Sessions[way[1]].Link().Receive(t.Context(), way[0],
+					1); err != nil || string(data) != "x" {
 					t.Fatalf("%q, %v", data, err)
 				}
 			}

@@ -1,5 +1,6 @@
-// Package netem joins workers of one process by TCP over loopback, as those of a cluster are, with connections that are slower: by
-// a delay, as between Matsuda's clusters, or a rate. It is named after the module of Linux that does so to a network device.
+// Package netem joins workers of one process by TCP over loopback, as those of a cluster are, with
+// connections that are slower: by a delay, as between Matsuda's clusters, or a rate. It is named
+// after the module of Linux that does so to a network device.
 package netem
 
 import (
@@ -21,8 +22,8 @@ type Workers struct {
 // Slow makes a connection that one worker has made to another slower, or returns it as it is.
 type Slow func(c net.Conn, from, to int) net.Conn
 
-// Join joins so many workers of the given options but for names and token. slow, if not nil, is called for each connection, by
-// several goroutines.
+// Join joins so many workers of the given options but for names and token. slow, if not nil, is
+// called for each connection, by several goroutines.
 func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Workers, err error) {
 	w, token := &Workers{}, rand.Text()
 	defer func() {

@@ -16,25 +16,28 @@ import (
 // ranking is PageRank on a cluster, in seconds of the rounds.
 type ranking struct{ load, run []float64 }
 
-// pageRank loads a graph and runs PageRank on it, on two clusters by turns: workers of one say at which site they are.
+// pageRank loads a graph and runs PageRank on it, on two clusters by turns: workers of one say at
+// which site they are.
 func pageRank(ctx context.Context, o Options) (*experiment.Table, error) {
 	var found [2]ranking
 	names := []string{"no", "yes"}
 	c := cluster.Cluster{Workers: o.Workers, Threads: 1, Delay: o.Delay, Command: o.Command}
 	unlabelled := c
 	unlabelled.Unlabelled = true
-	err := unlabelled.Run(ctx, unlabelled.Connected(func(ctx context.Context, plain *link.Connection) error {
-		return c.Run(ctx, c.Connected(func(ctx context.Context, labelled *link.Connection) error {
-			for round := range o.Repeat + 1 {
-				for i, conn := range []*link.Connection{plain, labelled} {
-					if err := found[i].round(ctx, conn, o, round > 0); err != nil {
-						return err
+	err := unlabelled.Run(ctx,
+		unlabelled.Connected(func(ctx context.Context, plain *link.Connection) error {
+			return c.Run(ctx,
+				c.Connected(func(ctx context.Context, labelled *link.Connection) error {
+					for round := range o.Repeat + 1 {
+						for i, conn := range []*link.Connection{plain, labelled} {
+							if err := found[i].round(ctx, conn, o, round > 0); err != nil {
+								return err
+							}
+						}
 					}
-				}
-			}
-			return nil
+					return nil
+				}))
 		}))
-	}))
 	if err != nil {
 		return nil, fmt.Errorf("pagerank: %w", err)
 	}
@@ -46,7 +49,9 @@ func pageRank(ctx context.Context, o Options) (*experiment.Table, error) {
 		{Name: "run_over", Unit: experiment.Ratio, Meaning: "over the run with sites of the same round, median"},
 	}}
 	for i, r := range found {
-		t.Rows = append(t.Rows, []any{names[i], collective.Median(r.load), collective.Median(r.run), over(r.load, found[1].load), over(r.run, found[1].run)})
+		t.Rows = append(t.Rows,
+			[]any{names[i], collective.Median(r.load), collective.Median(r.run), over(r.load,
+				found[1].load), over(r.run, found[1].run)})
 	}
 	return t, nil
 }
@@ -59,11 +64,13 @@ func (r *ranking) round(ctx context.Context, conn *link.Connection, o Options, c
 	}
 	defer g.Close()
 	loaded := time.Now()
-	if _, err := superstep.Run(ctx, g, algorithms.PageRank{Iterations: o.Iterations}, superstep.Options{}); err != nil {
+	if _, err := superstep.Run(ctx, g, algorithms.PageRank{Iterations: o.Iterations},
+		superstep.Options{}); err != nil {
 		return err
 	}
 	if counts {
-		r.load, r.run = append(r.load, loaded.Sub(began).Seconds()), append(r.run, time.Since(loaded).Seconds())
+		r.load, r.run = append(r.load, loaded.Sub(began).Seconds()),
+			append(r.run, time.Since(loaded).Seconds())
 	}
 	return nil
 }

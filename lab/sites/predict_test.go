@@ -13,9 +13,10 @@ import (
 	"github.com/superstep-go/superstep/lab/netem"
 )
 
-// TestMessagesOnADelayedWireArePredicted by T = alpha n + beta, from 4 KiB on (Matsumoto15 has 11 % at the most): the fastest of the
-// repetitions, for others use the machine, and with slack. Of the shorter delay it is only said: timers of a process with nothing else to do
-// are up to a millisecond late, and so is what they let through.
+// TestMessagesOnADelayedWireArePredicted by T = alpha n + beta, from 4 KiB on (Matsumoto15 has 11 %
+// at the most): the fastest of the repetitions, for others use the machine, and with slack. Of the
+// shorter delay it is only said: timers of a process with nothing else to do are up to a
+// millisecond late, and so is what they let through.
 func TestMessagesOnADelayedWireArePredicted(t *testing.T) {
 	const slack = .25
 	for _, wire := range []struct {
@@ -26,9 +27,10 @@ func TestMessagesOnADelayedWireArePredicted(t *testing.T) {
 		for i := range wires {
 			wires[i] = netem.NewWire(wire.rate)
 		}
-		w, err := netem.Join(t.Context(), 2, mesh.Options{Compress: mesh.CompressOff}, func(c net.Conn, from, _ int) net.Conn {
-			return netem.Lag(c, wire.delay, wires[from])
-		})
+		w, err := netem.Join(t.Context(), 2, mesh.Options{Compress: mesh.CompressOff},
+			func(c net.Conn, from, _ int) net.Conn {
+				return netem.Lag(c, wire.delay, wires[from])
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +42,8 @@ func TestMessagesOnADelayedWireArePredicted(t *testing.T) {
 				return err
 			}
 			r, err := netbench.Run(ctx, link, model, netbench.Options{
-				Tag: tag, Collectives: []collective.Collective{netbench.PointToPoint}, Sizes: []int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20},
+				Tag: tag, Collectives: []collective.Collective{netbench.PointToPoint},
+				Sizes: []int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20},
 			})
 			if rank == 0 {
 				report = r
@@ -52,12 +55,14 @@ func TestMessagesOnADelayedWireArePredicted(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := report.Model.Pair(0, 1)
-		t.Logf("%v, %g bytes a second: 1/alpha %.4g, beta %.4g s", wire.delay, wire.rate, 1/p.Alpha, p.Beta)
+		t.Logf("%v, %g bytes a second: 1/alpha %.4g, beta %.4g s", wire.delay, wire.rate, 1/p.Alpha,
+			p.Beta)
 		for _, x := range report.Points {
 			least := math.Abs(x.Least-x.Predicted) / x.Least
 			t.Logf("%8d bytes: %6.3f ms, least %6.3f, predicted %6.3f: off by %4.1f %%, of the least by %4.1f %%", x.Bytes, 1e3*x.Seconds, 1e3*x.Least, 1e3*x.Predicted, 100*x.Error, 100*least)
 			if wire.delay > 2*time.Millisecond && least > slack && x.Error > slack {
-				t.Errorf("%d bytes take %g s, %g at the least, predicted were %g", x.Bytes, x.Seconds, x.Least, x.Predicted)
+				t.Errorf("%d bytes take %g s, %g at the least, predicted were %g", x.Bytes,
+					x.Seconds, x.Least, x.Predicted)
 			}
 		}
 	}

@@ -1,5 +1,6 @@
-// Package sites measures what knowing the sites gives, between two of them with delay: collectives chosen by constants, by measurement and by
-// sites, as Matsuda compared GridMPI's, and PageRank on a cluster whose workers say where they are or do not.
+// Package sites measures what knowing the sites gives, between two of them with delay: collectives
+// chosen by constants, by measurement and by sites, as Matsuda compared GridMPI's, and PageRank on
+// a cluster whose workers say where they are or do not.
 package sites
 
 import (
@@ -47,7 +48,8 @@ type Report struct {
 // ways are what algorithms are chosen by.
 var ways = []string{"constants", "measured", "sites"}
 
-// placements are where workers are: the lower half at one site, or by turns, as names that say nothing of sites put them.
+// placements are where workers are: the lower half at one site, or by turns, as names that say
+// nothing of sites put them.
 var placements = []struct {
 	name string
 	site func(rank, ranks int) int
@@ -87,7 +89,9 @@ func Measure(ctx context.Context, o Options) (*Report, error) {
 }
 
 // collectives measures with workers at places.
-func (r *Report) collectives(ctx context.Context, o Options, placement string, site func(rank, ranks int) int) error {
+func (r *Report) collectives(ctx context.Context, o Options, placement string, site func(rank,
+	ranks int) int,
+) error {
 	at := make([]int, o.Workers)
 	for i := range at {
 		at[i] = site(i, o.Workers)
@@ -96,12 +100,13 @@ func (r *Report) collectives(ctx context.Context, o Options, placement string, s
 	if o.Bandwidth > 0 {
 		wires = [2]*netem.Wire{netem.NewWire(o.Bandwidth), netem.NewWire(o.Bandwidth)}
 	}
-	w, err := netem.Join(ctx, o.Workers, mesh.Options{Compress: mesh.CompressOff}, func(c net.Conn, from, to int) net.Conn {
-		if at[from] == at[to] {
-			return c
-		}
-		return netem.Lag(c, o.Delay, wires[at[from]])
-	})
+	w, err := netem.Join(ctx, o.Workers, mesh.Options{Compress: mesh.CompressOff},
+		func(c net.Conn, from, to int) net.Conn {
+			if at[from] == at[to] {
+				return c
+			}
+			return netem.Lag(c, o.Delay, wires[at[from]])
+		})
 	if err != nil {
 		return err
 	}
@@ -142,7 +147,9 @@ func (r *Report) collectives(ctx context.Context, o Options, placement string, s
 					return err
 				}
 				r.Collectives.Rows = append(r.Collectives.Rows, []any{
-					placement, string(c), bytes, way, string(algorithm), collective.Median(seconds[i]), slices.Min(seconds[i]), over(seconds[i], seconds[len(ways)-1]),
+					placement, string(c), bytes, way, string(algorithm),
+					collective.Median(seconds[i]), slices.Min(seconds[i]),
+					over(seconds[i], seconds[len(ways)-1]),
 				})
 			}
 		}
@@ -235,7 +242,8 @@ func (r *Report) Text(w io.Writer) error {
 	if r.Bandwidth > 0 {
 		bound = fmt.Sprintf(" and %.4g bytes a second", r.Bandwidth)
 	}
-	fmt.Fprintf(w, "%d workers at two sites with %v of delay%s each way between them, medians of %d rounds by turns\n\n", r.Workers, time.Duration(r.Delay*1e9), bound, r.Repeat)
+	fmt.Fprintf(w,
+		"%d workers at two sites with %v of delay%s each way between them, medians of %d rounds by turns\n\n", r.Workers, time.Duration(r.Delay*1e9), bound, r.Repeat)
 	if err := r.Collectives.Text(w); err != nil || r.PageRank == nil {
 		return err
 	}
@@ -246,7 +254,8 @@ func (r *Report) Text(w io.Writer) error {
 // Figure draws the collectives: a panel for each and each placement.
 func (r *Report) Figure(w io.Writer) error {
 	f := figure.Figure{
-		Title:    fmt.Sprintf("Collectives of %d workers at two sites, %v apart", r.Workers, time.Duration(r.Delay*1e9)),
+		Title: fmt.Sprintf("Collectives of %d workers at two sites, %v apart", r.Workers,
+			time.Duration(r.Delay*1e9)),
 		Subtitle: "until the last worker is done, by what the algorithm was chosen by",
 	}
 	for _, c := range collectives {
@@ -260,7 +269,8 @@ func (r *Report) Figure(w io.Writer) error {
 				s := figure.Series{Name: way, Style: figure.Styles[i]}
 				for _, row := range r.Collectives.Rows {
 					if slices.Equal(row[:2], []any{p.name, string(c)}) && row[3] == way {
-						s.Dots = append(s.Dots, figure.Point{X: float64(row[2].(int)), Y: row[5].(float64)})
+						s.Dots = append(s.Dots,
+							figure.Point{X: float64(row[2].(int)), Y: row[5].(float64)})
 					}
 				}
 				s.Line = s.Dots

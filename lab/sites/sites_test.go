@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCollectivesBetweenSites: every way of every collective gives what it should, takes the delay at least, and is in the table, the text and the figure.
+// TestCollectivesBetweenSites: every way of every collective gives what it should, takes the delay
+// at least, and is in the table, the text and the figure.
 func TestCollectivesBetweenSites(t *testing.T) {
 	const delay = 2 * time.Millisecond
 	o := Options{Workers: 3, Delay: delay, Bandwidth: 1e9, Sizes: []int{8, 1 << 12}, Repeat: 1}
@@ -31,10 +32,12 @@ func TestCollectivesBetweenSites(t *testing.T) {
 		}
 	}
 	var text, picture bytes.Buffer
-	if err := r.Text(&text); err != nil || !strings.HasPrefix(text.String(), "3 workers at two sites with 2ms of delay and 1e+09 bytes a second each way between them, medians of 1 rounds by turns\n") {
+	if err := r.Text(&text); err != nil || !strings.HasPrefix(text.String(),
+		"3 workers at two sites with 2ms of delay and 1e+09 bytes a second each way between them, medians of 1 rounds by turns\n") {
 		t.Error(text.String(), err)
 	}
-	if err := r.Figure(&picture); err != nil || strings.Count(picture.String(), "by turns") != len(collectives) {
+	if err := r.Figure(&picture); err != nil ||
+		strings.Count(picture.String(), "by turns") != len(collectives) {
 		t.Error(picture.String(), err)
 	}
 }

@@ -11,23 +11,29 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// CheckCombiner fails the test unless a combiner is what the engine takes it for: commutative, associative, with an
-// identity that changes nothing, leaving its arguments as they are, and with loops that compute what its Combine does.
-// values are messages to try it with, the odd ones among them; give some that combine without rounding. Of floats NaN,
-// both infinities and both zeros are tried too. The loops of combiners whose messages change on the way, by weights or
-// because they only count, are not tried.
+// CheckCombiner fails the test unless a combiner is what the engine takes it for: commutative,
+// associative, with an identity that changes nothing, leaving its arguments as they are, and with
+// loops that compute what its Combine does. values are messages to try it with, the odd ones among
+// them; give some that combine without rounding. Of floats NaN, both infinities and both zeros are
+// tried too. The loops of combiners whose messages change on the way, by weights or because they
+// only count, are not tried.
 //
-// Messages are equal if reflect.DeepEqual says so, NaN and NaN too; CheckCombinerSame has a function that tells.
+// Messages are equal if reflect.DeepEqual says so, NaN and NaN too; CheckCombinerSame has a
+// function that tells.
 func CheckCombiner[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	t.Helper()
 	CheckCombinerSame(t, c, laws.Same[M], values...)
 }
 
-// CheckCombinerSame is CheckCombiner with a function that tells which messages are equal, such as the empty slice and nil.
-func CheckCombinerSame[M any](t testing.TB, c pregel.Combiner[M], same func(a, b M) bool, values ...M) {
+// CheckCombinerSame is CheckCombiner with a function that tells which messages are equal, such as
+// the empty slice and nil.
+func CheckCombinerSame[M any](t testing.TB, c pregel.Combiner[M], same func(a,
+	b M) bool, values ...M,
+) {
 	t.Helper()
 	if len(values) < 3 {
-		t.Fatalf("pregeltest.CheckCombiner: %d values; give three or more, no two alike", len(values))
+		t.Fatalf("pregeltest.CheckCombiner: %d values; give three or more, no two alike",
+			len(values))
 	}
 	values = append(values[:len(values):len(values)], laws.Odd[M]()...)
 	k, err := c.Kernel(kernel.Binding{Sources: &kernel.Slots{Stride: 1, Ghost: 64}, Capacity: 64})
@@ -83,8 +89,11 @@ func (p relay[M]) Compute(v *pregel.Vertex[kept[M], M], m M) {
 	v.VoteToHalt()
 }
 
-// checkLoops sends the values over a random graph in all ways, and compares what arrives with what Combine makes of it.
-func checkLoops[M any](t testing.TB, c pregel.Combiner[M], k kernel.Kernel[M], same func(a, b M) bool, values []M) {
+// checkLoops sends the values over a random graph in all ways, and compares what arrives with what
+// Combine makes of it.
+func checkLoops[M any](t testing.TB, c pregel.Combiner[M], k kernel.Kernel[M], same func(a,
+	b M) bool, values []M,
+) {
 	t.Helper()
 	const n = 150
 	rng := rand.New(rand.NewPCG(2, 2))

@@ -32,7 +32,8 @@ func changedField(before, after map[string]string) (name, was, is string, ok boo
 	return "", "", "", false
 }
 
-// fieldTexts writes the fields of a struct, or of what points to one, those of embedded structs by themselves.
+// fieldTexts writes the fields of a struct, or of what points to one, those of embedded structs by
+// themselves.
 func fieldTexts(program any) map[string]string {
 	texts := map[string]string{}
 	var list func(v reflect.Value)

@@ -58,7 +58,8 @@ func ExampleMatrixWith() {
 	t := new(testing.T) // what a test function is given
 	o := superstep.Options{Seed: 7}
 	g := pregeltest.FromEdges(t, []superstep.Edge{{From: 0, To: 1}, {From: 1, To: 2}})
-	res := pregeltest.MatrixWith(t, g, algorithms.PageRank{Iterations: 3}, o, pregeltest.Within[float64](1e-9))
+	res := pregeltest.MatrixWith(t, g, algorithms.PageRank{Iterations: 3}, o,
+		pregeltest.Within[float64](1e-9))
 	fmt.Printf("%.2f\n", pregeltest.Values(res))
 	for name, g := range pregeltest.Graphs(t, o.Seed) {
 		if g.NumVertices() < 3 { // of which there are few
@@ -80,7 +81,8 @@ func ExampleCheckCombinerSame() {
 		slices.Sort(all)
 		return all
 	}
-	pregeltest.CheckCombinerSame(t, combiners.Func(nil, join), slices.Equal, []int{1}, []int{}, []int{2, 3})
+	pregeltest.CheckCombinerSame(t, combiners.Func(nil, join), slices.Equal, []int{1}, []int{},
+		[]int{2, 3})
 	fmt.Println(t.Failed())
 	// Output: false
 }

@@ -32,8 +32,8 @@ import (
 //	0>1:2.5  the same with a weight; edges without one weigh 1 if any has one
 //	7        a vertex, which need not have an edge
 //
-// With any '>' the graph is directed, and 0-1 is an edge each way. A word given twice is two edges. The graph is closed
-// when the test ends.
+// With any '>' the graph is directed, and 0-1 is an edge each way. A word given twice is two edges.
+// The graph is closed when the test ends.
 func Graph(t testing.TB, words string, options ...superstep.LoadOptions) *superstep.Graph {
 	t.Helper()
 	o := option(t, options)
@@ -55,7 +55,8 @@ func Graph(t testing.TB, words string, options ...superstep.LoadOptions) *supers
 			e.edge.Weight = 0 // which is none
 		}
 		if all = append(all, e.edge); e.both && !o.Undirected && e.edge.From != e.edge.To {
-			all = append(all, superstep.Edge{From: e.edge.To, To: e.edge.From, Weight: e.edge.Weight})
+			all = append(all,
+				superstep.Edge{From: e.edge.To, To: e.edge.From, Weight: e.edge.Weight})
 		}
 	}
 	return FromEdges(t, all, o)

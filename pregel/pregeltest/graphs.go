@@ -9,9 +9,9 @@ import (
 	"github.com/superstep-go/superstep"
 )
 
-// Graphs yields small graphs by name, from a single vertex to some hundreds: the odd ones that programs trip over, and
-// random ones, made of the seed. Each comes undirected and directed, with weights that add up without rounding. They are
-// closed when the test ends.
+// Graphs yields small graphs by name, from a single vertex to some hundreds: the odd ones that
+// programs trip over, and random ones, made of the seed. Each comes undirected and directed, with
+// weights that add up without rounding. They are closed when the test ends.
 func Graphs(t testing.TB, seed uint64) iter.Seq2[string, *superstep.Graph] {
 	return func(yield func(string, *superstep.Graph) bool) {
 		for _, s := range shapes(seed) {
@@ -58,7 +58,8 @@ func shapes(seed uint64) []shape {
 		{"two components and a vertex", 7, join(0, 1, 1, 2, 4, 3, 3, 5, 5, 4)},
 		{"a triangle with parallel edges", 3, join(0, 1, 1, 2, 2, 0, 0, 1, 1, 0)},
 	}
-	star, path, grid := shape{name: "a star", vertices: 101}, shape{name: "a path", vertices: 101}, shape{name: "a grid", vertices: 100}
+	star, path, grid := shape{name: "a star", vertices: 101}, shape{name: "a path", vertices: 101},
+		shape{name: "a grid", vertices: 100}
 	for i := range uint64(100) {
 		star.list = append(star.list, join(0, i+1)...)
 		path.list = append(path.list, join(i, i+1)...)
@@ -72,7 +73,8 @@ func shapes(seed uint64) []shape {
 	all = append(all, star, path, grid)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for _, size := range [][2]int{{70, 1}, {300, 8}} {
-		s := shape{name: fmt.Sprintf("%d vertices of degree %d at random, seed %d", size[0], size[1], seed), vertices: size[0]}
+		s := shape{name: fmt.Sprintf("%d vertices of degree %d at random, seed %d", size[0],
+			size[1], seed), vertices: size[0]}
 		for range size[0] * size[1] {
 			u, v := rng.IntN(size[0]), rng.IntN(size[0])
 			s.list = append(s.list, join(uint64(u), uint64(rng.IntN(v+1)))...) // skewed

@@ -18,9 +18,9 @@ import (
 // It returns the result of the first run, with one partition and one thread.
 //
 // Values are compared by reflect.DeepEqual, but NaN equals NaN; the numbers of supersteps and
-// messages must be equal too. If values may differ, as sums of floats do, pass a function that compares two values, such
-// as [Within]. The values of deterministic runs must be equal in any case. Matrix skips a grid in
-// which the program fails with [pregel.ErrGrid].
+// messages must be equal too. If values may differ, as sums of floats do, pass a function that
+// compares two values, such as [Within]. The values of deterministic runs must be equal in any
+// case. Matrix skips a grid in which the program fails with [pregel.ErrGrid].
 //
 // The test also fails if
 //   - memory that a message points to changes after the message was sent: Matrix compares messages
@@ -29,7 +29,9 @@ import (
 //   - Resend sends other messages than the program sent.
 //
 // A list program that keeps the slice of its messages finds zeros in it.
-func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a, b V) bool) *superstep.Result[V] {
+func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a,
+	b V) bool,
+) *superstep.Result[V] {
 	t.Helper()
 	return MatrixWith(t, g, p, superstep.Options{}, same...)
 }
@@ -53,8 +55,8 @@ func MatrixWith[V, M any](
 	return m.first
 }
 
-// Within returns a function that takes floats for equal that differ by no more than a tolerance, of their size if that is
-// more than 1.
+// Within returns a function that takes floats for equal that differ by no more than a tolerance, of
+// their size if that is more than 1.
 func Within[F ~float32 | ~float64](tolerance float64) func(a, b F) bool {
 	return func(a, b F) bool {
 		x, y := float64(a), float64(b)
@@ -73,7 +75,8 @@ type way struct {
 }
 
 func (w way) String() string {
-	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v", w.grid.Rows*w.grid.Columns, w.o.Threads, w.o.Delivery)
+	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v", w.grid.Rows*w.grid.Columns,
+		w.o.Threads, w.o.Delivery)
 	if !w.grid.Flat() {
 		s = fmt.Sprintf("a grid of %v, ", w.grid) + s
 	}
@@ -91,7 +94,8 @@ func ways() []way {
 		grid := superstep.Grid{Rows: partitions, Columns: 1}
 		for _, delivery := range deliveries {
 			for _, threads := range []int{1, 3} {
-				if threads == 3 && delivery == superstep.Naive || threads == 1 && delivery == superstep.Mirrored {
+				if threads == 3 && delivery == superstep.Naive || threads == 1 &&
+					delivery == superstep.Mirrored {
 					continue // the other will do
 				}
 				o := superstep.Options{Threads: threads, Delivery: delivery}
@@ -103,7 +107,8 @@ func ways() []way {
 	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.Whole}
 	for i, grid := range []superstep.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
 		for j, delivery := range deliveries {
-			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery}})
+			all = append(all,
+				way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery}})
 		}
 		all = append(all, way{grid, superstep.Options{Deterministic: true}})
 	}
@@ -159,17 +164,20 @@ func (m *matrix[V, M]) compare(want *superstep.Result[V], plain way, got *supers
 	for i := range m.g.NumVertices() {
 		id := pregel.VertexID(i)
 		if a, b := want.Value(id), got.Value(id); !same(a, b) {
-			return fmt.Errorf("the value of vertex %d is\n%v with %v, and\n%v with %v", m.g.Label(id), show(a), plain, show(b), w)
+			return fmt.Errorf("the value of vertex %d is\n%v with %v, and\n%v with %v",
+				m.g.Label(id), show(a), plain, show(b), w)
 		}
 	}
 	if !m.counts {
 		return nil
 	}
 	if want.Supersteps != got.Supersteps || want.Ended != got.Ended {
-		return fmt.Errorf("there are %d supersteps with %v, and %d with %v", want.Supersteps, plain, got.Supersteps, w)
+		return fmt.Errorf("there are %d supersteps with %v, and %d with %v", want.Supersteps, plain,
+			got.Supersteps, w)
 	}
 	if want.Messages != got.Messages {
-		return fmt.Errorf("there are %d messages with %v, and %d with %v", want.Messages, plain, got.Messages, w)
+		return fmt.Errorf("there are %d messages with %v, and %d with %v", want.Messages, plain,
+			got.Messages, w)
 	}
 	return nil
 }

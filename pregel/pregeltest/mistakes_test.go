@@ -52,17 +52,21 @@ func TestMatrixFindsTenMistakes(t *testing.T) {
 	run := func(name, want string, f func(tb testing.TB)) {
 		t.Run(name, func(t *testing.T) { wantFailure(t, want, f) })
 	}
-	compute := func(c pregel.Combiner[[]byte], f func(v *pregel.Vertex[[]byte, []byte], m []byte)) func(tb testing.TB) {
+	compute := func(c pregel.Combiner[[]byte],
+		f func(v *pregel.Vertex[[]byte, []byte], m []byte),
+	) func(tb testing.TB) {
 		return func(tb testing.TB) { Matrix(tb, g, acting[[]byte, []byte]{c, f}) }
 	}
-	run("a slice changed after it was sent", "was changed in superstep 0, after it was sent: from [5] to [255]", func(tb testing.TB) {
-		Matrix(tb, Graph(t, "5>7"), acting[[]byte, []byte]{longest(), func(v *pregel.Vertex[[]byte, []byte], m []byte) {
-			b := []byte{byte(v.Label())}
-			v.SendToAllNeighbors(b)
-			b[0] = 255
-			v.VoteToHalt()
-		}})
-	})
+	run("a slice changed after it was sent",
+		"was changed in superstep 0, after it was sent: from [5] to [255]", func(tb testing.TB) {
+			Matrix(tb, Graph(t, "5>7"), acting[[]byte,
+				[]byte]{longest(), func(v *pregel.Vertex[[]byte, []byte], m []byte) {
+				b := []byte{byte(v.Label())}
+				v.SendToAllNeighbors(b)
+				b[0] = 255
+				v.VoteToHalt()
+			}})
+		})
 	run("a field changed by Coordinate", "Coordinate changed the program's field taken", func(tb testing.TB) { Matrix(tb, g, &stepping{}) })
 	adding := combiners.Func(nil, func(a, b []byte) []byte {
 		if len(a) == 0 {
@@ -73,14 +77,17 @@ func TestMatrixFindsTenMistakes(t *testing.T) {
 		}
 		return a
 	})
-	run("a combiner that changes its arguments", changed, compute(adding, func(v *pregel.Vertex[[]byte, []byte], m []byte) {
-		if v.Set(slices.Clone(m)); v.Superstep() == 0 {
-			v.SendToAllNeighbors([]byte{1})
-		}
-		v.VoteToHalt()
-	}))
+	run("a combiner that changes its arguments", changed,
+		compute(adding, func(v *pregel.Vertex[[]byte, []byte], m []byte) {
+			if v.Set(slices.Clone(m)); v.Superstep() == 0 {
+				v.SendToAllNeighbors([]byte{1})
+			}
+			v.VoteToHalt()
+		}))
 	run("messages kept after the call", differs, func(tb testing.TB) {
-		Matrix(tb, g, pregel.List(listing[[]uint64, uint64](func(v *pregel.Vertex[[]uint64, uint64], msgs []uint64) {
+		Matrix(tb, g, pregel.List(listing[[]uint64, uint64](func(v *pregel.Vertex[[]uint64, uint64],
+			msgs []uint64,
+		) {
 			if v.Superstep() == 0 {
 				v.SendToAllNeighbors(v.Label() + 1)
 			} else {
@@ -91,30 +98,33 @@ func TestMatrixFindsTenMistakes(t *testing.T) {
 		})))
 	})
 	run("the order of a map", differs, func(tb testing.TB) {
-		Matrix(tb, g, acting[uint64, int]{combiners.Sum[int](), func(v *pregel.Vertex[uint64, int], _ int) {
-			neighbours := map[uint64]bool{}
-			for e := range v.Edges() {
-				neighbours[v.Label()*8+uint64(e.To)] = true
-			}
-			for n := range neighbours {
-				v.Set(v.Value()*31 + n)
-			}
-			v.VoteToHalt()
-		}})
+		Matrix(tb, g,
+			acting[uint64, int]{combiners.Sum[int](), func(v *pregel.Vertex[uint64, int], _ int) {
+				neighbours := map[uint64]bool{}
+				for e := range v.Edges() {
+					neighbours[v.Label()*8+uint64(e.To)] = true
+				}
+				for n := range neighbours {
+					v.Set(v.Value()*31 + n)
+				}
+				v.VoteToHalt()
+			}})
 	})
 	run("state that vertices share", "vertices changed the program's field seen in superstep 0, from 0 to 8", func(tb testing.TB) { Matrix(tb, g, &counting{}) })
 	run("random numbers of one's own", differs, func(tb testing.TB) {
-		Matrix(tb, g, acting[int, int]{combiners.Sum[int](), func(v *pregel.Vertex[int, int], _ int) {
-			v.Set(rand.IntN(100))
-			v.VoteToHalt()
-		}})
+		Matrix(tb, g,
+			acting[int, int]{combiners.Sum[int](), func(v *pregel.Vertex[int, int], _ int) {
+				v.Set(rand.IntN(100))
+				v.VoteToHalt()
+			}})
 	})
 	for name, f := range map[string]func(a, b int64) int64{
 		"a combiner that is not commutative": func(a, b int64) int64 { return a*3 + b*2 },
 		"a combiner that is not associative": func(a, b int64) int64 { return (a + b) / 2 },
 	} {
 		run(name, differs, func(tb testing.TB) {
-			Matrix(tb, g, acting[int64, int64]{combiners.Func(0, f), func(v *pregel.Vertex[int64, int64], m int64) {
+			Matrix(tb, g, acting[int64,
+				int64]{combiners.Func(0, f), func(v *pregel.Vertex[int64, int64], m int64) {
 				if v.Set(m); v.Superstep() == 0 {
 					v.SendToAllNeighbors(1 << v.Label())
 				}
@@ -123,24 +133,25 @@ func TestMatrixFindsTenMistakes(t *testing.T) {
 		})
 	}
 	for name, own := range map[string]bool{"a sent value": true, "a received value": false} {
-		run(name+" that shares memory with a message", changed, compute(longest(), func(v *pregel.Vertex[[]byte, []byte], m []byte) {
-			switch v.Superstep() {
-			case 0:
-				b := []byte{byte(v.Label()), 0}
-				if v.SendToAllNeighbors(b); own {
-					v.Set(b)
+		run(name+" that shares memory with a message", changed,
+			compute(longest(), func(v *pregel.Vertex[[]byte, []byte], m []byte) {
+				switch v.Superstep() {
+				case 0:
+					b := []byte{byte(v.Label()), 0}
+					if v.SendToAllNeighbors(b); own {
+						v.Set(b)
+					}
+				case 1:
+					if !own {
+						v.Set(m)
+					}
+				case 4:
+					if len(v.Value()) > 0 {
+						v.Value()[0]++
+					}
+					v.VoteToHalt()
 				}
-			case 1:
-				if !own {
-					v.Set(m)
-				}
-			case 4:
-				if len(v.Value()) > 0 {
-					v.Value()[0]++
-				}
-				v.VoteToHalt()
-			}
-		}))
+			}))
 	}
 }
 

@@ -47,7 +47,8 @@ func wantFailure(t *testing.T, text string, f func(t testing.TB)) {
 	}
 }
 
-// degrees keeps the weights of out-edges, the number of vertices, and the sum of the weights of in-edges.
+// degrees keeps the weights of out-edges, the number of vertices, and the sum of the weights of
+// in-edges.
 type degrees struct{}
 
 func (degrees) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
@@ -73,7 +74,8 @@ func TestGraphsOfWords(t *testing.T) {
 		"5>3:0.5 5>3:0.25 5>5:0": "[[2 0.75] [0 0.25 0.5 2 0]]",
 		"9-9:4":                  "[[4 1 4]]",
 		"0:1-1":                  "found \"0:1-1\", expected a vertex, or an edge such as 0-1, 0>1 or 0>1:2.5",
-		"1-2-3":                  "found \"1-2-3\"", "x": "found \"x\"", "1:3": "found \"1:3\"", "1>y": "found \"1>y\"", "1>2:z": "found \"1>2:z\"",
+		"1-2-3":                  "found \"1-2-3\"", "x": "found \"x\"", "1:3": "found \"1:3\"",
+		"1>y": "found \"1>y\"", "1>2:z": "found \"1>2:z\"",
 	} {
 		if strings.HasPrefix(want, "found") {
 			wantFailure(t, want, func(t testing.TB) { Graph(t, words) })
@@ -88,7 +90,9 @@ func TestGraphsOfWords(t *testing.T) {
 	if g := Graph(t, "0>1 5"); !g.IsDirected() || g.NumVertices() != 3 || g.NumEdges() != 1 {
 		t.Error("a graph of one edge and a vertex")
 	}
-	if g := Graph(t, "0-1", superstep.LoadOptions{Directed: true, Partitions: 3}); !g.IsDirected() || g.NumEdges() != 2 || g.Partitions() != 3 {
+	if g := Graph(t, "0-1",
+		superstep.LoadOptions{Directed: true, Partitions: 3}); !g.IsDirected() ||
+		g.NumEdges() != 2 || g.Partitions() != 3 {
 		t.Error("an edge each way")
 	}
 	if g := Graph(t, ""); g.NumVertices() != 0 {
@@ -106,7 +110,8 @@ func TestAlgorithmsInTheMatrix(t *testing.T) {
 			if Matrix(t, g, algorithms.WCC{}); g.NumEdges() > 500 {
 				Matrix(t, g, algorithms.BFSLevels{Source: 0})
 				Matrix(t, g, algorithms.SSSP[float64]{Source: 0})
-				Matrix(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, Within[float64](1e-9))
+				Matrix(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5},
+					Within[float64](1e-9))
 			}
 		})
 	}
@@ -249,32 +254,36 @@ func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 	} {
 		wantFailure(t, text, func(t testing.TB) { CheckCombiner(t, c, numbers...) })
 	}
-	wantFailure(t, "combining changes the arguments, which others get too: [1 2] [3] became [3 2] [3]", func(t testing.TB) {
-		CheckCombiner(t, combiners.Func(nil, func(a, b []int) []int {
-			if len(a) == 0 {
-				return b
-			}
-			if len(b) > 0 {
-				a[0] = max(a[0], b[0])
-			}
-			return a
-		}), []int{1, 2}, []int{3}, []int{4})
-	})
-	wantFailure(t, "combining [1] [1] writes behind an argument, where others write too", func(t testing.TB) {
-		CheckCombiner(t, combiners.Func(nil, func(a, b []int) []int {
-			all := append(a, b...)
-			slices.Sort(all)
-			return all
-		}), []int{1}, []int{3}, []int{4})
-	})
-	wantFailure(t, "not commutative: Combine(1, NaN) is 1, the other way round NaN", func(t testing.TB) {
-		CheckCombiner(t, combiners.Func(math.Inf(-1), func(a, b float64) float64 {
-			if a < b {
-				return b
-			}
-			return a
-		}), 1, 2, 3)
-	})
+	wantFailure(t,
+		"combining changes the arguments, which others get too: [1 2] [3] became [3 2] [3]",
+		func(t testing.TB) {
+			CheckCombiner(t, combiners.Func(nil, func(a, b []int) []int {
+				if len(a) == 0 {
+					return b
+				}
+				if len(b) > 0 {
+					a[0] = max(a[0], b[0])
+				}
+				return a
+			}), []int{1, 2}, []int{3}, []int{4})
+		})
+	wantFailure(t, "combining [1] [1] writes behind an argument, where others write too",
+		func(t testing.TB) {
+			CheckCombiner(t, combiners.Func(nil, func(a, b []int) []int {
+				all := append(a, b...)
+				slices.Sort(all)
+				return all
+			}), []int{1}, []int{3}, []int{4})
+		})
+	wantFailure(t, "not commutative: Combine(1, NaN) is 1, the other way round NaN",
+		func(t testing.TB) {
+			CheckCombiner(t, combiners.Func(math.Inf(-1), func(a, b float64) float64 {
+				if a < b {
+					return b
+				}
+				return a
+			}), 1, 2, 3)
+		})
 	wantFailure(t, "2 values; give three or more", func(t testing.TB) { CheckCombiner(t, combiners.Sum[int](), 1, 2) })
 }
 

@@ -8,9 +8,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// sentMessages checks that what a message points to (a slice, a map) does not change after it was sent: with more partitions,
-// or processes, its receivers would get something else. It has the messages of the last two supersteps, and older ones as far as
-// they are few, as they are and as they were when they were sent: every message is written out twice. It also checks that nobody
+// sentMessages checks that what a message points to (a slice, a map) does not change after it was
+// sent: with more partitions, or processes, its receivers would get something else. It has the
+// messages of the last two supersteps, and older ones as far as they are few, as they are and as
+// they were when they were sent: every message is written out twice. It also checks that nobody
 // changes the program's fields: other processes have their own.
 type sentMessages struct {
 	all     []sentMessage
@@ -35,7 +36,8 @@ func (s *sentMessages) Sent(superstep int, from pregel.VertexID, m any) {
 // Began remembers the program's fields.
 func (s *sentMessages) Began(program any) { s.program = fieldTexts(program) }
 
-// Ended reports the first message, or field, that has changed, and forgets messages that have been read.
+// Ended reports the first message, or field, that has changed, and forgets messages that have been
+// read.
 func (s *sentMessages) Ended(superstep int, program any, label func(pregel.VertexID) uint64) error {
 	for _, m := range s.all {
 		if now := deepText(m.message); now != m.text {

@@ -51,7 +51,8 @@ func (p writing) Compute(v *pregel.Vertex[int, map[string]int], msgs []map[strin
 	v.VoteToHalt()
 }
 
-// TestMatrixFindsMessagesThatChange changes messages after they were sent, of senders and of receivers.
+// TestMatrixFindsMessagesThatChange changes messages after they were sent, of senders and of
+// receivers.
 func TestMatrixFindsMessagesThatChange(t *testing.T) {
 	path := "0-1 1-2 2-0 2-3"
 	list := func(p writing) pregel.Program[int, map[string]int] { return pregel.List(p) }
@@ -61,9 +62,10 @@ func TestMatrixFindsMessagesThatChange(t *testing.T) {
 			t.Errorf("a program that copies: %s", text)
 		}
 	}
-	wantFailure(t, "the message that vertex 2 sent in superstep 0 was changed in superstep 1, after it was sent: from [n:1] to [n:", func(t testing.TB) {
-		Matrix(t, Graph(t, "2>0 2>1 2>3"), list(writing{}))
-	})
+	wantFailure(t,
+		"the message that vertex 2 sent in superstep 0 was changed in superstep 1, after it was sent: from [n:1] to [n:", func(t testing.TB) {
+			Matrix(t, Graph(t, "2>0 2>1 2>3"), list(writing{}))
+		})
 	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, path), list(writing{careful: true})) }); text != "" {
 		t.Errorf("a program that only reads: %s", text)
 	}
@@ -112,7 +114,8 @@ func (phased) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Va
 
 func (p phased) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	if want := 1 + v.Superstep()%2; v.Phase() != want {
-		panic(fmt.Sprintf("superstep %d: found phase %d, expected %d", v.Superstep(), v.Phase(), want))
+		panic(fmt.Sprintf("superstep %d: found phase %d, expected %d", v.Superstep(), v.Phase(),
+			want))
 	}
 	v.Set(v.Value()*3 + sum + sent.Value(v) + int64(v.Label()))
 	if v.Superstep() == 4 {
@@ -154,11 +157,14 @@ func (p *stepping) Compute(v *pregel.Vertex[int, int], _ int) {
 func (*ownStepping) MarshalBinary() ([]byte, error) { return nil, nil }
 func (*ownStepping) UnmarshalBinary([]byte) error   { return nil }
 
-// TestMatrixFindsAFieldThatCoordinateChanges wants the field's name, and takes state that is the coordinator's own.
+// TestMatrixFindsAFieldThatCoordinateChanges wants the field's name, and takes state that is the
+// coordinator's own.
 func TestMatrixFindsAFieldThatCoordinateChanges(t *testing.T) {
-	wantFailure(t, "Coordinate changed the program's field taken, from [] to [0]: no vertex sees that", func(t testing.TB) {
-		Matrix(t, Graph(t, "0>1"), &stepping{Width: 3})
-	})
+	wantFailure(t,
+		"Coordinate changed the program's field taken, from [] to [0]: no vertex sees that",
+		func(t testing.TB) {
+			Matrix(t, Graph(t, "0>1"), &stepping{Width: 3})
+		})
 	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, "0>1"), &ownStepping{}) }); text != "" {
 		t.Errorf("state of its own: %s", text)
 	}

@@ -16,7 +16,8 @@ import (
 func TestTheTimeLeft(t *testing.T) {
 	l := web.NewLocal(web.About{Kind: "run", Name: "a run", Version: "test"}, 2)
 	run := func(job string, most int) {
-		must(t, l.Record(&trace.Job{Job: job, Program: job, Partitions: 1, MaxSupersteps: most, Began: time.Now()}))
+		must(t,
+			l.Record(&trace.Job{Job: job, Program: job, Partitions: 1, MaxSupersteps: most, Began: time.Now()}))
 		for i := range 12 {
 			s := &record.Superstep{Job: job, Superstep: i, Partitions: []record.Partition{{Computed: 1}}, Ended: time.Now()}
 			s.End(100)
@@ -27,22 +28,29 @@ func TestTheTimeLeft(t *testing.T) {
 	run("endless", 0)
 	chromium(t)
 	b := open(t, serve(t, l, control.Token{})+"#/job/1", 1280, 900)
-	b.until(t, "how far it is", `/^12 of at most 20 supersteps, at most about 1[123] min \d+ s left$/.test(document.querySelector(".bound")?.innerText)`)
-	must(t, l.Record(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged, Supersteps: 12}))
-	b.until(t, "the end", `document.querySelector(".state.done") && !document.querySelector(".bound")`)
+	b.until(t, "how far it is",
+		`/^12 of at most 20 supersteps, at most about 1[123] min \d+ s left$/.test(document.querySelector(".bound")?.innerText)`)
+	must(t,
+		l.Record(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged, Supersteps: 12}))
+	b.until(t, "the end",
+		`document.querySelector(".state.done") && !document.querySelector(".bound")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/job/2"`, nil))
-	b.until(t, "no bound", `document.querySelector("h2")?.innerText.includes("endless") && document.querySelector(".state.running") && !document.querySelector(".bound")`)
+	b.until(t, "no bound",
+		`document.querySelector("h2")?.innerText.includes("endless") && document.querySelector(".state.running") && !document.querySelector(".bound")`)
 	b.clean(t)
 }
 
 // TestTheResultOfARun is on its page when it has ended.
 func TestTheResultOfARun(t *testing.T) {
-	url := superstep(t, t.TempDir(), "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=5", "--http", "127.0.0.1:0", "--http-linger")
+	url := superstep(t, t.TempDir(), "run", "pagerank", "--graph", "kronecker:scale=10", "-p",
+		"iterations=5", "--http", "127.0.0.1:0", "--http-linger")
 	b := open(t, url+"#/job/1", 1280, 1120)
 	b.until(t, "the result", `document.querySelector(".result")`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
-	b.until(t, "the greatest values", `document.querySelectorAll(".values tbody tr").length === 10 && document.querySelectorAll(".histogram .bar").length > 1`)
+	b.until(t, "the greatest values",
+		`document.querySelectorAll(".values tbody tr").length === 10 && document.querySelectorAll(".histogram .bar").length > 1`)
 	b.do(t, chromedp.SetValue(".find input", "5"), chromedp.Click(".find button"))
-	b.until(t, "a vertex's value", `/^5: 0\.\d+/.test(document.querySelector(".find [role=status]").innerText) || /^5: \d[\d.]*e-\d+/.test(document.querySelector(".find [role=status]").innerText)`)
+	b.until(t, "a vertex's value",
+		`/^5: 0\.\d+/.test(document.querySelector(".find [role=status]").innerText) || /^5: \d[\d.]*e-\d+/.test(document.querySelector(".find [role=status]").innerText)`)
 	b.clean(t)
 }

@@ -53,13 +53,17 @@ func open(t *testing.T, url string, width, height int) *tab {
 	profile, err := os.MkdirTemp("", "chromium")
 	must(t, err)
 	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
-	options = append(options, chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU,
+	options = append(options, chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(profile),
+		chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.WindowSize(width, height),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("no-first-run", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("font-render-hinting", "none"), chromedp.WSURLReadTimeout(time.Minute))
 	allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}), // of events newer than the driver
+	// of events newer than the driver
+	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}),
 		chromedp.WithBrowserOption(chromedp.WithDialTimeout(time.Minute)))
 	timed, stop := context.WithTimeout(ctx, patience)
 	t.Cleanup(func() {
@@ -76,7 +80,8 @@ func open(t *testing.T, url string, width, height int) *tab {
 	})
 	b := &tab{ctx: timed, url: url, requests: map[network.RequestID]string{}}
 	chromedp.ListenTarget(ctx, b.listen)
-	b.do(t, network.Enable(), runtime.Enable(), chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(url))
+	b.do(t, network.Enable(), runtime.Enable(),
+		chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(url))
 	return b
 }
 
@@ -96,7 +101,8 @@ func (b *tab) listen(event any) {
 		b.requests[e.RequestID] = e.Request.URL
 	case *network.EventLoadingFailed:
 		if !e.Canceled && e.ErrorText != "net::ERR_ABORTED" {
-			b.faults = append(b.faults, fmt.Sprintf("load of %s failed: %s %s", b.requests[e.RequestID], e.ErrorText, e.BlockedReason))
+			b.faults = append(b.faults, fmt.Sprintf("load of %s failed: %s %s",
+				b.requests[e.RequestID], e.ErrorText, e.BlockedReason))
 		}
 	}
 }
@@ -132,12 +138,13 @@ func (b *tab) until(t *testing.T, what, expression string) {
 func (b *tab) text(t *testing.T, selector string) string {
 	t.Helper()
 	var text string
-	b.do(t, chromedp.Evaluate("[...document.querySelectorAll("+quote(selector)+")].map(e => e.innerText).join('\\n')", &text))
+	b.do(t, chromedp.Evaluate("[...document.querySelectorAll("+quote(selector)+
+		")].map(e => e.innerText).join('\\n')", &text))
 	return text
 }
 
-// clean checks that nothing went wrong, and that nothing was asked of anybody but the page's own server.
-// Faults that have one of some words in them are expected.
+// clean checks that nothing went wrong, and that nothing was asked of anybody but the page's own
+// server. Faults that have one of some words in them are expected.
 func (b *tab) clean(t *testing.T, expected ...string) {
 	t.Helper()
 	b.mu.Lock()

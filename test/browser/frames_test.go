@@ -20,8 +20,8 @@ import (
 // frameTime is what a screen of 60 Hz leaves a frame, in milliseconds.
 const frameTime = 16
 
-// measure notes for every frame how long the page's thread took for it: its callbacks, style, layout and paint. A message
-// that is sent in a frame's callback is handled right after the frame.
+// measure notes for every frame how long the page's thread took for it: its callbacks, style,
+// layout and paint. A message that is sent in a frame's callback is handled right after the frame.
 const measure = `(() => {
 	window.frames_ = [];
 	const channel = new MessageChannel();
@@ -31,15 +31,17 @@ const measure = `(() => {
 	requestAnimationFrame(frame);
 })()`
 
-// TestFramesOfALongRun looks at 5,000 supersteps of 256 partitions while more arrive, the pointer moves, supersteps are
-// chosen by keys and the page scrolls. What a frame costs the page's thread in processor time, on the mean, must be less
-// than a frame's time; how long frames took by the clock depends on what else the machine does, and is in the log.
+// TestFramesOfALongRun looks at 5,000 supersteps of 256 partitions while more arrive, the pointer
+// moves, supersteps are chosen by keys and the page scrolls. What a frame costs the page's thread
+// in processor time, on the mean, must be less than a frame's time; how long frames took by the
+// clock depends on what else the machine does, and is in the log.
 func TestFramesOfALongRun(t *testing.T) {
 	const supersteps, partitions = 5000, 256
 	l := recorded(t, supersteps, partitions)
 	b := open(t, serve(t, l, control.Token{}), 1280, 1000)
 	b.until(t, "all supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4999"`)
-	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelectorAll('canvas.canvas').length >= 3")
+	b.until(t, "the charts",
+		"document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelectorAll('canvas.canvas').length >= 3")
 	b.do(t, chromedp.Sleep(2*time.Second), chromedp.Evaluate(measure, nil),
 		performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
 	scene := func(name string, act func()) {
@@ -65,7 +67,8 @@ func TestFramesOfALongRun(t *testing.T) {
 			}
 		}
 		t.Logf("%-18s %4d frames: %.1f ms of the processor each, scripts %.1f, style %.1f, layout %.1f, all processes %.1f; by the clock median %.1f ms, 95 %% %.1f ms, longest %.1f ms, %d over %d ms",
-			name, len(frames), worked, each("ScriptDuration"), each("RecalcStyleDuration"), each("LayoutDuration"), all, at(.5), at(.95), at(1), long, frameTime)
+			name, len(frames), worked, each("ScriptDuration"), each("RecalcStyleDuration"),
+			each("LayoutDuration"), all, at(.5), at(.95), at(1), long, frameTime)
 		if worked > frameTime {
 			t.Errorf("%s: a frame takes %.1f ms of the processor, on the mean", name, worked)
 		}
@@ -87,13 +90,15 @@ func TestFramesOfALongRun(t *testing.T) {
 			} })()`, nil, wait))
 	}
 	scene("the pointer moves", func() { over(".band"); over(".plot .u-over") })
-	b.do(t, chromedp.Evaluate(`document.querySelector("[aria-label=Lanes]").scrollIntoView()`, nil), chromedp.Sleep(settle))
+	b.do(t, chromedp.Evaluate(`document.querySelector("[aria-label=Lanes]").scrollIntoView()`, nil),
+		chromedp.Sleep(settle))
 	scene("over lanes, pairs", func() { over("[aria-label=Lanes] canvas"); over(".matrix canvas") })
 	b.do(t, chromedp.Evaluate(`scrollTo(0, 0)`, nil), chromedp.Sleep(settle))
 	scene("keys choose", func() {
 		b.do(t, chromedp.Focus("[role=slider]"))
 		for range 15 {
-			b.do(t, chromedp.KeyEvent(kb.PageDown), chromedp.Sleep(50*time.Millisecond), chromedp.KeyEvent(kb.ArrowRight), chromedp.Sleep(50*time.Millisecond))
+			b.do(t, chromedp.KeyEvent(kb.PageDown), chromedp.Sleep(50*time.Millisecond),
+				chromedp.KeyEvent(kb.ArrowRight), chromedp.Sleep(50*time.Millisecond))
 		}
 	})
 	scene("zoom", func() {
@@ -103,12 +108,14 @@ func TestFramesOfALongRun(t *testing.T) {
 		b.do(t, chromedp.KeyEvent(kb.Escape))
 	})
 	scene("scrolling", func() {
-		b.do(t, chromedp.Evaluate(`(async () => { for (let i = 0; i < 60; i++) { scrollBy(0, 40); await new Promise(requestAnimationFrame); } })()`, nil, wait))
+		b.do(t,
+			chromedp.Evaluate(`(async () => { for (let i = 0; i < 60; i++) { scrollBy(0, 40); await new Promise(requestAnimationFrame); } })()`, nil, wait))
 	})
 	b.clean(t)
 }
 
-// worked is the processor time in seconds that the page's thread has spent: TaskDuration in all, and by what for.
+// worked is the processor time in seconds that the page's thread has spent: TaskDuration in all,
+// and by what for.
 func (b *tab) worked(t *testing.T) map[string]float64 {
 	t.Helper()
 	seconds := map[string]float64{}
@@ -122,7 +129,8 @@ func (b *tab) worked(t *testing.T) map[string]float64 {
 	return seconds
 }
 
-// spentBelow is the processor time in milliseconds that the processes below one have spent, as far as the system tells.
+// spentBelow is the processor time in milliseconds that the processes below one have spent, as far
+// as the system tells.
 func spentBelow(top int) float64 {
 	const tick = 10 // milliseconds, of Linux
 	parents, spent := map[int]int{}, map[int]float64{}
@@ -132,7 +140,8 @@ func spentBelow(top int) float64 {
 		if err != nil {
 			continue // it has ended
 		}
-		// After the name, which may have anything in it: state, parent, ... and as 12th and 13th the times.
+		// After the name, which may have anything in it: state, parent, ... and as 12th and 13th
+		// the times.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		parents[pid], _ = strconv.Atoi(fields[1])

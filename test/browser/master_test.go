@@ -7,7 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestAMaster submits a job on the page of a master with two workers, sees it run and end, and cancels another.
+// TestAMaster submits a job on the page of a master with two workers, sees it run and end, and
+// cancels another.
 func TestAMaster(t *testing.T) {
 	url := superstep(t, t.TempDir(), "master", "--listen", "127.0.0.1:0")
 	b := open(t, url+"#/workers", 1280, 1120)
@@ -16,18 +17,25 @@ func TestAMaster(t *testing.T) {
 	for _, name := range []string{"east", "west"} {
 		begin(t, t.TempDir(), "worker", "--master", at, "--name", name, "--threads", "1")
 	}
-	b.until(t, "the workers", `["east", "west"].every(n => [...document.querySelectorAll("tbody tr")].some(r => r.innerText.startsWith(n) && r.innerText.includes("registered")))`)
+	b.until(t, "the workers",
+		`["east", "west"].every(n => [...document.querySelectorAll("tbody tr")].some(r => r.innerText.startsWith(n) && r.innerText.includes("registered")))`)
 
 	fill := func(form string, fields ...string) {
 		t.Helper()
-		b.until(t, form, `[...document.querySelectorAll(".submit summary")].some(s => s.innerText === `+quote(form)+`)`)
-		b.do(t, chromedp.Evaluate(`document.querySelectorAll(".submit").forEach(d => d.open = d.querySelector("summary").innerText === `+quote(form)+`)`, nil))
+		b.until(t, form,
+			`[...document.querySelectorAll(".submit summary")].some(s => s.innerText === `+
+				quote(form)+`)`)
+		b.do(t,
+			chromedp.Evaluate(`document.querySelectorAll(".submit").forEach(d => d.open = d.querySelector("summary").innerText === `+quote(form)+`)`, nil))
 		for i := 0; i < len(fields); i += 2 {
 			b.until(t, fields[i], `document.querySelector(".submit[open] [name='`+fields[i]+`']")`)
 			b.do(t, chromedp.SetValue(".submit[open] [name='"+fields[i]+"']", fields[i+1]))
-			b.do(t, chromedp.Evaluate(`(e => ["input", "change"].forEach(kind => e.dispatchEvent(new Event(kind, { bubbles: true }))))(document.querySelector(".submit[open] [name='`+fields[i]+`']"))`, nil))
+			b.do(t,
+				chromedp.Evaluate(`(e => ["input", "change"].forEach(kind => e.dispatchEvent(new Event(kind, { bubbles: true }))))(document.querySelector(".submit[open] [name='`+fields[i]+`']"))`, nil))
 		}
-		b.do(t, chromedp.Evaluate(`document.querySelector(".submit[open] button[type=submit]").click()`, nil))
+		b.do(t,
+			chromedp.Evaluate(`document.querySelector(".submit[open] button[type=submit]").click()`,
+				nil))
 	}
 	visit := func(place string) {
 		t.Helper()
@@ -38,35 +46,46 @@ func TestAMaster(t *testing.T) {
 	b.until(t, "the refusal at its field", `document.activeElement.name === "graph" && document.activeElement.ariaInvalid === "true"
 		&& document.getElementById(document.activeElement.getAttribute("aria-describedby").split(" ").at(-1)).innerText.includes("scale")`)
 	fill("Load a graph", "graph", "kronecker:scale=12")
-	b.until(t, "the graph", `[...document.querySelectorAll("tbody tr")].some(r => r.innerText.startsWith("web") && r.innerText.includes("4,096"))`)
+	b.until(t, "the graph",
+		`[...document.querySelectorAll("tbody tr")].some(r => r.innerText.startsWith("web") && r.innerText.includes("4,096"))`)
 
 	visit("#/jobs")
-	fill("Submit a job", "program", "bfs", "graph", "kronecker:scale=18", "parameters.source", "sauce")
-	b.until(t, "the refusal", `document.querySelector(".field .bad")?.innerText.includes("sauce") && document.activeElement.name === "parameters.source"`)
+	fill("Submit a job", "program", "bfs", "graph", "kronecker:scale=18", "parameters.source",
+		"sauce")
+	b.until(t, "the refusal",
+		`document.querySelector(".field .bad")?.innerText.includes("sauce") && document.activeElement.name === "parameters.source"`)
 	b.picture(t, "submit")
 	fill("Submit a job", "parameters.source", "5")
 	b.until(t, "the job's page", `location.hash.startsWith("#/job/")`)
 	b.until(t, "the job's end", `document.querySelector(".state.done")`)
-	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
-	b.until(t, "who has the slowest partition", `/ of (east|west): worked/.test(document.querySelector("[aria-label=Partitions] .readout").innerText)`)
+	b.until(t, "the charts",
+		"document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
+	b.until(t, "who has the slowest partition",
+		`/ of (east|west): worked/.test(document.querySelector("[aria-label=Partitions] .readout").innerText)`)
 	b.until(t, "the load", `document.querySelector(".stages")?.innerText.includes("loading")`)
 	b.picture(t, "master")
 
 	b.until(t, "the results", `document.querySelector(".result")`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
-	b.until(t, "the greatest values", `document.querySelectorAll(".values tbody tr").length === 10 && document.querySelectorAll(".histogram .bar").length > 1`)
+	b.until(t, "the greatest values",
+		`document.querySelectorAll(".values tbody tr").length === 10 && document.querySelectorAll(".histogram .bar").length > 1`)
 	b.do(t, chromedp.SetValue(".find input", "5"), chromedp.Click(".find button"))
-	b.until(t, "the root's value, which is itself", `/^5: 5$/.test(document.querySelector(".find [role=status]").innerText)`)
+	b.until(t, "the root's value, which is itself",
+		`/^5: 5$/.test(document.querySelector(".find [role=status]").innerText)`)
 	b.do(t, chromedp.SetValue(".find input", "999999999"), chromedp.Click(".find button"))
-	b.until(t, "that there is no such vertex", `document.querySelector(".find [role=status]").innerText.includes("no vertex")`)
-	b.until(t, "all lines", `(async () => (await (await fetch(document.querySelector(".result a[download]").href)).text()).split("\n").length === 262145)()`)
+	b.until(t, "that there is no such vertex",
+		`document.querySelector(".find [role=status]").innerText.includes("no vertex")`)
+	b.until(t, "all lines",
+		`(async () => (await (await fetch(document.querySelector(".result a[download]").href)).text()).split("\n").length === 262145)()`)
 
 	visit("#/jobs")
 	fill("Submit a job", "program", "hits", "graph", "catalog:web")
-	b.until(t, "the job's page", `location.hash.startsWith("#/job/") && document.querySelector(".state.done")`)
+	b.until(t, "the job's page",
+		`location.hash.startsWith("#/job/") && document.querySelector(".state.done")`)
 	b.until(t, "the results", `document.querySelector(".result")`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
-	b.until(t, "two fields", `document.querySelectorAll(".values th").length === 4 && document.querySelector(".result select").options.length === 2`)
+	b.until(t, "two fields",
+		`document.querySelectorAll(".values th").length === 4 && document.querySelector(".result select").options.length === 2`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").scrollIntoView()`, nil))
 	b.picture(t, "result")
 	var low string
@@ -76,21 +95,25 @@ func TestAMaster(t *testing.T) {
 	}
 
 	visit("#/jobs")
-	fill("Submit a job", "program", "pagerank", "graph", "catalog:web", "parameters.iterations", "10000000")
+	fill("Submit a job", "program", "pagerank", "graph", "catalog:web", "parameters.iterations",
+		"10000000")
 	b.until(t, "a superstep", `+document.querySelector("[role=slider]")?.ariaValueMax > 2`)
 	b.do(t, chromedp.Click(".cancel button"), chromedp.Click(".cancel .danger"))
-	b.until(t, "the job's end", `document.querySelector(".state.cancelled") && document.querySelector(".bad").innerText === "cancelled on the page"`)
+	b.until(t, "the job's end",
+		`document.querySelector(".state.cancelled") && document.querySelector(".bad").innerText === "cancelled on the page"`)
 	visit("#/jobs")
 	fill("Run Graph500", "graph500.scale", "0")
 	b.until(t, "the refusal", `document.querySelector(".submit[open] .bad")`)
 	fill("Run Graph500", "graph500.scale", "10", "graph500.roots", "4")
-	b.until(t, "the searches", `document.querySelectorAll("[aria-label=Searches] li").length >= 4 && document.querySelector(".state.done")`)
+	b.until(t, "the searches",
+		`document.querySelectorAll("[aria-label=Searches] li").length >= 4 && document.querySelector(".state.done")`)
 
 	visit("#/graphs")
 	b.until(t, "the graph again", `document.querySelector("tbody .cancel button")`)
 	b.do(t, chromedp.Click("tbody .cancel button"), chromedp.Click("tbody .cancel .danger"))
 	b.until(t, "no graph", `document.querySelector("main").innerText.includes("There are none.")`)
 	visit("#/log")
-	b.until(t, "the log", `["worker is there", "state running", "cancelled on the page"].every(w => document.querySelector(".log").innerText.includes(w))`)
+	b.until(t, "the log",
+		`["worker is there", "state running", "cancelled on the page"].every(w => document.querySelector(".log").innerText.includes(w))`)
 	b.clean(t, "400", "404")
 }

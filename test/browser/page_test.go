@@ -33,7 +33,8 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "superstep")
-	out, err := exec.Command("go", "build", "-C", "../..", "-o", path, "./cmd/superstep").CombinedOutput()
+	out, err := exec.Command("go", "build", "-C", "../..", "-o", path,
+		"./cmd/superstep").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
@@ -65,8 +66,8 @@ func superstep(t *testing.T, dir string, args ...string) (url string) {
 	return url
 }
 
-// begin runs the binary in a directory until the test ends, and returns the lines it says, of which those are let go that
-// nobody reads.
+// begin runs the binary in a directory until the test ends, and returns the lines it says, of which
+// those are let go that nobody reads.
 func begin(t *testing.T, dir string, args ...string) <-chan string {
 	t.Helper()
 	path, err := binary()
@@ -75,7 +76,8 @@ func begin(t *testing.T, dir string, args ...string) <-chan string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(filepath.Dir(path), "state"))
+	cmd.Dir, cmd.Env = dir,
+		append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(filepath.Dir(path), "state"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
 	out, in := io.Pipe()
@@ -113,13 +115,16 @@ func serve(t *testing.T, l *web.Local, token control.Token) string {
 	return s.Link
 }
 
-// TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and keeps pictures of it.
+// TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and keeps
+// pictures of it.
 func TestFromARunToThePicture(t *testing.T) {
-	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5", "--partitions", "4", "--http", "127.0.0.1:0", "--http-linger")
+	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5",
+		"--partitions", "4", "--http", "127.0.0.1:0", "--http-linger")
 	b := open(t, url, 1280, 1120)
 	b.do(t, dark(false))
 	b.until(t, "the run's end", "document.querySelector('.state.done')")
-	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
+	b.until(t, "the charts",
+		"document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
 
 	// The figures are those of the API.
 	b.until(t, "the same supersteps as the API has", `(async () => {
@@ -153,13 +158,16 @@ func TestFromARunToThePicture(t *testing.T) {
 	b.do(t, chromedp.Evaluate(`document.querySelector('.decision h3').innerText`, &before),
 		chromedp.Evaluate(`(() => { const c = document.querySelector(".band"), r = c.getBoundingClientRect(), n = +document.querySelector("[role=slider]").ariaValueMax + 1;
 			c.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: r.left + 64 + (r.width - 78) * 1.5 / n, clientY: r.top + 10 })); })()`, nil))
-	b.until(t, "the reason under the pointer", `document.querySelector(".decision h3").innerText.startsWith("Superstep 1:")`)
+	b.until(t, "the reason under the pointer",
+		`document.querySelector(".decision h3").innerText.startsWith("Superstep 1:")`)
 	b.do(t, chromedp.Evaluate(`document.querySelector('.decision .reason').innerText`, &after))
 	if !strings.Contains(after, "predicted") {
 		t.Errorf("the reason reads %q (before: %s)", after, before)
 	}
 
-	b.do(t, dark(false), chromedp.Evaluate(`document.querySelector("[aria-label='Partitions']").scrollIntoView()`, nil))
+	b.do(t, dark(false),
+		chromedp.Evaluate(`document.querySelector("[aria-label='Partitions']").scrollIntoView()`,
+			nil))
 	b.picture(t, "partitions")
 	b.do(t, chromedp.EmulateViewport(400, 1100), chromedp.Evaluate(`scrollTo(0, 0)`, nil))
 	b.picture(t, "page-narrow")
@@ -174,11 +182,13 @@ func TestFromARunToThePicture(t *testing.T) {
 
 	// What cannot be seen has words and tables.
 	var unnamed int
-	b.do(t, chromedp.Evaluate(`[...document.querySelectorAll("canvas[role=img], .plot")].filter(e => !(e.ariaLabel || "").trim()).length`, &unnamed))
+	b.do(t,
+		chromedp.Evaluate(`[...document.querySelectorAll("canvas[role=img], .plot")].filter(e => !(e.ariaLabel || "").trim()).length`, &unnamed))
 	if unnamed > 0 {
 		t.Errorf("%d charts have no words", unnamed)
 	}
-	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil))
+	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`,
+		nil))
 	b.until(t, "the tables", `document.querySelectorAll(".timeline table tbody tr").length === +document.querySelector("[role=slider]").ariaValueMax + 1
 		&& document.querySelectorAll("[aria-label=Partitions] tbody tr").length === 4`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/graphs"`, nil))
@@ -209,7 +219,8 @@ func TestByKeyboard(t *testing.T) {
 	b.until(t, "the timeline", "document.querySelector('[role=slider]')")
 	focused := func() string {
 		var text string
-		b.do(t, chromedp.Evaluate(`(() => { const e = document.activeElement; return e.ariaLabel || e.innerText || e.tagName; })()`, &text))
+		b.do(t,
+			chromedp.Evaluate(`(() => { const e = document.activeElement; return e.ariaLabel || e.innerText || e.tagName; })()`, &text))
 		return text
 	}
 	reached := map[string]bool{}
@@ -238,16 +249,20 @@ func TestByKeyboard(t *testing.T) {
 	value(39, kb.End)
 	value(35, kb.PageDown)
 	b.until(t, "the reason in words", `document.activeElement.ariaValueText.includes("predicted")`)
-	b.until(t, "bars of the superstep", `document.querySelector("[aria-label=Partitions] h2").innerText.includes("superstep 35")`)
+	b.until(t, "bars of the superstep",
+		`document.querySelector("[aria-label=Partitions] h2").innerText.includes("superstep 35")`)
 	b.do(t, chromedp.KeyEvent("+"))
 	b.until(t, "the zoom", `document.querySelector(".hint button")`)
 	b.do(t, chromedp.KeyEvent(kb.Escape))
 	b.until(t, "no zoom", `!document.querySelector(".hint button")`)
 	b.do(t, chromedp.KeyEvent(kb.Escape))
-	b.until(t, "the whole run", `document.querySelector("[aria-label=Partitions] h2").innerText.includes("whole run")`)
+	b.until(t, "the whole run",
+		`document.querySelector("[aria-label=Partitions] h2").innerText.includes("whole run")`)
 
-	b.do(t, chromedp.Evaluate(`document.querySelector(".matrix canvas").focus()`, nil), chromedp.KeyEvent(kb.ArrowRight))
-	b.until(t, "the pair", `document.querySelector(".beside .readout").innerText.startsWith("From 0 to 1: ")`)
+	b.do(t, chromedp.Evaluate(`document.querySelector(".matrix canvas").focus()`, nil),
+		chromedp.KeyEvent(kb.ArrowRight))
+	b.until(t, "the pair",
+		`document.querySelector(".beside .readout").innerText.startsWith("From 0 to 1: ")`)
 	b.clean(t)
 }
 
@@ -265,19 +280,23 @@ func TestLive(t *testing.T) {
 	steps(l, "long", 5, 30, 2)
 	b.until(t, "thirty", `document.querySelector("[role=slider]")?.ariaValueMax === "29"`)
 	must(t, l.Record(&trace.Stage{Job: "long", Stage: "writing", Done: 1000, Total: 10_000}))
-	b.until(t, "how far it is", `document.querySelector(".stages")?.innerText.includes("10 %: 1000 of 10 k")`)
+	b.until(t, "how far it is",
+		`document.querySelector(".stages")?.innerText.includes("10 %: 1000 of 10 k")`)
 	time.Sleep(time.Second) // a rate is shown after it
 	must(t, l.Record(&trace.Stage{Job: "long", Stage: "writing", Done: 5000, Total: 10_000}))
-	b.until(t, "the time left", `/50 %: 5000 of 10 k, [\d.]+( k)?.s, \d+ s left/.test(document.querySelector(".stages").innerText)`)
+	b.until(t, "the time left",
+		`/50 %: 5000 of 10 k, [\d.]+( k)?.s, \d+ s left/.test(document.querySelector(".stages").innerText)`)
 	must(t, l.Record(&trace.Log{Time: time.Now(), Level: "warn", Text: "mind the gap"}))
 	must(t, l.Record(&trace.Job{Job: "second", Began: time.Now()}))
 	must(t, l.Record(&trace.End{Job: "long", State: trace.Failed, Error: "the disk is full"}))
-	b.until(t, "the failure", `document.querySelector(".state.failed") && document.querySelector("main").innerText.includes("the disk is full")`)
+	b.until(t, "the failure",
+		`document.querySelector(".state.failed") && document.querySelector("main").innerText.includes("the disk is full")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/log"`, nil))
 	b.until(t, "the log", `document.querySelector("main").innerText.includes("mind the gap")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
 	b.until(t, "both jobs", `document.querySelectorAll("tbody tr").length === 2`)
-	// The page asks for other events when it leaves a job. Only one that hears them hears that the run ends.
+	// The page asks for other events when it leaves a job. Only one that hears them hears that the
+	// run ends.
 	must(t, l.Record(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))
 	b.until(t, "an event since", `document.querySelector(".stages")?.innerText.includes("reading")`)
 
@@ -288,9 +307,11 @@ func TestLive(t *testing.T) {
 	if text := b.text(t, "main"); !strings.Contains(text, "second") {
 		t.Errorf("what was seen is gone: %s", text)
 	}
-	b.clean(t, "ERR_CONNECTION_", "ERR_EMPTY_RESPONSE", "ERR_SOCKET_NOT_CONNECTED") // of what it was just asking for
+	// of what it was just asking for
+	b.clean(t, "ERR_CONNECTION_", "ERR_EMPTY_RESPONSE", "ERR_SOCKET_NOT_CONNECTED")
 
-	// A server that comes back at the same address is found again, and its events are not mixed with the old ones'.
+	// A server that comes back at the same address is found again, and its events are not mixed
+	// with the old ones'.
 	s, err = web.Start(address, control.Token{}, recorded(t, 3, 2), nil)
 	if err != nil {
 		t.Skip("the port is taken:", err)
@@ -302,11 +323,13 @@ func TestLive(t *testing.T) {
 
 // TestHostileNamesAreText shows names that would be scripts.
 func TestHostileNamesAreText(t *testing.T) {
-	const evil = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>"'}]]>` + "\u202e\x07"
+	const evil = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>"'}]]>` +
+		"\u202e\x07"
 	l := web.NewLocal(web.About{Kind: "run", Name: evil, Version: evil}, 1)
 	l.AddGraph(web.Graph{Name: evil, State: evil, Reason: evil, Grid: evil})
 	must(t, l.Record(&trace.Job{
-		Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil},
+		Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2,
+		Parameters: map[string]string{evil: evil, "__proto__": evil},
 	}))
 	for superstep := range 3 {
 		s := &record.Superstep{
@@ -315,7 +338,8 @@ func TestHostileNamesAreText(t *testing.T) {
 		}
 		for p := range 2 {
 			s.Partitions = append(s.Partitions, record.Partition{
-				Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: record.Seconds{Compute: 1, Total: 1},
+				Partition: p, Worker: evil, Computed: 1, Bytes: 9,
+				Times: record.Seconds{Compute: 1, Total: 1},
 				Peers: []record.Peer{{Partition: 1 - p, Exchange: evil, Encoding: evil, Bytes: 9}},
 			})
 		}
@@ -326,17 +350,20 @@ func TestHostileNamesAreText(t *testing.T) {
 	must(t, l.Record(&trace.End{Job: evil, State: trace.Failed, Error: evil}))
 	b := open(t, serve(t, l, control.Token{}), 1280, 900)
 	b.until(t, "the job", "document.querySelector('.decision')")
-	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil))
+	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`,
+		nil))
 	for _, place := range []string{"#/job/1", "#/jobs", "#/graphs", "#/workers", "#/log", "#/compare/1/1", "#/job/%3Cimg%20src=x%20onerror=owned=1%3E", "#/%E0%A4%A"} {
 		b.do(t, chromedp.Evaluate("location.hash = "+quote(place), nil), chromedp.Sleep(settle))
 		var bad string
-		b.do(t, chromedp.Evaluate(`(() => window.owned ? "a script ran" : document.querySelector("main img, main script, header img, header script") ? "an element was made" : "")()`, &bad))
+		b.do(t,
+			chromedp.Evaluate(`(() => window.owned ? "a script ran" : document.querySelector("main img, main script, header img, header script") ? "an element was made" : "")()`, &bad))
 		if bad != "" {
 			t.Errorf("%s: %s", place, bad)
 		}
 	}
 	b.do(t, chromedp.Evaluate(`location.hash = "#/log"`, nil))
-	b.until(t, "the name as text", `document.querySelector("main").innerText.includes("<script>window.owned=1</script>")`)
+	b.until(t, "the name as text",
+		`document.querySelector("main").innerText.includes("<script>window.owned=1</script>")`)
 	b.clean(t)
 }
 
@@ -347,18 +374,21 @@ func TestAToken(t *testing.T) {
 	must(t, err)
 	b := open(t, serve(t, recorded(t, 3, 2), token), 1280, 900)
 	b.until(t, "the question", "document.querySelector('input[name=token]')")
-	if text := b.text(t, "form"); !strings.Contains(text, "--http-token-file") || !strings.Contains(text, "a master by --token-file") {
+	if text := b.text(t, "form"); !strings.Contains(text, "--http-token-file") ||
+		!strings.Contains(text, "a master by --token-file") {
 		t.Errorf("whence the token is: %s", text)
 	}
 	enter := func(text string) {
 		b.do(t, chromedp.SetValue("input[name=token]", text), chromedp.Click("form button"))
 	}
 	enter("wrong-wrong-wrong-wrong")
-	b.until(t, "the refusal", `document.querySelector("form")?.innerText.includes("a token is missing or wrong")`)
+	b.until(t, "the refusal",
+		`document.querySelector("form")?.innerText.includes("a token is missing or wrong")`)
 	enter(secret)
 	b.until(t, "the page", "document.querySelector('.decision')")
 	var seen string
-	b.do(t, chromedp.Evaluate(`document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href + document.documentElement.outerHTML`, &seen))
+	b.do(t,
+		chromedp.Evaluate(`document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href + document.documentElement.outerHTML`, &seen))
 	if strings.Contains(seen, secret) || strings.Contains(seen, "superstep-session") {
 		t.Error("a script can read the token or the session")
 	}
@@ -375,7 +405,8 @@ func TestComparison(t *testing.T) {
 	var files []string
 	for _, delivery := range []string{"auto", "pull"} {
 		file := delivery + ".jsonl"
-		cmd := exec.Command(path, "run", "bfs", "--graph", "kronecker:scale=16", "-p", "source=5", "--delivery", delivery, "--trace", file)
+		cmd := exec.Command(path, "run", "bfs", "--graph", "kronecker:scale=16", "-p", "source=5",
+			"--delivery", delivery, "--trace", file)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -384,10 +415,13 @@ func TestComparison(t *testing.T) {
 	}
 	b := open(t, superstep(t, dir, append([]string{"ui"}, files...)...)+"#/compare/1/2", 1280, 820)
 	b.do(t, dark(false))
-	b.until(t, "the verdict", `/times faster|the same time/.test(document.querySelector(".sentence")?.innerText ?? "")`)
+	b.until(t, "the verdict",
+		`/times faster|the same time/.test(document.querySelector(".sentence")?.innerText ?? "")`)
 	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length === 2")
-	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil))
-	b.until(t, "both in a row", `[...document.querySelectorAll("tbody tr")].some(r => r.innerText.includes("push") && r.innerText.includes("pull"))`)
+	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`,
+		nil))
+	b.until(t, "both in a row",
+		`[...document.querySelectorAll("tbody tr")].some(r => r.innerText.includes("push") && r.innerText.includes("pull"))`)
 	b.picture(t, "compare")
 	b.clean(t)
 }

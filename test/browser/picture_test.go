@@ -37,7 +37,8 @@ func dark(yes bool) chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
-// picture takes a picture of the window, in which there must be something to see, and keeps it if asked.
+// picture takes a picture of the window, in which there must be something to see, and keeps it if
+// asked.
 func (b *tab) picture(t *testing.T, name string) {
 	t.Helper()
 	var shot []byte
@@ -57,8 +58,8 @@ func (b *tab) picture(t *testing.T, name string) {
 	must(t, os.WriteFile(filepath.Join(pictures, name+".png"), out.Bytes(), 0o644))
 }
 
-// reduce keeps 256 colours: the picture then takes a third. Colours that differ by little count as one, so that the many shades
-// at the edges of letters leave room for those of heat maps.
+// reduce keeps 256 colours: the picture then takes a third. Colours that differ by little count as
+// one, so that the many shades at the edges of letters leave room for those of heat maps.
 func reduce(from image.Image) *image.Paletted {
 	type shade struct {
 		count, most int

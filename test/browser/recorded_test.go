@@ -10,12 +10,13 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// recorded is a run under way of so many supersteps in so many partitions: waves of a frontier that grows and shrinks, some
-// partitions slower than others.
+// recorded is a run under way of so many supersteps in so many partitions: waves of a frontier that
+// grows and shrinks, some partitions slower than others.
 func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 	t.Helper()
 	l := web.NewLocal(web.About{Kind: "run", Name: fmt.Sprintf("a run of %d supersteps in %d partitions", supersteps, partitions), Version: "test"}, 2)
-	must(t, l.Record(&trace.Job{Job: "long", Program: "waves", Graph: "g", Vertices: 1 << 30, Arcs: 1 << 34, Partitions: partitions, Threads: 2, Delivery: "auto"}))
+	must(t,
+		l.Record(&trace.Job{Job: "long", Program: "waves", Graph: "g", Vertices: 1 << 30, Arcs: 1 << 34, Partitions: partitions, Threads: 2, Delivery: "auto"}))
 	steps(l, "long", 0, supersteps, partitions)
 	return l
 }
@@ -41,13 +42,19 @@ func steps(to trace.Journal, job string, from, until, partitions int) {
 			if p == 3 {
 				busy = r.Actual * 1.8
 			}
-			x.Computed, x.Delivered, x.Walked, x.Messages, x.Sent, x.Bytes = senders, senders, 16*senders, 16*senders, senders/2, 0
+			x.Computed, x.Delivered, x.Walked, x.Messages, x.Sent, x.Bytes = senders, senders,
+				16*senders, 16*senders, senders/2, 0
 			x.Times = record.Seconds{Expand: busy * .1, Traverse: busy * .6, Fold: busy * .1, Compute: busy * .2, Wait: total - busy, Total: total}
 			x.Memory = int64(1+wave) << 30
 			x.Peers = x.Peers[:0]
 			if partitions > 1 {
 				for k := 1; k <= min(4, partitions-1); k++ {
-					x.Peers = append(x.Peers, record.Peer{Partition: (p + k*k) % partitions, Exchange: "expand", Encoding: "sparse", Messages: senders, Bytes: senders * 2 / k})
+					x.Peers = append(x.Peers,
+						record.Peer{
+							Partition: (p +
+								k*k) % partitions, Exchange: "expand", Encoding: "sparse",
+							Messages: senders, Bytes: senders * 2 / k,
+						})
 					x.Bytes += senders * 2 / k
 				}
 			}

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// report has the binary write a report of traces in a directory, and returns the address of the file.
+// report has the binary write a report of traces in a directory, and returns the address of the
+// file.
 func report(t *testing.T, dir string, traces ...string) string {
 	t.Helper()
 	path, err := binary()
@@ -47,7 +48,8 @@ func TestAReportOpensFromAFile(t *testing.T) {
 	must(t, err)
 	dir := t.TempDir()
 	for _, delivery := range []string{"auto", "pull"} {
-		cmd := exec.Command(path, "run", "bfs", "--graph", "kronecker:scale=14", "-p", "source=5", "--partitions", "3", "--delivery", delivery, "--trace", delivery+".jsonl")
+		cmd := exec.Command(path, "run", "bfs", "--graph", "kronecker:scale=14", "-p", "source=5",
+			"--partitions", "3", "--delivery", delivery, "--trace", delivery+".jsonl")
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -55,22 +57,29 @@ func TestAReportOpensFromAFile(t *testing.T) {
 	}
 	url := report(t, dir, "auto.jsonl", "pull.jsonl")
 	b := open(t, url, 1280, 1120)
-	b.until(t, "both runs", `document.querySelectorAll("main tbody tr").length === 2 && document.querySelector(".link").innerText === "a report"`)
+	b.until(t, "both runs",
+		`document.querySelectorAll("main tbody tr").length === 2 && document.querySelector(".link").innerText === "a report"`)
 	for _, is := range []bool{false, true} {
 		b.do(t, dark(is), chromedp.Evaluate(`location.hash = "#/job/1"`, nil))
-		b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
+		b.until(t, "the charts",
+			"document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
 		var low string
 		b.do(t, chromedp.Sleep(settle), chromedp.Evaluate(contrast, &low))
 		if low != "" {
 			t.Errorf("dark %t: too little contrast: %s", is, low)
 		}
 	}
-	b.do(t, chromedp.Evaluate(`document.querySelector("[role=slider]").focus()`, nil), chromedp.KeyEvent(kb.End))
-	// The key may have its effect after the first look, which makes what is shown of a superstep anew, and closed.
+	b.do(t, chromedp.Evaluate(`document.querySelector("[role=slider]").focus()`, nil),
+		chromedp.KeyEvent(kb.End))
+	// The key may have its effect after the first look, which makes what is shown of a superstep
+	// anew, and closed.
 	b.until(t, "the tables", `(document.querySelectorAll("details").forEach(d => d.open = true),
 		document.querySelectorAll("[aria-label=Partitions] tbody tr").length === 3 && document.querySelectorAll(".timeline tbody tr").length > 2)`)
-	b.do(t, chromedp.Evaluate(`document.querySelector("[aria-label=Timeline] tbody button").click()`, nil))
-	b.until(t, "a superstep's partitions", `document.querySelector("[aria-label=Partitions] h2").innerText.includes("superstep 0")`)
+	b.do(t,
+		chromedp.Evaluate(`document.querySelector("[aria-label=Timeline] tbody button").click()`,
+			nil))
+	b.until(t, "a superstep's partitions",
+		`document.querySelector("[aria-label=Partitions] h2").innerText.includes("superstep 0")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/compare/1/2"`, nil))
 	b.until(t, "the comparison", `document.querySelectorAll('.u-wrap canvas').length === 2`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/licences"`, nil))
@@ -79,7 +88,8 @@ func TestAReportOpensFromAFile(t *testing.T) {
 	b.clean(t)
 }
 
-// TestAReportOfHostileNames shows a trace whose names would end the elements that hold them, or be scripts.
+// TestAReportOfHostileNames shows a trace whose names would end the elements that hold them, or be
+// scripts.
 func TestAReportOfHostileNames(t *testing.T) {
 	chromium(t)
 	const evil = `</script><script>window.owned=1</script><!--<script><img src=x onerror="window.owned=1">]]>` + "\u2028\u202e"
@@ -87,11 +97,13 @@ func TestAReportOfHostileNames(t *testing.T) {
 	f, err := os.Create(filepath.Join(dir, "evil.jsonl"))
 	must(t, err)
 	w := trace.NewWriter(f)
-	must(t, w.Record(&trace.Job{Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil}, Began: time.Unix(1, 0)}))
+	must(t,
+		w.Record(&trace.Job{Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil}, Began: time.Unix(1, 0)}))
 	for superstep := range 2 {
 		s := &record.Superstep{Job: evil, Superstep: superstep, Scheme: "naive", Delivery: "push", Reason: evil, Actual: 1, Predicted: map[string]float64{"naive": 1, "pull": 2}, Seconds: 1}
 		for p := range 2 {
-			s.Partitions = append(s.Partitions, record.Partition{Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: record.Seconds{Compute: 1, Total: 1}})
+			s.Partitions = append(s.Partitions,
+				record.Partition{Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: record.Seconds{Compute: 1, Total: 1}})
 		}
 		must(t, w.Record(s))
 	}
@@ -104,15 +116,18 @@ func TestAReportOfHostileNames(t *testing.T) {
 	for _, place := range []string{"#/job/1", "#/jobs", "#/graphs", "#/workers", "#/log", "#/compare/1/1", "#/licences", "#/job/%3Cimg%20src=x%20onerror=owned=1%3E"} {
 		b.do(t, chromedp.Evaluate("location.hash = "+quote(place), nil), chromedp.Sleep(settle))
 		var bad string
-		b.do(t, chromedp.Evaluate(`(() => window.owned ? "a script ran" : document.querySelector("main img, main script, header img, header script") || document.scripts.length !== 2 ? "an element was made" : "")()`, &bad))
+		b.do(t,
+			chromedp.Evaluate(`(() => window.owned ? "a script ran" : document.querySelector("main img, main script, header img, header script") || document.scripts.length !== 2 ? "an element was made" : "")()`, &bad))
 		if bad != "" {
 			t.Errorf("%s: %s", place, bad)
 		}
 	}
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
-	b.until(t, "the name as text", `document.querySelector("main").innerText.includes("<script>window.owned=1</script>")`)
+	b.until(t, "the name as text",
+		`document.querySelector("main").innerText.includes("<script>window.owned=1</script>")`)
 	// The policy in the file stops what is not the file's own.
-	b.do(t, chromedp.Evaluate(`(() => { const s = document.createElement("script"); s.textContent = "window.owned = 2"; document.body.append(s); fetch("http://127.0.0.1:9/x").catch(() => 0); })()`, nil))
+	b.do(t,
+		chromedp.Evaluate(`(() => { const s = document.createElement("script"); s.textContent = "window.owned = 2"; document.body.append(s); fetch("http://127.0.0.1:9/x").catch(() => 0); })()`, nil))
 	b.until(t, "the policy", `window.owned === undefined`)
 	b.offline(t, url)
 	b.clean(t, "Content Security Policy", "violates the following")

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestUnlikeRuns compares a search with components of another graph. What was done around each is told at its own page.
+// TestUnlikeRuns compares a search with components of another graph. What was done around each is
+// told at its own page.
 func TestUnlikeRuns(t *testing.T) {
 	chromium(t)
 	path, err := binary()
@@ -40,29 +41,36 @@ func TestUnlikeRuns(t *testing.T) {
 		}
 	}
 	b.do(t, chromedp.Evaluate(`location.hash = "#/compare/1/1"`, nil))
-	b.until(t, "nothing of a run beside itself", `!document.querySelector(".differ") && document.querySelector(".sentence")`)
+	b.until(t, "nothing of a run beside itself",
+		`!document.querySelector(".differ") && document.querySelector(".sentence")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
-	b.until(t, "both files' stages", `/a\.jsonl: generating[^]*b\.jsonl: generating/.test(document.querySelector(".stages")?.innerText)`)
+	b.until(t, "both files' stages",
+		`/a\.jsonl: generating[^]*b\.jsonl: generating/.test(document.querySelector(".stages")?.innerText)`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/job/2"`, nil))
-	b.until(t, "its own", `document.querySelector(".decision") && document.querySelector(".stages")?.innerText.split("generating").length === 2`)
+	b.until(t, "its own",
+		`document.querySelector(".decision") && document.querySelector(".stages")?.innerText.split("generating").length === 2`)
 	b.clean(t)
 }
 
-// TestOneAmongMany shows 5,000 pulls with one push among them, of which it says that a bar is cut off.
+// TestOneAmongMany shows 5,000 pulls with one push among them, of which it says that a bar is cut
+// off.
 func TestOneAmongMany(t *testing.T) {
 	l := web.NewLocal(web.About{Kind: "run", Name: "pulls", Version: "test"}, 2)
 	must(t, l.Record(&trace.Job{Job: "j", Program: "p", Graph: "g", Partitions: 1}))
 	for i := range 5000 {
 		r := record.Superstep{
-			Job: "j", Superstep: i, Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"naive": .5, "pull": 1e-3}, Actual: 1e-3,
+			Job: "j", Superstep: i, Scheme: "pull", Delivery: "pull",
+			Predicted: map[string]float64{"naive": .5, "pull": 1e-3}, Actual: 1e-3,
 			Partitions: []record.Partition{{Computed: 1, Delivered: 1, Times: record.Seconds{Traverse: 1e-3, Total: 1e-3}}},
 		}
 		if i == 3333 {
-			r.Scheme, r.Delivery, r.Predicted = "naive", "push", map[string]float64{"naive": 1e-3, "pull": .5}
+			r.Scheme, r.Delivery, r.Predicted = "naive", "push",
+				map[string]float64{"naive": 1e-3, "pull": .5}
 		}
 		must(t, l.Record(&r))
 	}
-	must(t, l.Record(&trace.End{Job: "j", State: trace.Done, Ended: trace.Converged, Supersteps: 5000, Seconds: 5}))
+	must(t,
+		l.Record(&trace.End{Job: "j", State: trace.Done, Ended: trace.Converged, Supersteps: 5000, Seconds: 5}))
 	b := open(t, serve(t, l, control.Token{}), 1280, 900)
 	b.until(t, "all supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4999"`)
 	b.until(t, "the push", `(() => {
@@ -71,7 +79,8 @@ func TestOneAmongMany(t *testing.T) {
 		for (let i = 0; i < d.length; i += 4) if (d[i] === n >> 16 && d[i+1] === (n >> 8 & 255) && d[i+2] === (n & 255)) return true;
 		return false;
 	})()`)
-	b.until(t, "that bars are cut off", `document.querySelector(".decision .hint")?.innerText.includes("cut off")`)
+	b.until(t, "that bars are cut off",
+		`document.querySelector(".decision .hint")?.innerText.includes("cut off")`)
 	b.clean(t)
 }
 
@@ -83,8 +92,10 @@ func TestBeforeAnythingIsKnown(t *testing.T) {
 		_, err := page.AddScriptToEvaluateOnNewDocument("window.fetch = () => new Promise(() => {})").Do(ctx)
 		return err
 	}), chromedp.Evaluate(`location.hash = "#/jobs"`, nil), chromedp.Reload())
-	b.until(t, "that it loads", `document.querySelector("main")?.innerText.includes("Loading…") && document.querySelector(".link.opening")?.innerText === "loading…"`)
-	if text := b.text(t, "body"); strings.Contains(text, "There are no") || strings.Contains(text, "live") {
+	b.until(t, "that it loads",
+		`document.querySelector("main")?.innerText.includes("Loading…") && document.querySelector(".link.opening")?.innerText === "loading…"`)
+	if text := b.text(t, "body"); strings.Contains(text, "There are no") ||
+		strings.Contains(text, "live") {
 		t.Errorf("it says what it cannot know: %s", text)
 	}
 	b.do(t, chromedp.Evaluate(`location.hash = "#/job/1"`, nil))

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package chaos_test kills, stops and cuts off the processes of a cluster at random while jobs run on it: every job has the
-// result of a run without faults, or one cause that has a name; nothing hangs, and nothing is left.
+// Package chaos_test kills, stops and cuts off the processes of a cluster at random while jobs run
+// on it: every job has the result of a run without faults, or one cause that has a name; nothing
+// hangs, and nothing is left.
 package chaos_test
 
 import (
@@ -23,7 +24,8 @@ import (
 	"time"
 )
 
-// What the environment says: how many rounds, and the seed of all that is random. Without rounds there is no chaos.
+// What the environment says: how many rounds, and the seed of all that is random. Without rounds
+// there is no chaos.
 const (
 	roundsVariable = "SUPERSTEP_CHAOS"
 	seedVariable   = "SUPERSTEP_CHAOS_SEED"
@@ -44,7 +46,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "superstep")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/superstep").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary,
+		"../../cmd/superstep").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		os.Exit(1)
 	}
@@ -134,8 +137,8 @@ func freePort(t *testing.T, hosts ...string) string {
 	return ""
 }
 
-// newCluster starts a master and n workers. Each worker has addresses of its own on loopback, so that a proxy can stand
-// before it at the same port.
+// newCluster starts a master and n workers. Each worker has addresses of its own on loopback, so
+// that a proxy can stand before it at the same port.
 func newCluster(t *testing.T, n int) *cluster {
 	dir, err := os.MkdirTemp("", "chaos-run")
 	if err != nil {
@@ -147,16 +150,21 @@ func newCluster(t *testing.T, n int) *cluster {
 			c.env = append(c.env, v)
 		}
 	}
-	c.env = append(c.env, "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "SUPERSTEP_TOKEN_FILE="+filepath.Join(dir, "token"))
-	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(crand.Text()+"\n"), 0o600); err != nil { // proxies have other addresses than the master
+	c.env = append(c.env, "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"),
+		"SUPERSTEP_TOKEN_FILE="+filepath.Join(dir, "token"))
+	// proxies have other addresses than the master
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(crand.Text()+"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	at := "127.0.0.1:" + freePort(t, "127.0.0.1")
-	// The first can be filled by what a few jobs keep there, the second has their results for a while.
+	// The first can be filled by what a few jobs keep there, the second has their results for a
+	// while.
 	c.store = newPlace(t, filepath.Join(dir, "checkpoints"), 64<<20)
 	c.disk = newPlace(t, filepath.Join(dir, "disk"), 4<<30)
 	c.master = &process{cluster: c, name: "master", args: []string{
-		"master", "--listen", at, "--token-file", filepath.Join(dir, "token"), "--data", c.masterData(), "--keep-results", "3m",
+		"master", "--listen", at, "--token-file", filepath.Join(dir, "token"), "--data",
+		c.masterData(), "--keep-results", "3m",
 		"--checkpoints", c.store.dir, "--checkpoint-every", "4",
 	}}
 	between := func(listen, to string) *proxy {
@@ -175,11 +183,13 @@ func newCluster(t *testing.T, n int) *cluster {
 		c.data = append(c.data, between(net.JoinHostPort(shown, port), net.JoinHostPort(own, port)))
 		c.control = append(c.control, between("127.0.0.1:0", at))
 		name := fmt.Sprintf("w%d", i+1)
-		if err := errors.Join(os.MkdirAll(c.shared(), 0o777), os.Mkdir(c.root(name), 0o777)); err != nil {
+		if err := errors.Join(os.MkdirAll(c.shared(), 0o777),
+			os.Mkdir(c.root(name), 0o777)); err != nil {
 			t.Fatal(err)
 		}
 		c.workers = append(c.workers, &process{cluster: c, name: name, args: []string{
-			"worker", "--data-root", c.shared(), "--master", c.control[i].address(), "--name", name, "--threads", "1", "--listen", "off",
+			"worker", "--data-root", c.shared(), "--master", c.control[i].address(), "--name", name,
+			"--threads", "1", "--listen", "off",
 			"--data-listen", net.JoinHostPort(own, port), "--advertise", shown,
 		}})
 	}
@@ -217,10 +227,12 @@ func (c *cluster) all() []*process { return append([]*process{c.master}, c.worke
 func (c *cluster) whole() {
 	c.t.Helper()
 	began := time.Now()
-	out, said, err := c.client(healTime+20*time.Second, "status", "--workers", strconv.Itoa(len(c.workers)))
+	out, said, err := c.client(healTime+20*time.Second, "status", "--workers",
+		strconv.Itoa(len(c.workers)))
 	if err != nil {
 		_, status, _ := c.client(20*time.Second, "status")
-		c.t.Errorf("the cluster is not whole %v after all faults: %v: %s\n%s%s", time.Since(began).Round(time.Second), err, last(said, 3), out, status)
+		c.t.Errorf("the cluster is not whole %v after all faults: %v: %s\n%s%s",
+			time.Since(began).Round(time.Second), err, last(said, 3), out, status)
 		for _, p := range c.all() {
 			c.t.Logf("%s said last\n%s", p.name, last(p.said.String(), 12))
 		}
@@ -291,7 +303,8 @@ func TestChaos(t *testing.T) {
 	begin := c.settled(nil)
 	for round := range rounds {
 		random := rand.New(rand.NewPCG(seed, uint64(round)))
-		// Whoever lives to the end is compared with its beginning: the first worker is never killed, the master only in the first half.
+		// Whoever lives to the end is compared with its beginning: the first worker is never
+		// killed, the master only in the first half.
 		c.round(random, all, total, round < (rounds+1)/2)
 		if t.Failed() {
 			break
@@ -334,15 +347,16 @@ func (c *cluster) quiet(all []*job, total *tally) {
 	}
 }
 
-// Bounds of what a process may have more than at its beginning. The master remembers 1,000 jobs that have ended, of which each takes about 0.2 MB
-// as it is resident, and it is compared with what it had after half of them.
+// Bounds of what a process may have more than at its beginning. The master remembers 1,000 jobs
+// that have ended, of which each takes about 0.2 MB as it is resident, and it is compared with what
+// it had after half of them.
 const (
 	moreFiles    = 8
 	moreResident = 160 << 20
 )
 
-// settled returns what the processes have when nothing runs. With what they had before it waits until those that live still
-// have about as much, and fails the test if they do not.
+// settled returns what the processes have when nothing runs. With what they had before it waits
+// until those that live still have about as much, and fails the test if they do not.
 func (c *cluster) settled(before map[string]holdings) map[string]holdings {
 	var now map[string]holdings
 	grown := ""
@@ -355,7 +369,8 @@ func (c *cluster) settled(before map[string]holdings) map[string]holdings {
 			}
 			now[p.name] = h
 			was, ok := before[p.name]
-			if ok && was.pid == h.pid && (h.files > was.files+moreFiles || h.resident > was.resident+moreResident) {
+			if ok && was.pid == h.pid &&
+				(h.files > was.files+moreFiles || h.resident > was.resident+moreResident) {
 				grown += fmt.Sprintf("%s has grown: %v; before: %v\n", p.name, h, was)
 			}
 		}

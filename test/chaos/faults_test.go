@@ -35,10 +35,12 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 	kinds := []func() fault{
 		func() fault { return fault{"stop " + w.name, w.freeze, w.thaw, hold} },
 		func() fault {
-			return fault{"cut " + w.name + " from the master", c.cut(control, false), control.release, 0}
+			return fault{"cut " + w.name + " from the master", c.cut(control,
+				false), control.release, 0}
 		},
 		func() fault {
-			return fault{"keep " + w.name + " from the master", c.cut(control, true), control.release, hold}
+			return fault{"keep " + w.name + " from the master", c.cut(control,
+				true), control.release, hold}
 		},
 		func() fault {
 			return fault{"hold up " + w.name + " and the master", control.hold, control.release, hold}
@@ -51,7 +53,8 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 		},
 		func() fault { return fault{"hold up the others and " + w.name, data.hold, data.release, hold} },
 		func() fault {
-			return fault{"cut clients from the master", c.cut(c.clients, true), c.clients.release, short}
+			return fault{"cut clients from the master", c.cut(c.clients,
+				true), c.clients.release, short}
 		},
 		func() fault {
 			stop := make(chan struct{})
@@ -94,7 +97,8 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 				return fault{"checkpoints cannot be written", func() { c.store.protect(true) }, func() { c.store.protect(false) }, hold}
 			})
 	}
-	if random.IntN(12) == 0 { // longer than a lease, and than all patience but the holding of partitions
+	// longer than a lease, and than all patience but the holding of partitions
+	if random.IntN(12) == 0 {
 		hold = 30 * time.Second
 	}
 	if lethal {
@@ -176,7 +180,8 @@ func (p *process) revive() {
 		select {
 		case <-p.ended:
 		case <-time.After(healTime):
-			p.t.Errorf("%s has not left %v after SIGTERM: %s", p.name, healTime, last(p.said.String(), 5))
+			p.t.Errorf("%s has not left %v after SIGTERM: %s", p.name, healTime,
+				last(p.said.String(), 5))
 			p.stacks()
 			p.kill()
 		}
@@ -188,17 +193,19 @@ func (p *process) revive() {
 		why := last(p.said.String(), 1)
 		p.event("%s ended by itself, %v: %s", p.name, p.cmd.ProcessState, why)
 		if !strings.HasPrefix(why, "superstep: ") {
-			p.t.Errorf("%s ended without a word, %v: %s", p.name, p.cmd.ProcessState, last(p.said.String(), 20))
+			p.t.Errorf("%s ended without a word, %v: %s", p.name, p.cmd.ProcessState,
+				last(p.said.String(), 20))
 		}
 	}
-	if strings.Contains(p.said.String(), "panic: ") || strings.Contains(p.said.String(), "fatal error: ") {
+	if strings.Contains(p.said.String(), "panic: ") ||
+		strings.Contains(p.said.String(), "fatal error: ") {
 		p.t.Errorf("%s crashed: %s", p.name, last(p.said.String(), 60))
 	}
 	p.start()
 }
 
-// round runs two streams of jobs while faults come, one or two at a time; afterwards the cluster is whole, and every job has its
-// result.
+// round runs two streams of jobs while faults come, one or two at a time; afterwards the cluster is
+// whole, and every job has its result.
 func (c *cluster) round(random *rand.Rand, all []*job, total *tally, lethal bool) {
 	c.asked = false
 	stop, done := make(chan struct{}), make(chan outcome)

@@ -27,8 +27,8 @@ type job struct {
 	other []byte // that with the other file, of a worker that is the only one
 }
 
-// jobs are of every kind of program: values that are exact, and float sums that --deterministic folds in one order. Their
-// graphs are 2^larger times as large as those of a short trial.
+// jobs are of every kind of program: values that are exact, and float sums that --deterministic
+// folds in one order. Their graphs are 2^larger times as large as those of a short trial.
 func jobs(larger int) []*job {
 	kronecker := func(scale int) string { return fmt.Sprintf("kronecker:scale=%d", scale+larger) }
 	all := []*job{
@@ -55,7 +55,8 @@ const (
 // ofCatalog is what the graph of the catalog is made of.
 const ofCatalog = "kronecker:scale=12"
 
-// Bounds of waits: a job that takes longer hangs, and a cluster that is not whole again after so long never will be.
+// Bounds of waits: a job that takes longer hangs, and a cluster that is not whole again after so
+// long never will be.
 const (
 	jobTime  = 100 * time.Second
 	healTime = 60 * time.Second
@@ -145,12 +146,13 @@ func cause(said string) string {
 	return ""
 }
 
-// client runs a command against the master and returns what it said, and whether it ended with status 0. One that does not
-// end in time hangs: its stacks and those of the cluster are shown.
+// client runs a command against the master and returns what it said, and whether it ended with
+// status 0. One that does not end in time hangs: its stacks and those of the cluster are shown.
 func (c *cluster) client(within time.Duration, args ...string) (out, said string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, append(args, "--master", c.clients.address(), "--retry-for", retryFor)...)
+	cmd := exec.CommandContext(ctx, binary, append(args, "--master", c.clients.address(),
+		"--retry-for", retryFor)...)
 	cmd.Env = c.env
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
 	cmd.WaitDelay = 5 * time.Second
@@ -172,7 +174,8 @@ type outcome struct {
 	bad   string // what must not be
 }
 
-// do runs a job on the cluster, or cancels it by an interrupt after a while, and looks at what came of it.
+// do runs a job on the cluster, or cancels it by an interrupt after a while, and looks at what came
+// of it.
 func (c *cluster) do(j *job, id int) outcome {
 	file := filepath.Join(c.dir, fmt.Sprintf("result-%d", id))
 	defer os.Remove(file)
@@ -193,12 +196,14 @@ func (c *cluster) do(j *job, id int) outcome {
 	default:
 		got, err := os.ReadFile(file)
 		c.mu.Lock()
-		other := j.other != nil && bytes.Equal(got, j.other) && (c.differed || c.differing.After(began))
+		other := j.other != nil && bytes.Equal(got, j.other) &&
+			(c.differed || c.differing.After(began))
 		c.mu.Unlock()
 		if err != nil || !bytes.Equal(got, j.want) && !other {
 			kept := filepath.Join(c.dir, fmt.Sprintf("wrong-%s-%d", j.name, id))
 			_ = os.WriteFile(kept, got, 0o600)
-			o.bad = fmt.Sprintf("WRONG RESULT: %d bytes of %d are kept in %s (%v)", len(got), len(j.want), kept, err)
+			o.bad = fmt.Sprintf("WRONG RESULT: %d bytes of %d are kept in %s (%v)", len(got),
+				len(j.want), kept, err)
 		}
 	}
 	if o.bad != "" {

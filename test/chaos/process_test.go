@@ -99,7 +99,8 @@ func (p *process) stop(t *testing.T, within time.Duration) {
 	select {
 	case <-p.ended:
 		if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("%s ended with status %d after SIGTERM: %s", p.name, code, last(p.said.String(), 5))
+			t.Errorf("%s ended with status %d after SIGTERM: %s", p.name, code,
+				last(p.said.String(), 5))
 		}
 	case <-time.After(within):
 		t.Errorf("%s has not ended %v after SIGTERM: %s", p.name, within, last(p.said.String(), 5))
@@ -130,7 +131,8 @@ type holdings struct {
 }
 
 func (h holdings) String() string {
-	return fmt.Sprintf("process %d: %d descriptors, %d threads, %.1f MiB", h.pid, h.files, h.threads, float64(h.resident)/(1<<20))
+	return fmt.Sprintf("process %d: %d descriptors, %d threads, %.1f MiB", h.pid, h.files,
+		h.threads, float64(h.resident)/(1<<20))
 }
 
 // holds asks /proc what the process has.
@@ -171,7 +173,8 @@ func left() []string {
 	}
 	var found []string
 	for _, link := range all {
-		if to, err := os.Readlink(link); err == nil && strings.TrimSuffix(to, " (deleted)") == binary {
+		if to, err := os.Readlink(link); err == nil &&
+			strings.TrimSuffix(to, " (deleted)") == binary {
 			found = append(found, filepath.Base(filepath.Dir(link)))
 		}
 	}

@@ -125,7 +125,8 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// cut resets all connections, and with refuse those that come until release. It returns how many there were.
+// cut resets all connections, and with refuse those that come until release. It returns how many
+// there were.
 func (p *proxy) cut(refuse bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,8 +161,8 @@ func (p *proxy) close() {
 	p.all.Wait()
 }
 
-// holdLocal takes the name of the Unix socket by which workers of one host meet, and closes what comes: then they meet by TCP,
-// where a proxy stands.
+// holdLocal takes the name of the Unix socket by which workers of one host meet, and closes what
+// comes: then they meet by TCP, where a proxy stands.
 func holdLocal(t *testing.T, port string) {
 	l, err := net.Listen("unix", "@superstep-mesh-"+port)
 	if err != nil {

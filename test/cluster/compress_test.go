@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// TestCompressionOnASlowLink runs one job, whose messages are labels that are alike, on two clusters one of whose workers
-// hangs on a slow wire: where frames may be compressed fewer bytes cross it, in less time, and the result is the same.
+// TestCompressionOnASlowLink runs one job, whose messages are labels that are alike, on two
+// clusters one of whose workers hangs on a slow wire: where frames may be compressed fewer bytes
+// cross it, in less time, and the result is the same.
 func TestCompressionOnASlowLink(t *testing.T) {
 	type run struct {
 		bytes   int64
@@ -23,13 +24,18 @@ func TestCompressionOnASlowLink(t *testing.T) {
 	runs := map[string]run{}
 	for _, mode := range []string{"off", "auto"} {
 		t.Run(mode, func(t *testing.T) {
-			c := start(t, workers, map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 4 << 20}}, "--compress", mode)
+			c := start(t, workers,
+				map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 4 << 20}}, "--compress",
+				mode)
 			file, report := filepath.Join(c.dir, "out"), filepath.Join(c.dir, "report")
-			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=17", "--quiet"); err != nil {
+			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=17",
+				"--quiet"); err != nil {
 				t.Fatal(err)
 			}
-			before := c.net.Host(workers).Carried() // the graph is there: messages and the result come
-			if _, err := c.client("run", "wcc", "--graph", "catalog:g", "--delivery", "naive", "--output", file, "--json", report, "--quiet"); err != nil {
+			// the graph is there: messages and the result come
+			before := c.net.Host(workers).Carried()
+			if _, err := c.client("run", "wcc", "--graph", "catalog:g", "--delivery", "naive",
+				"--output", file, "--json", report, "--quiet"); err != nil {
 				t.Fatal(err)
 			}
 			var r struct {
@@ -55,6 +61,7 @@ func TestCompressionOnASlowLink(t *testing.T) {
 		t.Error("the results differ")
 	}
 	if auto.bytes > off.bytes*3/4 || auto.seconds >= off.seconds {
-		t.Errorf("compressed %d bytes crossed the wire in %.2f s, as they are %d in %.2f s", auto.bytes, auto.seconds, off.bytes, off.seconds)
+		t.Errorf("compressed %d bytes crossed the wire in %.2f s, as they are %d in %.2f s",
+			auto.bytes, auto.seconds, off.bytes, off.seconds)
 	}
 }

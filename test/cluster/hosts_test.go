@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package cluster_test runs the binary on hosts of its own: a master and four workers, each with its own address.
+// Package cluster_test runs the binary on hosts of its own: a master and four workers, each with
+// its own address.
 package cluster_test
 
 import (
@@ -36,7 +37,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "superstep")
-	if out, err := exec.Command("go", "build", "-ldflags", "-w", "-o", binary, "../../cmd/superstep").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-w", "-o", binary,
+		"../../cmd/superstep").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		os.Exit(1)
 	}
@@ -55,16 +57,19 @@ type cluster struct {
 	dir    string
 }
 
-// start starts a cluster of n workers; wires says which hosts hang on one, and flags are the workers'.
+// start starts a cluster of n workers; wires says which hosts hang on one, and flags are the
+// workers'.
 func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *cluster {
 	t.Helper()
 	c := &cluster{T: t, net: hosts.New(t, n+1, wires), dir: t.TempDir()}
 	c.master = c.net.Host(0).Addr + port
 	c.token = filepath.Join(c.dir, "token")
-	if err := os.WriteFile(c.token, []byte("0123456789abcdef0123456789abcdef\n"), 0o600); err != nil {
+	if err := os.WriteFile(c.token, []byte("0123456789abcdef0123456789abcdef\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.daemon(0, "master", "--listen", c.master, "--retries", "0") // what is looked at is how a job fails
+	// what is looked at is how a job fails
+	c.daemon(0, "master", "--listen", c.master, "--retries", "0")
 	for i := range n {
 		c.worker(i+1, flags...)
 	}
@@ -74,7 +79,9 @@ func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *clus
 
 func (c *cluster) worker(host int, flags ...string) {
 	c.Helper()
-	c.daemon(host, append([]string{"worker", "--master", c.master, "--name", name(host), "--threads", "1"}, flags...)...)
+	c.daemon(host,
+		append([]string{"worker", "--master", c.master, "--name", name(host), "--threads", "1"},
+			flags...)...)
 }
 
 func name(host int) string { return fmt.Sprintf("w%d", host) }
@@ -82,7 +89,8 @@ func name(host int) string { return fmt.Sprintf("w%d", host) }
 // daemon starts a program that runs until the test ends. What it writes is shown if the test fails.
 func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
 	c.Helper()
-	cmd := c.net.Host(host).Command(binary, append(args, "--token-file", c.token, "--insecure-token")...)
+	cmd := c.net.Host(host).Command(binary,
+		append(args, "--token-file", c.token, "--insecure-token")...)
 	said := &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
@@ -109,7 +117,8 @@ func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
 func (c *cluster) client(args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := c.net.Host(0).Command(binary, append(args, "--master", c.master, "--token-file", c.token)...)
+	cmd := c.net.Host(0).Command(binary, append(args, "--master", c.master, "--token-file",
+		c.token)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
@@ -117,7 +126,8 @@ func (c *cluster) client(args ...string) (out string, err error) {
 	}
 	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
 	if err := cmd.Wait(); err != nil {
-		return stdout.String(), errors.Join(context.Cause(ctx), fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String())))
+		return stdout.String(), errors.Join(context.Cause(ctx),
+			fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String())))
 	}
 	return stdout.String(), nil
 }
@@ -159,14 +169,16 @@ func (c *cluster) succeed() {
 		c.Fatal(err)
 	}
 	if want := expected(c.T); string(got) != want {
-		c.Fatalf("the cluster's levels are not those of one process: %d bytes, want %d", len(got), len(want))
+		c.Fatalf("the cluster's levels are not those of one process: %d bytes, want %d", len(got),
+			len(want))
 	}
 }
 
 // long is a program that runs until something ends it.
 var long = []string{"run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=100000000", "--quiet"}
 
-// failing starts the long job, does something to the cluster while it runs, and returns what the job ended with.
+// failing starts the long job, does something to the cluster while it runs, and returns what the
+// job ended with.
 func (c *cluster) failing(do func()) (after time.Duration, text string) {
 	c.Helper()
 	type end struct {
@@ -199,7 +211,8 @@ func TestAClusterOfHosts(t *testing.T) {
 }
 
 func TestASlowAndLossyLink(t *testing.T) {
-	c := start(t, workers, map[int]hosts.Wire{2: {Delay: 5 * time.Millisecond, Loss: 0.01, Seed: 7}, 4: {Rate: 8 << 20}})
+	c := start(t, workers,
+		map[int]hosts.Wire{2: {Delay: 5 * time.Millisecond, Loss: 0.01, Seed: 7}, 4: {Rate: 8 << 20}})
 	c.succeed()
 }
 
@@ -208,7 +221,8 @@ func TestACutLink(t *testing.T) {
 	after, text := c.failing(c.net.Host(2).Cut)
 	t.Logf("the job failed after %v: %s", after, text)
 	if after > bound || !strings.Contains(text, name(2)) {
-		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after, text, bound, name(2))
+		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after,
+			text, bound, name(2))
 	}
 	c.await("the loss", func(status string) bool { return strings.Count(status, " registered ") == workers-1 })
 	c.succeed()
@@ -222,7 +236,8 @@ func TestAVanishedHost(t *testing.T) {
 	after, text := c.failing(c.net.Host(3).Vanish)
 	t.Logf("the job failed after %v: %s", after, text)
 	if after > bound || !strings.Contains(text, name(3)) {
-		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after, text, bound, name(3))
+		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after,
+			text, bound, name(3))
 	}
 	c.await("the loss", func(status string) bool { return strings.Count(status, " registered ") == workers-1 })
 	c.succeed()

@@ -33,9 +33,9 @@ func (c *cluster) measure(args ...string) *netbench.Report {
 	return r
 }
 
-// TestALinkWithDelayIsFilled: on a link of 1 ms delay each way messages of 1 MB get at least 80 % of what the link gives, by
-// its rate and beside a TCP connection that carries nothing else. Of the repetitions the fastest count: the wire is a
-// program, which others on the machine hold up.
+// TestALinkWithDelayIsFilled: on a link of 1 ms delay each way messages of 1 MB get at least 80 %
+// of what the link gives, by its rate and beside a TCP connection that carries nothing else. Of the
+// repetitions the fastest count: the wire is a program, which others on the machine hold up.
 func TestALinkWithDelayIsFilled(t *testing.T) {
 	const rate = 16 << 20 // bytes per second; at a few times of it the wire wants the whole machine
 	c := start(t, 2, map[int]hosts.Wire{2: {Delay: time.Millisecond, Rate: rate}})
@@ -45,7 +45,8 @@ func TestALinkWithDelayIsFilled(t *testing.T) {
 	}
 	link, raw := r.Points[0], r.Points[1]
 	ofRaw, ofWire := raw.Least/link.Least, float64(link.Bytes)/link.Least/rate
-	t.Logf("%.1f MB/s: %.0f %% of raw TCP (%.0f %% by medians), %.0f %% of the wire", float64(link.Bytes)/link.Least/1e6, 100*ofRaw, 100*r.Shares[0].Share, 100*ofWire)
+	t.Logf("%.1f MB/s: %.0f %% of raw TCP (%.0f %% by medians), %.0f %% of the wire",
+		float64(link.Bytes)/link.Least/1e6, 100*ofRaw, 100*r.Shares[0].Share, 100*ofWire)
 	if ofRaw < .8 || ofWire < .8 {
 		t.Errorf("messages of %d bytes have %.0f %% of raw TCP's bandwidth and %.0f %% of the wire's, want 80 %%", link.Bytes, 100*ofRaw, 100*ofWire)
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// TestStatusShowsTheNetwork: after a job on a link of known delay and rate status says about these, as measured when the graph was loaded and
-// as the job's own messages took.
+// TestStatusShowsTheNetwork: after a job on a link of known delay and rate status says about these,
+// as measured when the graph was loaded and as the job's own messages took.
 func TestStatusShowsTheNetwork(t *testing.T) {
 	const rate = 16 << 20 // bytes a second
 	c := start(t, 2, map[int]hosts.Wire{2: {Delay: 2 * time.Millisecond, Rate: rate}})
-	if out, err := c.client("run", "pagerank", "--graph", "kronecker:scale=16", "--workers", "2", "--quiet"); err != nil {
+	if out, err := c.client("run", "pagerank", "--graph", "kronecker:scale=16", "--workers", "2",
+		"--quiet"); err != nil {
 		t.Fatal(out, err)
 	}
 	c.await("the network and traffic in it", func(string) bool {
@@ -42,8 +43,10 @@ func TestStatusShowsTheNetwork(t *testing.T) {
 				if !x.Traffic {
 					return false
 				}
-				if seen++; x.DelaySeconds < .0015 || x.DelaySeconds > .02 || x.BytesPerSecond < rate/8 || x.BytesPerSecond > 2*rate {
-					t.Errorf("to %s: %g bytes a second, %g s", x.Worker, x.BytesPerSecond, x.DelaySeconds)
+				if seen++; x.DelaySeconds < .0015 || x.DelaySeconds > .02 ||
+					x.BytesPerSecond < rate/8 || x.BytesPerSecond > 2*rate {
+					t.Errorf("to %s: %g bytes a second, %g s", x.Worker, x.BytesPerSecond,
+						x.DelaySeconds)
 				}
 			}
 		}

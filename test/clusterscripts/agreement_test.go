@@ -50,7 +50,8 @@ func read(t *testing.T, dir, report string) *ran {
 			scripts.Must(t, json.Unmarshal(text, &j))
 			b := j.Before
 			r.last, r.before = nil, figures{
-				"supersteps": float64(b.Supersteps), "messages": float64(b.Messages), "sent": float64(b.Sent), "bytes": float64(b.Bytes),
+				"supersteps": float64(b.Supersteps), "messages": float64(b.Messages),
+				"sent": float64(b.Sent), "bytes": float64(b.Bytes),
 				"push": float64(b.Pushed.Supersteps), "pull": float64(b.Pulled.Supersteps),
 			}
 			r.name = j.Job
@@ -90,15 +91,18 @@ func (r *ran) times(t *testing.T) {
 	var supersteps int
 	scripts.Must(t, json.Unmarshal(r.has["supersteps"], &supersteps))
 	if len(times) != supersteps {
-		t.Errorf("%s: the report has the times of %d supersteps of %d", r.name, len(times), supersteps)
+		t.Errorf("%s: the report has the times of %d supersteps of %d", r.name, len(times),
+			supersteps)
 	}
 	for _, l := range r.last {
 		active := 0
 		for _, p := range l.Partitions {
 			active += p.Computed
 		}
-		if active > 0 && (l.Superstep >= len(times) || math.Abs(times[l.Superstep]-l.Seconds) > 1e-9) {
-			t.Errorf("%s: superstep %d took %g s by the trace, and by the report %v", r.name, l.Superstep, l.Seconds, times)
+		if active > 0 &&
+			(l.Superstep >= len(times) || math.Abs(times[l.Superstep]-l.Seconds) > 1e-9) {
+			t.Errorf("%s: superstep %d took %g s by the trace, and by the report %v", r.name,
+				l.Superstep, l.Seconds, times)
 			return
 		}
 	}
@@ -114,8 +118,8 @@ func (r *ran) whole() figures {
 	return sum
 }
 
-// TestAllTellTheSame runs jobs of six kinds and compares what the report, --json, the trace, the API of the page, the metrics
-// and the spans say of them.
+// TestAllTellTheSame runs jobs of six kinds and compares what the report, --json, the trace, the
+// API of the page, the metrics and the spans say of them.
 func TestAllTellTheSame(t *testing.T) {
 	spans := newCollector(t)
 	const graph = "kronecker:scale=12"
@@ -123,7 +127,8 @@ func TestAllTellTheSame(t *testing.T) {
 
 	// One process, with a page.
 	dir := t.TempDir()
-	local := exec.Command("superstep", append(search, "--trace", "t.jsonl", "--json", "r.json", "--http", "127.0.0.1:0", "--http-linger")...)
+	local := exec.Command("superstep", append(search, "--trace", "t.jsonl", "--json", "r.json",
+		"--http", "127.0.0.1:0", "--http-linger")...)
 	said, out := &scripts.Output{}, &scripts.Output{}
 	local.Dir, local.Stderr, local.Stdout = dir, said, out
 	scripts.Must(t, local.Start())
@@ -140,7 +145,8 @@ func TestAllTellTheSame(t *testing.T) {
 	r := read(t, dir, out.String())
 	r.times(t)
 	agree(t, "a run in one process", map[string]figures{
-		"report": r.fromReport, "json": r.fromJSON, "trace": told(r.all), "job": whole, "steps": steps, "rows": rows, "totals": totals,
+		"report": r.fromReport, "json": r.fromJSON, "trace": told(r.all), "job": whole,
+		"steps": steps, "rows": rows, "totals": totals,
 		"metrics": counted, "spans": spans.of(t, r.name),
 	})
 	if n := told(r.all); n["push"] == 0 || n["pull"] == 0 || n["sent"] == 0 {
@@ -149,10 +155,12 @@ func TestAllTellTheSame(t *testing.T) {
 
 	// A cluster.
 	kept := t.TempDir()
-	c := scripts.NewCluster(t, "own", 2, "--data", t.TempDir(), "--checkpoints", kept, "--checkpoint-every", "10", "--hold", "5s")
+	c := scripts.NewCluster(t, "own", 2, "--data", t.TempDir(), "--checkpoints", kept,
+		"--checkpoint-every", "10", "--hold", "5s")
 	_, port, err := net.SplitHostPort(c.Address)
 	scripts.Must(t, err)
-	token, err := os.ReadFile(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/localhost-"+port))
+	token, err := os.ReadFile(filepath.Join(os.Getenv("XDG_STATE_HOME"),
+		"superstep/tokens/localhost-"+port))
 	scripts.Must(t, err)
 	master := site{t, "http://" + c.Address, strings.TrimSpace(string(token))}
 	var workers []struct {
@@ -169,7 +177,8 @@ func TestAllTellTheSame(t *testing.T) {
 	}
 	id := regexp.MustCompile(`"id": *"([0-9a-f]+-[0-9]+)"`)
 	newest := func() string {
-		out, err := exec.Command("superstep", "jobs", "--all", "--json", "--master", c.Address).Output()
+		out, err := exec.Command("superstep", "jobs", "--all", "--json", "--master",
+			c.Address).Output()
 		scripts.Must(t, err)
 		all := id.FindAllSubmatch(out, -1)
 		return string(all[len(all)-1][1])
@@ -178,7 +187,8 @@ func TestAllTellTheSame(t *testing.T) {
 	run := func(what string, counting []site, while func(), args ...string) (*ran, string) {
 		t.Helper()
 		before, dir := metrics(counting...), t.TempDir()
-		cmd := exec.Command("own", append(args, "--master", c.Address, "--trace", "t.jsonl", "--json", "r.json")...)
+		cmd := exec.Command("own", append(args, "--master", c.Address, "--trace", "t.jsonl",
+			"--json", "r.json")...)
 		var said, report bytes.Buffer
 		cmd.Dir, cmd.Stderr, cmd.Stdout = dir, &said, &report
 		scripts.Must(t, cmd.Start())
@@ -196,8 +206,10 @@ func TestAllTellTheSame(t *testing.T) {
 		t.Helper()
 		r.times(t)
 		whole, steps, rows, totals := master.api(job)
-		agree(t, what+", in all", map[string]figures{"report": r.fromReport, "json": r.fromJSON, "trace": r.whole(), "job": whole})
-		agree(t, what+", in its last attempt", map[string]figures{"trace": told(r.last), "steps": steps, "rows": rows, "totals": totals})
+		agree(t, what+", in all",
+			map[string]figures{"report": r.fromReport, "json": r.fromJSON, "trace": r.whole(), "job": whole})
+		agree(t, what+", in its last attempt",
+			map[string]figures{"trace": told(r.last), "steps": steps, "rows": rows, "totals": totals})
 	}
 	r, job := run("a job of a cluster", processes, nil, search...)
 	same("a job of a cluster", r, job)
@@ -215,7 +227,8 @@ func TestAllTellTheSame(t *testing.T) {
 	r, job = run("one that goes on", processes, nil, "resume", job, "--max-supersteps", "45")
 	same("one that goes on", r, job)
 	if r.before["supersteps"] == 0 {
-		t.Errorf("it began at the beginning: %d lines from superstep %d", len(r.last), r.last[0].Superstep)
+		t.Errorf("it began at the beginning: %d lines from superstep %d", len(r.last),
+			r.last[0].Superstep)
 	}
 	r, job = run("Graph500", processes, nil, "graph500", "--scale", "9", "--roots", "3", "--sssp")
 	searches := map[string][]record.Superstep{}
@@ -230,7 +243,8 @@ func TestAllTellTheSame(t *testing.T) {
 	for _, s := range shown.Items {
 		if name, ok := strings.CutPrefix(s.Job, job+" "); ok {
 			whole, steps, rows, totals := master.api(s.ID)
-			agree(t, s.Job, map[string]figures{"trace": told(searches[name]), "job": whole, "steps": steps, "rows": rows, "totals": totals})
+			agree(t, s.Job,
+				map[string]figures{"trace": told(searches[name]), "job": whole, "steps": steps, "rows": rows, "totals": totals})
 			delete(searches, name)
 		}
 	}
@@ -257,7 +271,8 @@ func TestAllTellTheSame(t *testing.T) {
 	}, mixes...)
 	same("one that lost a worker", r, job)
 	if r.before["supersteps"] == 0 || len(r.last) == len(r.all) {
-		t.Errorf("it began at superstep %v, with %d lines of %d", r.before["supersteps"], len(r.last), len(r.all))
+		t.Errorf("it began at superstep %v, with %d lines of %d", r.before["supersteps"],
+			len(r.last), len(r.all))
 	}
 	scripts.Must(t, c.Signal("master", syscall.SIGTERM)) // which sends the last spans
 	for job, of := range jobs {

@@ -71,7 +71,8 @@ func agree(t *testing.T, of string, told map[string]figures) {
 	}
 }
 
-// begun is the line of a trace that begins a run: what that had come to before the checkpoint that it goes on from.
+// begun is the line of a trace that begins a run: what that had come to before the checkpoint that
+// it goes on from.
 type begun struct {
 	Job    string
 	Before struct {
@@ -130,7 +131,8 @@ func (s site) json(path string, to any) {
 
 var sample = regexp.MustCompile(`(?m)^superstep_(\w+)(?:\{(.*?)\})? (\S+)$`)
 
-// metrics are the sums of what processes have counted: of a master or a run, and of those that have partitions.
+// metrics are the sums of what processes have counted: of a master or a run, and of those that have
+// partitions.
 func metrics(all ...site) figures {
 	f := figures{}
 	for _, s := range all {
@@ -182,7 +184,8 @@ func (s site) api(job string) (whole, steps, rows, totals figures) {
 	}
 	s.json("jobs/"+job, &j)
 	whole = figures{
-		"supersteps": float64(j.Supersteps), "messages": float64(j.Messages), "sent": float64(j.Sent), "bytes": float64(j.Bytes),
+		"supersteps": float64(j.Supersteps), "messages": float64(j.Messages),
+		"sent": float64(j.Sent), "bytes": float64(j.Bytes),
 		"push": float64(j.Summary.Pushed.Supersteps), "pull": float64(j.Summary.Pulled.Supersteps),
 	}
 	type part struct {
@@ -212,7 +215,8 @@ func (s site) api(job string) (whole, steps, rows, totals figures) {
 		var detail struct{ Partitions []record.Partition }
 		s.json(fmt.Sprintf("jobs/%s/steps/%d", job, x.Superstep), &detail)
 		for _, p := range detail.Partitions {
-			add(rows, part{float64(p.Computed), float64(p.Walked), float64(p.Messages), float64(p.Bytes), float64(p.Sent)})
+			add(rows,
+				part{float64(p.Computed), float64(p.Walked), float64(p.Messages), float64(p.Bytes), float64(p.Sent)})
 			rows.add("wait", p.Times.Wait)
 		}
 		rows.count(x.Delivery, x.Active, x.Seconds.Total)
@@ -301,7 +305,8 @@ func (c *collector) of(t *testing.T, job string) figures {
 		_, active := value(s, "active")
 		f.count(delivery, active, float64(s.EndTimeUnixNano-s.StartTimeUnixNano)/1e9)
 		if s.StartTimeUnixNano+1000 < ended {
-			t.Errorf("%s: %s begins %d ns before the one before has ended", job, s.Name, ended-s.StartTimeUnixNano)
+			t.Errorf("%s: %s begins %d ns before the one before has ended", job, s.Name,
+				ended-s.StartTimeUnixNano)
 		}
 		ended = s.EndTimeUnixNano
 	}

@@ -19,13 +19,15 @@ func project(t *testing.T) *types.Project {
 	dir, err := filepath.Abs(deployed + "/compose")
 	must(t, err)
 	p, err := loader.LoadWithContext(context.Background(), types.ConfigDetails{
-		WorkingDir: dir, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(dir, "compose.yaml")}}, Environment: types.Mapping{},
+		WorkingDir: dir, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(dir,
+			"compose.yaml")}}, Environment: types.Mapping{},
 	})
 	must(t, err)
 	return p
 }
 
-// TestCompose loads the compose file as docker compose does, with its schema, and looks at what it starts.
+// TestCompose loads the compose file as docker compose does, with its schema, and looks at what it
+// starts.
 func TestCompose(t *testing.T) {
 	p := project(t)
 	names := p.ServiceNames()
@@ -50,7 +52,8 @@ func TestCompose(t *testing.T) {
 	for _, name := range []string{"master", "worker"} {
 		s := p.Services[name]
 		checkArguments(t, "compose "+name, s.Command)
-		if s.Build == nil || s.Build.Dockerfile != "deploy/Containerfile" && !strings.HasSuffix(s.Build.Dockerfile, "/deploy/Containerfile") {
+		if s.Build == nil || s.Build.Dockerfile != "deploy/Containerfile" &&
+			!strings.HasSuffix(s.Build.Dockerfile, "/deploy/Containerfile") {
 			t.Errorf("%s: is built from %+v", name, s.Build)
 		}
 		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" {
@@ -73,7 +76,8 @@ func TestCompose(t *testing.T) {
 		checkArguments(t, "compose "+name+"'s health", test[2:])
 		port := test[3][strings.LastIndexByte(test[3], ':'):]
 		if !slices.ContainsFunc(s.Command, func(a string) bool { return strings.HasPrefix(a, "--listen=") && strings.HasSuffix(a, port) }) {
-			t.Errorf("%s: its health is asked at %s, where it does not listen: %v", name, test[3], s.Command)
+			t.Errorf("%s: its health is asked at %s, where it does not listen: %v", name, test[3],
+				s.Command)
 		}
 	}
 	if d := p.Services["worker"].StopGracePeriod; d == nil || time.Duration(*d) < 30*time.Second {
@@ -108,16 +112,19 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestLocal runs the topology of the compose file as processes of this host, and has Prometheus look at all of them.
+// TestLocal runs the topology of the compose file as processes of this host, and has Prometheus
+// look at all of them.
 func TestLocal(t *testing.T) {
 	needs(t, "prometheus", "prometheus")
 	needs(t, "curl", "curl")
 	needs(t, "bash", "bash")
 	at := freePort(t)
 	c := exec.CommandContext(t.Context(), deployed+"/compose/local.sh", "--check")
-	c.Env = append(os.Environ(), "SUPERSTEP="+superstep(t), "PROMETHEUS_PORT="+at[strings.LastIndexByte(at, ':')+1:])
+	c.Env = append(os.Environ(), "SUPERSTEP="+superstep(t),
+		"PROMETHEUS_PORT="+at[strings.LastIndexByte(at, ':')+1:])
 	out, err := c.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "\nok: Prometheus sees the job, and that 3 workers did it\n") {
+	if err != nil || !strings.Contains(string(out),
+		"\nok: Prometheus sees the job, and that 3 workers did it\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -54,7 +54,8 @@ func (s series) label(name, label, value string) {
 	s[name][label][value] = true
 }
 
-// exported is what a master, a worker and a run here export after some work, with the labels Prometheus adds.
+// exported is what a master, a worker and a run here export after some work, with the labels
+// Prometheus adds.
 func exported(t *testing.T) series {
 	t.Helper()
 	c := startCluster(t, 1)
@@ -68,11 +69,13 @@ func exported(t *testing.T) series {
 	if status != 200 {
 		t.Fatal(status, text)
 	}
-	all.add(t, text, map[string]string{"job": "superstep-worker", "instance": "w", "worker": "w0", "site": "here"})
+	all.add(t, text,
+		map[string]string{"job": "superstep-worker", "instance": "w", "worker": "w0", "site": "here"})
 	_, text = page(t, "http://"+startRun(t)+"/metrics")
 	all.add(t, text, map[string]string{"job": "superstep-run", "instance": "r"})
 	all["up"] = map[string]map[string]bool{
-		"job": {"superstep-master": true, "superstep-worker": true, "superstep-run": true}, "instance": {"m": true}, "worker": {"w0": true}, "site": {"here": true},
+		"job":      {"superstep-master": true, "superstep-worker": true, "superstep-run": true},
+		"instance": {"m": true}, "worker": {"w0": true}, "site": {"here": true},
 	}
 	return all
 }
@@ -158,7 +161,8 @@ func (s series) matcher(t *testing.T, where, name string, m *labels.Matcher) {
 	}
 	values, ok := s[name][m.Name]
 	if !ok {
-		t.Errorf("%s: %s has no label %s, but %v", where, name, m.Name, slices.Sorted(maps.Keys(s[name])))
+		t.Errorf("%s: %s has no label %s, but %v", where, name, m.Name,
+			slices.Sorted(maps.Keys(s[name])))
 		return
 	}
 	if values == nil || strings.HasPrefix(m.Value, "$") {
@@ -202,7 +206,8 @@ func TestRulesAskForWhatThereIs(t *testing.T) {
 			if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
 				t.Errorf("%s has no summary, or no severity", r.Alert)
 			}
-			if want := "docs/operating.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
+			if want := "docs/operating.md#" +
+				strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
 				t.Errorf("%s: its page is %s, expected %s", r.Alert, r.Annotations["runbook"], want)
 			}
 			if !strings.Contains(manual, "\n### "+r.Alert+"\n") {
@@ -213,7 +218,8 @@ func TestRulesAskForWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?m)^### (Superstep\w+)$`).FindAllStringSubmatch(manual, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^### (Superstep\w+)$`).FindAllStringSubmatch(manual,
+		-1) {
 		if !seen[m[1]] {
 			t.Errorf("docs/operating.md explains %s, which is no alert", m[1])
 		}

@@ -42,7 +42,8 @@ type panel struct {
 
 var panelTypes = []string{"row", "timeseries", "stat", "bargauge", "table"}
 
-// TestDashboards holds the dashboards to what the programs export, and to saying what bad looks like.
+// TestDashboards holds the dashboards to what the programs export, and to saying what bad looks
+// like.
 func TestDashboards(t *testing.T) {
 	all := exported(t)
 	all.addRecorded(t)
@@ -111,7 +112,8 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 		t.Errorf("%s has no query, or no unit", where)
 	}
 	for _, q := range p.Targets {
-		for _, v := range regexp.MustCompile(`\$\{?(\w+)`).FindAllStringSubmatch(q.Expr+q.Datasource.UID+p.Datasource.UID, -1) {
+		for _, v := range regexp.MustCompile(`\$\{?(\w+)`).FindAllStringSubmatch(q.Expr+
+			q.Datasource.UID+p.Datasource.UID, -1) {
 			if !variables[v[1]] {
 				t.Errorf("%s: there is no variable %s", where, v[1])
 			}
@@ -120,7 +122,8 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 		if strings.Contains(q.Expr, "ALERTS") {
 			continue
 		}
-		for _, l := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat, -1) {
+		for _, l := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat,
+			-1) {
 			if !hasLabel(t, all, q.Expr, l[1]) {
 				t.Errorf("%s: what %s gives has no label %s", where, q.Expr, l[1])
 			}
@@ -128,7 +131,8 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 	}
 }
 
-// hasLabel reports whether the result of an expression can have a label: by its aggregation or, without one, its metric.
+// hasLabel reports whether the result of an expression can have a label: by its aggregation or,
+// without one, its metric.
 func hasLabel(t *testing.T, all series, expression, label string) bool {
 	t.Helper()
 	if by := resultLabels(t, expression); by != nil {
@@ -154,8 +158,10 @@ func TestProvisioning(t *testing.T) {
 			JSONData                     map[string]any `json:"jsonData"`
 		}
 	}
-	must(t, yaml.UnmarshalStrict(read(t, deployed+"/grafana/provisioning/datasources/prometheus.yaml"), &sources))
-	if len(sources.Datasources) != 1 || sources.Datasources[0].Type != "prometheus" || sources.Datasources[0].URL != "http://prometheus:9090" {
+	must(t, yaml.UnmarshalStrict(read(t,
+		deployed+"/grafana/provisioning/datasources/prometheus.yaml"), &sources))
+	if len(sources.Datasources) != 1 || sources.Datasources[0].Type != "prometheus" ||
+		sources.Datasources[0].URL != "http://prometheus:9090" {
 		t.Errorf("found %+v", sources)
 	}
 	var boards struct {
@@ -166,7 +172,8 @@ func TestProvisioning(t *testing.T) {
 			Options            struct{ Path string }
 		}
 	}
-	must(t, yaml.UnmarshalStrict(read(t, deployed+"/grafana/provisioning/dashboards/superstep.yaml"), &boards))
+	must(t, yaml.UnmarshalStrict(read(t,
+		deployed+"/grafana/provisioning/dashboards/superstep.yaml"), &boards))
 	compose := read(t, deployed+"/compose/compose.yaml")
 	for _, p := range boards.Providers {
 		if !bytes.Contains(compose, []byte("../grafana/dashboards:"+p.Options.Path+":ro")) {

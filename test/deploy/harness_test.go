@@ -1,6 +1,7 @@
-// Package deploy checks what is in deploy/ against what it is for: Prometheus's rules and Grafana's dashboards against
-// what the programs export, the compose file, the Kubernetes manifests, the systemd units and the Containerfile against
-// the schemas of those who read them and the flags of the programs they start.
+// Package deploy checks what is in deploy/ against what it is for: Prometheus's rules and Grafana's
+// dashboards against what the programs export, the compose file, the Kubernetes manifests, the
+// systemd units and the Containerfile against the schemas of those who read them and the flags of
+// the programs they start.
 package deploy
 
 import (
@@ -170,8 +171,10 @@ func startCluster(t testing.TB, workers int) *cluster {
 		return path
 	}
 	c := &cluster{t: t, token: secret("token", "the-token-of-the-cluster")}
-	c.secrets = []string{"--token-file", c.token, "--metrics-token-file", secret("metrics", metricsToken), "--gossip-listen", "off"}
-	p := launch(t, nil, superstep(t), append([]string{"master", "--listen", "127.0.0.1:0"}, c.secrets...)...)
+	c.secrets = []string{"--token-file", c.token, "--metrics-token-file", secret("metrics",
+		metricsToken), "--gossip-listen", "off"}
+	p := launch(t, nil, superstep(t), append([]string{"master", "--listen", "127.0.0.1:0"},
+		c.secrets...)...)
 	line, err := p.stdout.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%v: %s", err, p.stderr.String())
@@ -182,7 +185,9 @@ func startCluster(t testing.TB, workers int) *cluster {
 	}
 	c.master = found[1]
 	for i := range workers {
-		launch(t, nil, superstep(t), append([]string{"worker", "--master", c.master, "--name", fmt.Sprint("w", i), "--threads", "1"}, c.secrets...)...)
+		launch(t, nil, superstep(t),
+			append([]string{"worker", "--master", c.master, "--name", fmt.Sprint("w",
+				i), "--threads", "1"}, c.secrets...)...)
 	}
 	until(t, "workers", func() bool {
 		_, text := page(t, "http://"+c.master+"/metrics")
@@ -196,7 +201,9 @@ func (c *cluster) run(args ...string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, superstep(c.t), append([]string{"run", "--master", c.master, "--token-file", c.token}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, superstep(c.t),
+		append([]string{"run", "--master", c.master, "--token-file", c.token},
+			args...)...).CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("%v: %s", err, out)
 	}
@@ -208,10 +215,13 @@ func startRun(t testing.TB) string {
 	t.Helper()
 	at, token := freePort(t), filepath.Join(t.TempDir(), "token")
 	must(t, os.WriteFile(token, []byte(metricsToken), 0o600))
-	launch(t, nil, superstep(t), "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=20", "--partitions", "2", "--http", at, "--http-token-file", token, "--http-linger")
+	launch(t, nil, superstep(t), "run", "pagerank", "--graph", "kronecker:scale=10", "-p",
+		"iterations=20", "--partitions", "2", "--http", at, "--http-token-file", token,
+		"--http-linger")
 	until(t, "a run to end", func() bool {
 		_, text := page(t, "http://"+at+"/metrics")
-		return strings.Contains(text, "\nsuperstep_job_running{") && strings.Contains(text, `state="done"`)
+		return strings.Contains(text, "\nsuperstep_job_running{") &&
+			strings.Contains(text, `state="done"`)
 	})
 	return at
 }
@@ -264,7 +274,8 @@ func flagsOf(t testing.TB, command string) map[string]bool {
 	out, err := exec.Command(superstep(t), command, "--help-all").Output()
 	must(t, err)
 	all := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z0-9-]+)`).FindAllSubmatch(out, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z0-9-]+)`).FindAllSubmatch(out,
+		-1) {
 		all[string(m[1])] = true
 	}
 	return all

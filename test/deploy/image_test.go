@@ -52,14 +52,16 @@ func buildCommand() ([]string, error) {
 	return nil, errors.New("the Containerfile does not build superstep without cgo")
 }
 
-// TestNoSecretsInTheContext: what the composition makes and git ignores is not sent to who builds the image.
+// TestNoSecretsInTheContext: what the composition makes and git ignores is not sent to who builds
+// the image.
 func TestNoSecretsInTheContext(t *testing.T) {
 	made, err := os.ReadFile(deployed + "/compose/.gitignore")
 	must(t, err)
 	ignored, err := os.ReadFile(deployed + "/../.dockerignore")
 	must(t, err)
 	for name := range strings.FieldsSeq(string(made)) {
-		if line := "deploy/compose/" + strings.TrimSuffix(name, "/"); !slices.Contains(strings.Split(string(ignored), "\n"), line) {
+		if line := "deploy/compose/" + strings.TrimSuffix(name,
+			"/"); !slices.Contains(strings.Split(string(ignored), "\n"), line) {
 			t.Errorf(".dockerignore does not have %s", line)
 		}
 	}
@@ -134,7 +136,8 @@ func TestImageRuns(t *testing.T) {
 		c.Dir, c.Env = "/", nil
 		c.SysProcAttr = &syscall.SysProcAttr{Chroot: image, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	}
-	m := launch(t, within, "/superstep", "master", "--listen", "127.0.0.1:0", "--gossip-listen", "off", "--data", "/data")
+	m := launch(t, within, "/superstep", "master", "--listen", "127.0.0.1:0", "--gossip-listen",
+		"off", "--data", "/data")
 	line, err := m.stdout.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%v: %s", err, m.stderr.String())
@@ -152,7 +155,8 @@ func TestImageRuns(t *testing.T) {
 	}
 	until(t, "the master to be ready", func() bool { return ask("health", at) == nil })
 	until(t, "a job to run", func() bool {
-		return ask("run", "bfs", "--master", at, "--graph", "star:vertices=10", "-p", "source=0") == nil
+		return ask("run", "bfs", "--master", at, "--graph", "star:vertices=10", "-p",
+			"source=0") == nil
 	})
 	// Nothing but /data and /tmp can be written to.
 	if err := ask("generate", "star:vertices=10", "--output", "/star.el"); err == nil {

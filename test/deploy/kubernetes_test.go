@@ -27,11 +27,12 @@ import (
 
 var update = flag.Bool("update", false, "write deploy/kubernetes/monitoring/rules.yaml")
 
-// manifests builds a folder as kubectl apply --kustomize does, and decodes what comes out strictly: a field that
-// Kubernetes does not know is an error.
+// manifests builds a folder as kubectl apply --kustomize does, and decodes what comes out strictly:
+// a field that Kubernetes does not know is an error.
 func manifests(t *testing.T, folder string) []runtime.Object {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), deployed+"/kubernetes/"+folder)
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
+		deployed+"/kubernetes/"+folder)
 	must(t, err)
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apps.AddToScheme, core.AddToScheme, networking.AddToScheme, policy.AddToScheme, monitoring.AddToScheme} {
@@ -85,7 +86,9 @@ func TestKubernetes(t *testing.T) {
 			}
 			checkPolicies(t, sets, of[*networking.NetworkPolicy](all))
 			budgets := of[*policy.PodDisruptionBudget](all)
-			if len(budgets) != 1 || !selects(t, budgets[0].Spec.Selector, sets[1].Spec.Template.Labels) || selects(t, budgets[0].Spec.Selector, sets[0].Spec.Template.Labels) {
+			if len(budgets) != 1 || !selects(t, budgets[0].Spec.Selector,
+				sets[1].Spec.Template.Labels) || selects(t, budgets[0].Spec.Selector,
+				sets[0].Spec.Template.Labels) {
 				t.Errorf("the budget is not the workers': %v", budgets)
 			}
 		})
@@ -99,7 +102,8 @@ func selects(t *testing.T, s *v1.LabelSelector, of map[string]string) bool {
 	return selector.Matches(labels.Set(of))
 }
 
-// checkSet looks at a set's one container: its flags, its ports and probes, what it may do and what it gets.
+// checkSet looks at a set's one container: its flags, its ports and probes, what it may do and what
+// it gets.
 func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 	t.Helper()
 	pod := s.Spec.Template.Spec
@@ -116,7 +120,8 @@ func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 		}
 	}
 	for what, probe := range map[string]*core.Probe{"starts": c.StartupProbe, "lives": c.LivenessProbe, "is ready": c.ReadinessProbe} {
-		if probe == nil || probe.HTTPGet == nil || ports[probe.HTTPGet.Port.StrVal] == 0 || probe.HTTPGet.Path != "/healthz" && probe.HTTPGet.Path != "/readyz" {
+		if probe == nil || probe.HTTPGet == nil || ports[probe.HTTPGet.Port.StrVal] == 0 ||
+			probe.HTTPGet.Path != "/healthz" && probe.HTTPGet.Path != "/readyz" {
 			t.Errorf("%s: whether it %s is asked by %v", s.Name, what, probe)
 		}
 	}
@@ -127,8 +132,10 @@ func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 		t.Errorf("%s has no limit of memory, or asks for nothing", s.Name)
 	}
 	own, whole := c.SecurityContext, pod.SecurityContext
-	if !*whole.RunAsNonRoot || *whole.RunAsUser == 0 || whole.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault ||
-		*own.AllowPrivilegeEscalation || !*own.ReadOnlyRootFilesystem || !slices.Contains(own.Capabilities.Drop, "ALL") || *pod.AutomountServiceAccountToken {
+	if !*whole.RunAsNonRoot || *whole.RunAsUser == 0 ||
+		whole.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault ||
+		*own.AllowPrivilegeEscalation || !*own.ReadOnlyRootFilesystem ||
+		!slices.Contains(own.Capabilities.Drop, "ALL") || *pod.AutomountServiceAccountToken {
 		t.Errorf("%s may do more than it needs", s.Name)
 	}
 	volumes := map[string]bool{}
@@ -155,7 +162,8 @@ func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 				t.Errorf("%s: %s: there is no variable %s", s.Name, a, v[1])
 			}
 		}
-		if _, path, ok := strings.Cut(a, "=/"); ok && !mounted["/"+strings.SplitN(path, "/", 2)[0]] {
+		if _, path, ok := strings.Cut(a, "=/"); ok &&
+			!mounted["/"+strings.SplitN(path, "/", 2)[0]] {
 			t.Errorf("%s: %s: nothing is mounted there", s.Name, a)
 		}
 	}
@@ -179,7 +187,8 @@ func checkService(t *testing.T, s *apps.StatefulSet, ports map[string]int32, ser
 	}
 	for _, p := range service.Spec.Ports {
 		if p.TargetPort.Type == intstr.String && ports[p.TargetPort.StrVal] != p.Port {
-			t.Errorf("service %s: port %d leads to %q, which is %d", service.Name, p.Port, p.TargetPort.StrVal, ports[p.TargetPort.StrVal])
+			t.Errorf("service %s: port %d leads to %q, which is %d", service.Name, p.Port,
+				p.TargetPort.StrVal, ports[p.TargetPort.StrVal])
 		}
 	}
 	if headless := service.Spec.ClusterIP == core.ClusterIPNone; headless != strings.HasSuffix(s.Name, "worker") {
@@ -225,8 +234,8 @@ func checkPolicies(t *testing.T, sets []*apps.StatefulSet, policies []*networkin
 	}
 }
 
-// TestMonitoring: the operator's monitors lead to the services, under the names that rules ask for, and the rules are
-// those of deploy/prometheus.
+// TestMonitoring: the operator's monitors lead to the services, under the names that rules ask for,
+// and the rules are those of deploy/prometheus.
 func TestMonitoring(t *testing.T) {
 	var groups struct {
 		Groups []monitoring.RuleGroup `json:"groups"`

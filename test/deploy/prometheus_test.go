@@ -27,7 +27,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// prometheus is a server that scrapes a cluster and a run here, with the configuration that is deployed.
+// prometheus is a server that scrapes a cluster and a run here, with the configuration that is
+// deployed.
 type prometheus struct {
 	t  *testing.T
 	at string
@@ -41,8 +42,10 @@ func startPrometheus(t *testing.T, c *cluster, run string) *prometheus {
 	must(t, os.WriteFile(dir+"/metrics-token", []byte(metricsToken), 0o600))
 	config := string(read(t, dir+"/prometheus.yml"))
 	for old, now := range map[string]string{
-		"master:7700": c.master, "scrape_interval: 5s": "scrape_interval: 500ms\n  scrape_timeout: 500ms",
-		"evaluation_interval: 15s": "evaluation_interval: 1s", "refresh_interval: 5s": "refresh_interval: 1s",
+		"master:7700":              c.master,
+		"scrape_interval: 5s":      "scrape_interval: 500ms\n  scrape_timeout: 500ms",
+		"evaluation_interval: 15s": "evaluation_interval: 1s",
+		"refresh_interval: 5s":     "refresh_interval: 1s",
 	} {
 		if !strings.Contains(config, old) {
 			t.Fatalf("the configuration has no %q", old)
@@ -52,7 +55,8 @@ func startPrometheus(t *testing.T, c *cluster, run string) *prometheus {
 	config += fmt.Sprintf("  - job_name: superstep-run\n    authorization: {credentials_file: metrics-token}\n    static_configs: [{targets: [%q]}]\n", run)
 	must(t, os.WriteFile(dir+"/prometheus.yml", []byte(config), 0o600))
 	p := &prometheus{t, freePort(t)}
-	launch(t, nil, path, "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+filepath.Join(dir, "data"),
+	launch(t, nil, path, "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+
+		filepath.Join(dir, "data"),
 		"--web.listen-address="+p.at, "--log.level=warn")
 	return p
 }
@@ -87,7 +91,8 @@ func (p *prometheus) query(expression string) []sample {
 	return data.Result
 }
 
-// TestPrometheus lets a real server scrape a master, two workers and a run here while they work, and asks it.
+// TestPrometheus lets a real server scrape a master, two workers and a run here while they work,
+// and asks it.
 func TestPrometheus(t *testing.T) {
 	needs(t, "prometheus", "prometheus")
 	c := startCluster(t, 2)
@@ -97,7 +102,8 @@ func TestPrometheus(t *testing.T) {
 		for _, s := range p.query("up == 1") {
 			up[s.Metric["job"]]++
 		}
-		return up["superstep-master"] == 1 && up["superstep-worker"] == 2 && up["superstep-run"] == 1
+		return up["superstep-master"] == 1 && up["superstep-worker"] == 2 &&
+			up["superstep-run"] == 1
 	})
 	for _, s := range p.query(`up{job="superstep-worker"}`) {
 		if w := s.Metric["worker"]; w != "w0" && w != "w1" {
@@ -105,7 +111,8 @@ func TestPrometheus(t *testing.T) {
 		}
 	}
 	// Long enough to be scraped while it runs.
-	c.run("pagerank", "--graph", "kronecker:scale=14", "-p", "iterations=6000", "-p", "tolerance=1e-300")
+	c.run("pagerank", "--graph", "kronecker:scale=14", "-p", "iterations=6000", "-p",
+		"tolerance=1e-300")
 	for _, k := range []struct {
 		what string
 		want func(float64) bool

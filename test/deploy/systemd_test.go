@@ -45,7 +45,8 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	verify := needs(t, "systemd-analyze", "systemd")
-	out, err := exec.Command(verify, append([]string{"verify", "--man=no"}, copies...)...).CombinedOutput()
+	out, err := exec.Command(verify,
+		append([]string{"verify", "--man=no"}, copies...)...).CombinedOutput()
 	if err != nil || len(strings.TrimSpace(string(out))) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}

@@ -1,5 +1,6 @@
-// Package hosts gives a test hosts of its own on one machine: network namespaces with an address each, joined by a switch.
-// A host hangs on it by a cable (veth), or by a wire, a program of ours between two TAP devices that is slow, or loses frames.
+// Package hosts gives a test hosts of its own on one machine: network namespaces with an address
+// each, joined by a switch. A host hangs on it by a cable (veth), or by a wire, a program of ours
+// between two TAP devices that is slow, or loses frames.
 //
 //	host 0           host 1                   host 2
 //	10.99.0.1        10.99.0.2                10.99.0.3
@@ -21,7 +22,8 @@ import (
 	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
-// Required is the environment variable that turns the skip of tests that cannot have hosts into a failure.
+// Required is the environment variable that turns the skip of tests that cannot have hosts into a
+// failure.
 const Required = "SUPERSTEP_HOSTS_REQUIRED"
 
 // Network is some hosts and the switch between them.
@@ -47,8 +49,8 @@ type Wire = netns.Wire
 // networks tells those of one process apart.
 var networks atomic.Int32
 
-// New makes n hosts, which are gone with the test. wires says which of them hang on a wire. The test is skipped where
-// namespaces cannot be made, for want of root or of Linux's ip.
+// New makes n hosts, which are gone with the test. wires says which of them hang on a wire. The
+// test is skipped where namespaces cannot be made, for want of root or of Linux's ip.
 func New(t testing.TB, n int, wires map[int]Wire) *Network {
 	t.Helper()
 	if err := possible(); err != nil {
@@ -61,10 +63,12 @@ func New(t testing.TB, n int, wires map[int]Wire) *Network {
 	hub := w.name + "-hub"
 	t.Cleanup(w.close)
 	w.ip("netns", "add", hub)
-	w.ip("-n", hub, "link", "add", "bridge", "type", "bridge", "stp_state", "0", "forward_delay", "0")
+	w.ip("-n", hub, "link", "add", "bridge", "type", "bridge", "stp_state", "0", "forward_delay",
+		"0")
 	w.ip("-n", hub, "link", "set", "bridge", "up")
 	for i := range n {
-		h := &Host{Addr: fmt.Sprintf("10.99.0.%d", i+1), space: fmt.Sprintf("%s-%d", w.name, i), port: fmt.Sprintf("port%d", i), network: w}
+		h := &Host{Addr: fmt.Sprintf("10.99.0.%d", i+1), space: fmt.Sprintf("%s-%d", w.name,
+			i), port: fmt.Sprintf("port%d", i), network: w}
 		w.hosts = append(w.hosts, h)
 		w.ip("netns", "add", h.space)
 		if options, ok := wires[i]; ok {
@@ -77,7 +81,8 @@ func New(t testing.TB, n int, wires map[int]Wire) *Network {
 			w.ip("link", "set", here, "netns", hub, "name", h.port)
 			w.ip("link", "set", there, "netns", h.space, "name", "eth0")
 		} else {
-			w.ip("link", "add", h.port, "netns", hub, "type", "veth", "peer", "name", "eth0", "netns", h.space)
+			w.ip("link", "add", h.port, "netns", hub, "type", "veth", "peer", "name", "eth0",
+				"netns", h.space)
 		}
 		w.ip("-n", hub, "link", "set", h.port, "master", "bridge", "up")
 		w.ip("-n", h.space, "addr", "add", h.Addr+"/24", "dev", "eth0")
@@ -118,7 +123,8 @@ func (w *Network) ip(args ...string) {
 // Host returns the i-th host.
 func (w *Network) Host(i int) *Host { return w.hosts[i] }
 
-// Carried returns how many bytes the host's wire has carried, both ways, Ethernet's headers included; 0 of a cable.
+// Carried returns how many bytes the host's wire has carried, both ways, Ethernet's headers
+// included; 0 of a cable.
 func (h *Host) Carried() int64 {
 	if h.wire == nil {
 		return 0
@@ -126,7 +132,8 @@ func (h *Host) Carried() int64 {
 	return h.wire.Carried()
 }
 
-// Command is a program that runs on the host. It is killed with the test process, and when the host vanishes.
+// Command is a program that runs on the host. It is killed with the test process, and when the host
+// vanishes.
 func (h *Host) Command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command("ip", append([]string{"netns", "exec", h.space, name}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -177,7 +184,8 @@ func (w *Network) remove(space string) {
 	var out []byte
 	var err error
 	for range 20 { // what was killed may take a moment to go
-		if out, err = exec.Command("ip", "netns", "del", space).CombinedOutput(); err == nil || strings.Contains(string(out), "No such file") {
+		if out, err = exec.Command("ip", "netns", "del", space).CombinedOutput(); err == nil ||
+			strings.Contains(string(out), "No such file") {
 			return
 		}
 		<-time.After(50 * time.Millisecond)

@@ -16,7 +16,8 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// role is what this binary does on a host, if it runs there: echo what comes at an address, or measure a round trip and a megabyte.
+// role is what this binary does on a host, if it runs there: echo what comes at an address, or
+// measure a round trip and a megabyte.
 const role = "SUPERSTEP_HOSTS_ROLE"
 
 func TestMain(m *testing.M) {

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// tally has aggregators of many kinds. Vertices run in supersteps 0 to their label mod 4; Coordinate may end the run before.
+// tally has aggregators of many kinds. Vertices run in supersteps 0 to their label mod 4;
+// Coordinate may end the run before.
 type tally struct {
 	Until int `param:"until" default:"100"`
 }
@@ -75,7 +76,8 @@ func (tally) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	long.Add(v, "y")
 }
 
-// TestFinalAggregators compares the aggregators after a run with those that a loop over all vertices gives.
+// TestFinalAggregators compares the aggregators after a run with those that a loop over all
+// vertices gives.
 func TestFinalAggregators(t *testing.T) {
 	c, conn := connected(t)
 	for _, options := range []superstep.LoadOptions{{}, {Partitions: 4}, {Grid: superstep.Grid{Rows: 2, Columns: 2}}} {
@@ -100,7 +102,8 @@ func testTally(t *testing.T, g *superstep.Graph, p tally, o superstep.Options) {
 	var out bytes.Buffer
 	var lines []string
 	o.Trace = &out
-	o.Log = func(line string) { lines = append(lines, line) } // Coordinate alone logs, and it does so on one goroutine
+	// Coordinate alone logs, and it does so on one goroutine
+	o.Log = func(line string) { lines = append(lines, line) }
 	res, err := superstep.Run(t.Context(), g, p, o)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +116,8 @@ func testTally(t *testing.T, g *superstep.Graph, p tally, o superstep.Options) {
 		supersteps, coordinated = o.MaxSupersteps, o.MaxSupersteps
 	}
 	last := supersteps - 1
-	want := map[string]any{"nobody": math.Inf(1), "long": "y", "said": strings.Repeat("so ", coordinated-1)}
+	want := map[string]any{"nobody": math.Inf(1), "long": "y", "said": strings.Repeat("so ",
+		coordinated-1)}
 	all, sum, most, isOdd := int64(0), int64(0), pregel.VertexID(0), false
 	var there []uint64
 	for label := range uint64(30) {
@@ -126,7 +130,8 @@ func testTally(t *testing.T, g *superstep.Graph, p tally, o superstep.Options) {
 		id, _ := g.Vertex(label)
 		most, isOdd = max(most, id), isOdd || label%2 == 1
 	}
-	want["ran"], want["ever ran"], want["quarters"], want["highest"], want["odd"] = sum, all, float64(sum)/4, most, isOdd
+	want["ran"], want["ever ran"], want["quarters"], want["highest"], want["odd"] = sum, all,
+		float64(sum)/4, most, isOdd
 	want["labels"], want["span"] = there, span{there[0], there[len(there)-1]}
 	if res.Supersteps != supersteps {
 		t.Errorf("%v: %d supersteps, expected %d", p, res.Supersteps, supersteps)
@@ -138,7 +143,8 @@ func testTally(t *testing.T, g *superstep.Graph, p tally, o superstep.Options) {
 	if !reflect.DeepEqual(typed, []any{sum, all, span{there[0], there[len(there)-1]}, most}) {
 		t.Errorf("found %v", typed)
 	}
-	if len(lines) != coordinated || lines[0] != "coordinator, superstep 0: 0 ran" || lines[1] != "coordinator, superstep 1: 30 ran" {
+	if len(lines) != coordinated || lines[0] != "coordinator, superstep 0: 0 ran" ||
+		lines[1] != "coordinator, superstep 1: 30 ran" {
 		t.Errorf("%v: the log has %q", p, lines)
 	}
 	text := out.String()
@@ -150,13 +156,15 @@ func testTally(t *testing.T, g *superstep.Graph, p tally, o superstep.Options) {
 	if err := json.Unmarshal([]byte(end), &told); err != nil {
 		t.Fatal(err)
 	}
-	if a := told.Aggregators; told.Kind != "end" || len(a) != len(want) || a["ran"] != float64(sum) || a["nobody"] != "+Inf" || a["highest"] != float64(g.Label(most)) || len(a["labels"].([]any)) != len(there) {
+	if a := told.Aggregators; told.Kind != "end" || len(a) != len(want) ||
+		a["ran"] != float64(sum) || a["nobody"] != "+Inf" ||
+		a["highest"] != float64(g.Label(most)) || len(a["labels"].([]any)) != len(there) {
 		t.Errorf("the trace ends with %s", end)
 	}
 }
 
-// TestLargeAggregators: what is too large for reports is left out of them, and what is too large to travel of the result as well; the
-// log says so.
+// TestLargeAggregators: what is too large for reports is left out of them, and what is too large to
+// travel of the result as well; the log says so.
 func TestLargeAggregators(t *testing.T) {
 	_, conn := connected(t)
 	for size, want := range map[int][]string{
@@ -188,7 +196,8 @@ func TestLargeAggregators(t *testing.T) {
 					t.Errorf("the log has %.200q", line)
 				}
 			}
-			if value, ok := res.Aggregates["long"].(string); ok != travels || ok && value != long.Value(res) || ok && len(value) != size {
+			if value, ok := res.Aggregates["long"].(string); ok != travels || ok &&
+				value != long.Value(res) || ok && len(value) != size {
 				t.Errorf("found a value of %d bytes, %t", len(value), ok)
 			}
 			if ran.Value(res) != 9 || !strings.Contains(out.String(), `"aggregators":{"ran":9}`) {

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestGraphsSharingLists: a graph that was changed and the one it came from share the lists that stay. What a job makes of them for the one must not
-// go away with the other, nor may two jobs get into each other's way.
+// TestGraphsSharingLists: a graph that was changed and the one it came from share the lists that
+// stay. What a job makes of them for the one must not go away with the other, nor may two jobs get
+// into each other's way.
 func TestGraphsSharingLists(t *testing.T) {
 	var edges []superstep.Edge
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -20,7 +21,8 @@ func TestGraphsSharingLists(t *testing.T) {
 		edges = append(edges, superstep.Edge{From: uint64(u), To: uint64(v), Weight: rng.Float64()})
 	}
 	for _, together := range []bool{false, true} {
-		g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Weights: superstep.Float64, Directed: true})
+		g, err := superstep.FromEdges(t.Context(), edges,
+			superstep.LoadOptions{Weights: superstep.Float64, Directed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +31,8 @@ func TestGraphsSharingLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := func(g *superstep.Graph) {
-			if _, err := superstep.Run(t.Context(), g, algorithms.SSSP[float64]{}, superstep.Options{}); err != nil {
+			if _, err := superstep.Run(t.Context(), g, algorithms.SSSP[float64]{},
+				superstep.Options{}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -66,7 +66,8 @@ func (l *list) ids() (ids []uint64) {
 	return ids
 }
 
-// delta is a random change of the list. Weights are multiples of 1/8, so that sums of them are exact.
+// delta is a random change of the list. Weights are multiples of 1/8, so that sums of them are
+// exact.
 func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 	ids := l.ids()
 	for _, e := range l.edges {
@@ -81,7 +82,8 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 		return ids[rng.IntN(len(ids))]
 	}
 	for range len(l.edges) / 4 {
-		d.AddEdges = append(d.AddEdges, superstep.Edge{From: pick(), To: pick(), Weight: float64(1+rng.IntN(80)) / 8})
+		d.AddEdges = append(d.AddEdges,
+			superstep.Edge{From: pick(), To: pick(), Weight: float64(1+rng.IntN(80)) / 8})
 	}
 	d.AddVertices = []uint64{pick(), uint64(rng.IntN(3000)), 1 << 40, ids[0]}
 	if removeVertices {
@@ -95,7 +97,8 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 	return d
 }
 
-// TestApplyIsLoadingTheMergedGraph: programs end with the same values on a graph with a delta, and on the merged graph loaded from scratch.
+// TestApplyIsLoadingTheMergedGraph: programs end with the same values on a graph with a delta, and
+// on the merged graph loaded from scratch.
 func TestApplyIsLoadingTheMergedGraph(t *testing.T) {
 	seed := uint64(0)
 	for _, grid := range []superstep.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
@@ -107,8 +110,10 @@ func TestApplyIsLoadingTheMergedGraph(t *testing.T) {
 					if seed%3 == 0 {
 						o.SelfLoops = superstep.DropSelfLoops
 					}
-					t.Run(fmt.Sprintf("%v/directed=%t/%v/vertices=%t", grid, directed, duplicates, removeVertices), func(t *testing.T) {
-						applyIsLoading(t, rand.New(rand.NewPCG(seed, 5)), o, directed, removeVertices)
+					t.Run(fmt.Sprintf("%v/directed=%t/%v/vertices=%t", grid, directed, duplicates,
+						removeVertices), func(t *testing.T) {
+						applyIsLoading(t, rand.New(rand.NewPCG(seed, 5)), o, directed,
+							removeVertices)
 					})
 				}
 			}
@@ -121,7 +126,8 @@ func applyIsLoading(t *testing.T, rng *rand.Rand, o superstep.LoadOptions, direc
 	var first pregel.Delta
 	for range 400 {
 		first.AddEdges = append(first.AddEdges, superstep.Edge{
-			From: 3 * uint64(rng.IntN(150)), To: 3 * uint64(rng.IntN(30)), Weight: float64(1+rng.IntN(80)) / 8,
+			From: 3 * uint64(rng.IntN(150)), To: 3 * uint64(rng.IntN(30)),
+			Weight: float64(1+rng.IntN(80)) / 8,
 		})
 	}
 	l.apply(first)
@@ -138,7 +144,8 @@ func applyIsLoading(t *testing.T, rng *rand.Rand, o superstep.LoadOptions, direc
 		g = next
 		want := l.load(t, o)
 		if g.NumVertices() != want.NumVertices() || g.NumEdges() != want.NumEdges() {
-			t.Fatalf("%d vertices, %d edges, want %d, %d", g.NumVertices(), g.NumEdges(), want.NumVertices(), want.NumEdges())
+			t.Fatalf("%d vertices, %d edges, want %d, %d", g.NumVertices(), g.NumEdges(),
+				want.NumVertices(), want.NumEdges())
 		}
 		comparePrograms(t, g, want, l.ids()[0])
 		again, err := g.Repartition(t.Context(), superstep.LoadOptions{Partitions: 2})
@@ -163,9 +170,11 @@ func comparePrograms(t *testing.T, g, want *superstep.Graph, from uint64) {
 		return id
 	}
 	equal := func(a, b float64) bool { return a == b }
-	compareRuns(t, "levels", values(t, g, algorithms.BFSLevels{Source: source(g)}), values(t, want, algorithms.BFSLevels{Source: source(want)}),
+	compareRuns(t, "levels", values(t, g, algorithms.BFSLevels{Source: source(g)}),
+		values(t, want, algorithms.BFSLevels{Source: source(want)}),
 		func(a, b int64) bool { return a == b })
-	compareRuns(t, "sssp", values(t, g, algorithms.SSSP[float64]{Source: source(g)}), values(t, want, algorithms.SSSP[float64]{Source: source(want)}), equal)
+	compareRuns(t, "sssp", values(t, g, algorithms.SSSP[float64]{Source: source(g)}),
+		values(t, want, algorithms.SSSP[float64]{Source: source(want)}), equal)
 	ranks := algorithms.PageRank{Iterations: 20}
 	compareRuns(t, "pagerank", values(t, g, ranks), values(t, want, ranks), func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 })
 	components := func(g *superstep.Graph) map[uint64]uint64 { // by the least id of each
@@ -182,9 +191,11 @@ func comparePrograms(t *testing.T, g, want *superstep.Graph, from uint64) {
 		return named
 	}
 	compareRuns(t, "wcc", components(g), components(want), func(a, b uint64) bool { return a == b })
-	levels, parents := values(t, g, algorithms.BFSLevels{Source: source(g)}), values(t, g, algorithms.BFS{Source: source(g)})
+	levels, parents := values(t, g, algorithms.BFSLevels{Source: source(g)}),
+		values(t, g, algorithms.BFS{Source: source(g)})
 	for label, parent := range parents {
-		if reached := levels[label] < math.MaxInt64; reached != (parent != pregel.None) || reached && label != from && levels[g.Label(parent)] != levels[label]-1 {
+		if reached := levels[label] < math.MaxInt64; reached != (parent != pregel.None) ||
+			reached && label != from && levels[g.Label(parent)] != levels[label]-1 {
 			t.Errorf("bfs: the parent of %d on level %d is %d", label, levels[label], parent)
 		}
 	}
@@ -203,7 +214,9 @@ func values[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M]) 
 	return all
 }
 
-func compareRuns[V any](t *testing.T, name string, got, want map[uint64]V, equal func(a, b V) bool) {
+func compareRuns[V any](t *testing.T, name string, got, want map[uint64]V, equal func(a,
+	b V) bool,
+) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: %d values, want %d", name, len(got), len(want))
@@ -216,7 +229,8 @@ func compareRuns[V any](t *testing.T, name string, got, want map[uint64]V, equal
 }
 
 func TestApplyNamesWhatIsNotThere(t *testing.T) {
-	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 9, To: 4, Weight: 1}, {From: 4, To: 5}})
+	g, err := superstep.FromEdges(t.Context(),
+		[]superstep.Edge{{From: 9, To: 4, Weight: 1}, {From: 4, To: 5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,13 +253,16 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer without.Close()
-	if _, ok := without.Vertex(4); ok || without.NumVertices() != 2 || without.NumEdges() != 0 || g.NumEdges() != 2 {
-		t.Errorf("vertex 4 is there: %t; %d vertices, %d edges, and %d before", ok, without.NumVertices(), without.NumEdges(), g.NumEdges())
+	if _, ok := without.Vertex(4); ok || without.NumVertices() != 2 || without.NumEdges() != 0 ||
+		g.NumEdges() != 2 {
+		t.Errorf("vertex 4 is there: %t; %d vertices, %d edges, and %d before", ok,
+			without.NumVertices(), without.NumEdges(), g.NumEdges())
 	}
 	if _, err := without.Apply(t.Context(), pregel.Delta{RemoveVertices: []uint64{4}}); err == nil {
 		t.Error("a vertex was removed twice")
 	}
-	back, err := without.Apply(t.Context(), pregel.Delta{AddEdges: []superstep.Edge{{From: 4, To: 2}}})
+	back, err := without.Apply(t.Context(),
+		pregel.Delta{AddEdges: []superstep.Edge{{From: 4, To: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

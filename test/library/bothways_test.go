@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// strong finds strongly connected components by colours (Orzan 2004): forward, each vertex takes the least id from which it is
-// reached; backward, those that reach the vertex their colour names are its component, and done.
+// strong finds strongly connected components by colours (Orzan 2004): forward, each vertex takes
+// the least id from which it is reached; backward, those that reach the vertex their colour names
+// are its component, and done.
 type strong struct{}
 
 var (
@@ -62,7 +63,8 @@ func (strong) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], m preg
 			strongFound(v)
 		}
 	case search:
-		// A colour behind an edge is no greater, and the greatest is wanted: so the least complement.
+		// A colour behind an edge is no greater, and the greatest is wanted: so the least
+		// complement.
 		if v.HasMessage() && ^m == strongColour.Of(v) {
 			strongFound(v)
 			strongMoved.Add(v, true)
@@ -83,7 +85,8 @@ func TestStrongComponents(t *testing.T) {
 		n := 20 + dice.IntN(60)
 		var list []superstep.Edge
 		for range n + dice.IntN(n) {
-			list = append(list, superstep.Edge{From: dice.Uint64N(uint64(n)), To: dice.Uint64N(uint64(n))})
+			list = append(list,
+				superstep.Edge{From: dice.Uint64N(uint64(n)), To: dice.Uint64N(uint64(n))})
 		}
 		for _, o := range []superstep.LoadOptions{{Partitions: 1}, {Partitions: 4}, {Grid: superstep.Grid{Rows: 2, Columns: 2}}} {
 			o.Directed = true
@@ -95,13 +98,15 @@ func TestStrongComponents(t *testing.T) {
 			}
 			reach := reachable(g, list)
 			for v := range reach {
-				least := slices.IndexFunc(reach, func(from []bool) bool { return from[v] }) // reaches v
+				// reaches v
+				least := slices.IndexFunc(reach, func(from []bool) bool { return from[v] })
 				for !reach[v][least] {
 					least++
 					least += slices.IndexFunc(reach[least:], func(from []bool) bool { return from[v] })
 				}
 				if found := r.Value(pregel.VertexID(v)); found != pregel.VertexID(least) {
-					t.Fatalf("seed %d in %v: vertex %d is in component %d, expected %d", seed, g.Grid(), v, found, least)
+					t.Fatalf("seed %d in %v: vertex %d is in component %d, expected %d", seed,
+						g.Grid(), v, found, least)
 				}
 			}
 		}

@@ -34,11 +34,13 @@ func checkpointsIn(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// TestResume interrupts a run and goes on with it, with other partitions and threads: the result is that of a run that nobody interrupts. Then all checkpoints are gone.
+// TestResume interrupts a run and goes on with it, with other partitions and threads: the result is
+// that of a run that nobody interrupts. Then all checkpoints are gone.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	load := func(partitions int) *superstep.Graph {
-		g, err := superstep.Load(t.Context(), "kronecker:scale=9", superstep.LoadOptions{Partitions: partitions})
+		g, err := superstep.Load(t.Context(), "kronecker:scale=9",
+			superstep.LoadOptions{Partitions: partitions})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +66,13 @@ func TestResume(t *testing.T) {
 	if n := checkpointsIn(t, dir); n == 0 {
 		t.Fatal("it has left no checkpoint")
 	}
-	if _, err := superstep.Run(t.Context(), load(1), p, superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: dir}}); err == nil || !strings.Contains(err.Error(), "set Resume to go on from that") {
+	if _, err := superstep.Run(t.Context(), load(1), p,
+		superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: dir}}); err == nil ||
+		!strings.Contains(err.Error(), "set Resume to go on from that") {
 		t.Errorf("without Resume: %v", err)
 	}
-	if _, err := superstep.Run(t.Context(), load(1), algorithms.WCC{}, superstep.Options{Deterministic: true, Checkpoints: superstep.CheckpointOptions{Place: dir, Resume: true}}); err == nil {
+	if _, err := superstep.Run(t.Context(), load(1), algorithms.WCC{},
+		superstep.Options{Deterministic: true, Checkpoints: superstep.CheckpointOptions{Place: dir, Resume: true}}); err == nil {
 		t.Error("another program goes on from its checkpoints")
 	}
 	for want, other := range map[string]func(p *algorithms.PageRank, o *superstep.Options){
@@ -80,15 +85,18 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		other(&p, &o)
-		if _, err := superstep.Run(t.Context(), load(1), p, o); err == nil || !strings.Contains(err.Error(), " is of another run: "+want+"; --fork") {
+		if _, err := superstep.Run(t.Context(), load(1), p, o); err == nil ||
+			!strings.Contains(err.Error(), " is of another run: "+want+"; --fork") {
 			t.Errorf("error %v, expected %s", err, want)
 		}
 		o.Checkpoints.Fork, o.Log = true, func(line string) { said += line }
-		if r, err := superstep.Run(t.Context(), load(1), p, o); err != nil || r.Supersteps != 21 || !strings.Contains(said, "of another run: "+want) {
+		if r, err := superstep.Run(t.Context(), load(1), p, o); err != nil || r.Supersteps != 21 ||
+			!strings.Contains(said, "of another run: "+want) {
 			t.Errorf("forked, %s: %v, the log has %q", want, err, said)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "owner.json"), []byte("{"), 0o600); err != nil { // it is damaged, and stops nobody
+	// it is damaged, and stops nobody
+	if err := os.WriteFile(filepath.Join(dir, "owner.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	from := -1
@@ -102,8 +110,10 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if from < 3 || got.Supersteps != want.Supersteps || got.Messages != want.Messages || got.Ended != "iterations" {
-		t.Errorf("it went on from superstep %d, %d supersteps, %d messages, expected %d and %d", from, got.Supersteps, got.Messages, want.Supersteps, want.Messages)
+	if from < 3 || got.Supersteps != want.Supersteps || got.Messages != want.Messages ||
+		got.Ended != "iterations" {
+		t.Errorf("it went on from superstep %d, %d supersteps, %d messages, expected %d and %d",
+			from, got.Supersteps, got.Messages, want.Supersteps, want.Messages)
 	}
 	for label, rank := range want.All() {
 		if x, ok := got.At(label); !ok || x != rank {
@@ -138,16 +148,20 @@ func TestCheckpointsAreRefused(t *testing.T) {
 		"are both given":                       {Place: file, Every: 1, Interval: 1},
 		"checkpoints: ":                        {Place: file},
 	} {
-		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{}, superstep.Options{Checkpoints: checkpoints}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{},
+			superstep.Options{Checkpoints: checkpoints}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 	}
 }
 
-// TestCheckpointsOfAConnection: a job takes checkpoints when its options say so, where the master keeps them.
+// TestCheckpointsOfAConnection: a job takes checkpoints when its options say so, where the master
+// keeps them.
 func TestCheckpointsOfAConnection(t *testing.T) {
 	programs, _ := builtin.With(own())
-	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: t.TempDir()}}, programs...)
+	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: t.TempDir()}},
+		programs...)
 	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: own()})
 	if err != nil {
 		t.Fatal(err)
@@ -155,12 +169,14 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 	defer conn.Close()
 	g, err := conn.Load(t.Context(), "path:vertices=9", superstep.LoadOptions{})
 	g = open(t, g, err)
-	for _, o := range []superstep.Options{{}, {Checkpoints: superstep.CheckpointOptions{Every: 7, Strict: true}}} { // the first takes them as often as pays: perhaps none
+	// the first takes them as often as pays: perhaps none
+	for _, o := range []superstep.Options{{}, {Checkpoints: superstep.CheckpointOptions{Every: 7, Strict: true}}} {
 		o.MaxSupersteps = 400
 		if err := run(t, g, endless{}, o); err != nil {
 			t.Fatal(err)
 		}
-		all, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+		all, err := c.Client.ListJobs(t.Context(),
+			connect.NewRequest(&control.ListJobsRequest{Ended: true}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +185,8 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 			newest = max(newest, j.Checkpoint)
 		}
 		if o.Checkpoints.Every != 0 && newest < 385 {
-			t.Errorf("every %d supersteps: the newest is of superstep %d", o.Checkpoints.Every, newest)
+			t.Errorf("every %d supersteps: the newest is of superstep %d", o.Checkpoints.Every,
+				newest)
 		}
 	}
 }

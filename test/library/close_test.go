@@ -27,19 +27,23 @@ func (p closing) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	v.VoteToHalt()
 }
 
-// TestCloseDuringRun closes a graph while a program runs on it: the run goes on to its end, and nobody else gets the graph.
-// Built with -tags invariants, a look at memory that was freed ends the process.
+// TestCloseDuringRun closes a graph while a program runs on it: the run goes on to its end, and
+// nobody else gets the graph. Built with -tags invariants, a look at memory that was freed ends the
+// process.
 func TestCloseDuringRun(t *testing.T) {
 	for _, partitions := range []int{1, 3} {
 		run := func(close bool) (superstep.Result[uint64], []uint64) {
-			g, err := superstep.Load(t.Context(), "path:vertices=60000", superstep.LoadOptions{Partitions: partitions})
+			g, err := superstep.Load(t.Context(), "path:vertices=60000",
+				superstep.LoadOptions{Partitions: partitions})
 			g = open(t, g, err)
 			p := closing{func() {}}
 			if close {
 				p.close = func() {
 					g.Close()
-					if _, err := superstep.Run(t.Context(), g, closing{}); err == nil || g.NumVertices() != 0 {
-						t.Errorf("a closed graph can be used: %v, %d vertices", err, g.NumVertices())
+					if _, err := superstep.Run(t.Context(), g, closing{}); err == nil ||
+						g.NumVertices() != 0 {
+						t.Errorf("a closed graph can be used: %v, %d vertices", err,
+							g.NumVertices())
 					}
 				}
 			}
@@ -61,7 +65,8 @@ func TestCloseDuringRun(t *testing.T) {
 			}
 		}
 		if got.Supersteps != want.Supersteps || got.Messages != want.Messages {
-			t.Errorf("found %d supersteps and %d messages, expected %d and %d", got.Supersteps, got.Messages, want.Supersteps, want.Messages)
+			t.Errorf("found %d supersteps and %d messages, expected %d and %d", got.Supersteps,
+				got.Messages, want.Supersteps, want.Messages)
 		}
 	}
 }

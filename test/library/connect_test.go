@@ -103,10 +103,16 @@ func (chatty) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 
 func own() []pregel.Registered {
 	return []pregel.Registered{
-		pregel.Register("chatty", chatty{}), pregel.Register("tally", tally{}), pregel.Register("reader", reader{}), pregel.Register("summing", summing{}), pregel.Register("parents", parents{}), pregel.Register("scored", scored{}), pregel.Register("lengthy", lengthy{}),
-		pregel.Register("mixed", mixed{scale: 1.5}), pregel.Register("words", pregel.List(words{})), pregel.Register("nothing", nothing{}),
-		pregel.Register("endless", endless{}), pregel.Register("wrong", wrong{how: "panic", where: 4}), pregel.Register("hidden", hidden{}),
-		pregel.Register("strong", strong{}), pregel.Register("typed", typed{}), pregel.Register("carrier", carrier{}), pregel.Register("choosy", choosy{}),
+		pregel.Register("chatty", chatty{}), pregel.Register("tally", tally{}),
+		pregel.Register("reader", reader{}), pregel.Register("summing", summing{}),
+		pregel.Register("parents", parents{}), pregel.Register("scored", scored{}),
+		pregel.Register("lengthy", lengthy{}),
+		pregel.Register("mixed", mixed{scale: 1.5}), pregel.Register("words", pregel.List(words{})),
+		pregel.Register("nothing", nothing{}),
+		pregel.Register("endless", endless{}), pregel.Register("wrong",
+			wrong{how: "panic", where: 4}), pregel.Register("hidden", hidden{}),
+		pregel.Register("strong", strong{}), pregel.Register("typed", typed{}),
+		pregel.Register("carrier", carrier{}), pregel.Register("choosy", choosy{}),
 	}
 }
 
@@ -121,7 +127,8 @@ func start(t *testing.T, workers int) *testcluster.Cluster {
 func connected(t *testing.T) (*testcluster.Cluster, *cluster.Connection) {
 	t.Helper()
 	c := start(t, 2)
-	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: append(own(), pregel.Register("absent", absent{}))})
+	conn, err := cluster.Connect(t.Context(), c.Address,
+		cluster.Options{Programs: append(own(), pregel.Register("absent", absent{}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,12 +154,14 @@ func twins[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Progra
 			t.Fatalf("%T: %v", p, err)
 		}
 		if len(r.Seconds) != r.Supersteps || supersteps != r.Supersteps {
-			t.Errorf("%T: %d times and progress of %d supersteps, of %d", p, len(r.Seconds), supersteps, r.Supersteps)
+			t.Errorf("%T: %d times and progress of %d supersteps, of %d", p, len(r.Seconds),
+				supersteps, r.Supersteps)
 		}
 		var all strings.Builder
 		fmt.Fprintln(&all, r.Supersteps, r.Converged, r.Messages)
 		for _, s := range r.Trace {
-			fmt.Fprintln(&all, s.Job, s.Superstep, len(s.Partitions), s.Partitions[0].Computed, s.Partitions[0].Messages)
+			fmt.Fprintln(&all, s.Job, s.Superstep, len(s.Partitions), s.Partitions[0].Computed,
+				s.Partitions[0].Messages)
 		}
 		for label, v := range r.All() {
 			id, ok := g.Vertex(label)
@@ -164,7 +173,8 @@ func twins[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Progra
 	want, found := strings.Split(run(here), "\n"), strings.Split(run(there), "\n")
 	for i := range want {
 		if i >= len(found) || want[i] != found[i] {
-			t.Fatalf("%T on %d vertices in %v: found %q, expected %q", p, here.NumVertices(), here.Grid(), found[min(i, len(found)-1)], want[i])
+			t.Fatalf("%T on %d vertices in %v: found %q, expected %q", p, here.NumVertices(),
+				here.Grid(), found[min(i, len(found)-1)], want[i])
 		}
 	}
 }
@@ -173,7 +183,8 @@ func twins[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Progra
 func TestRunOnACluster(t *testing.T) {
 	_, conn := connected(t)
 	file := filepath.Join(t.TempDir(), "sparse.wel")
-	if err := os.WriteFile(file, []byte("7 1000000000000 2.5\n1000000000000 3 0.25\n3 7 1\n99 3 4\n18446744073709551614 7 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("7 1000000000000 2.5\n1000000000000 3 0.25\n3 7 1\n99 3 4\n18446744073709551614 7 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -183,15 +194,18 @@ func TestRunOnACluster(t *testing.T) {
 		{"kronecker:scale=7", superstep.LoadOptions{Partitions: 3, Weights: superstep.Float64, Duplicates: superstep.MinDuplicates}},
 		{"uniform:vertices=120,degree=3", superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}, Weights: superstep.Float32, SelfLoops: superstep.DropSelfLoops}},
 		{file, superstep.LoadOptions{Partitions: 2, Undirected: true}},
-		{"star:vertices=5", superstep.LoadOptions{Partitions: 8, UnitWeights: true}}, // some partitions have no vertices
+		// some partitions have no vertices
+		{"star:vertices=5", superstep.LoadOptions{Partitions: 8, UnitWeights: true}},
 	} {
 		here, err := superstep.Load(t.Context(), c.name, c.options)
 		here = open(t, here, err)
 		there, err := conn.Load(t.Context(), c.name, c.options)
 		there = open(t, there, err)
-		if there.NumVertices() != here.NumVertices() || there.NumEdges() != here.NumEdges() || there.IsDirected() != here.IsDirected() ||
+		if there.NumVertices() != here.NumVertices() || there.NumEdges() != here.NumEdges() ||
+			there.IsDirected() != here.IsDirected() ||
 			there.Grid() != here.Grid() || there.Partitions() != here.Partitions() {
-			t.Errorf("%s: found %d vertices, %d edges, directed %t, grid %v", c.name, there.NumVertices(), there.NumEdges(), there.IsDirected(), there.Grid())
+			t.Errorf("%s: found %d vertices, %d edges, directed %t, grid %v", c.name,
+				there.NumVertices(), there.NumEdges(), there.IsDirected(), there.Grid())
 		}
 		source := pregel.VertexID(2)
 		twins(t, here, there, algorithms.BFSLevels{Source: source})
@@ -221,7 +235,8 @@ func TestClusterRefuses(t *testing.T) {
 	g = open(t, g, err)
 	refused := func(want string, err error) {
 		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("found %v, expected %q", err, want)
 		}
 	}
@@ -229,13 +244,18 @@ func TestClusterRefuses(t *testing.T) {
 	refused(`there is no algorithm "absent"`, run(t, g, absent{}))
 	refused("mixed: field scale is no parameter", run(t, g, mixed{Times: 1, scale: 2}))
 	refused("hidden: values of type chan int cannot travel", run(t, g, hidden{}))
-	refused("parameter source: the graph has no vertex", run(t, g, algorithms.BFS{Source: pregel.None}))
+	refused("parameter source: the graph has no vertex",
+		run(t, g, algorithms.BFS{Source: pregel.None}))
 	refused("damping is 2, want a number from 0 to 1", run(t, g, algorithms.PageRank{Damping: 2}))
 	refused("Threads", run(t, g, nothing{}, superstep.Options{Threads: 2}))
-	refused("Place, Keep and Resume of Options.Checkpoints are of a run in this process", run(t, g, nothing{}, superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: t.TempDir()}}))
-	refused("this master keeps none", run(t, g, nothing{}, superstep.Options{Checkpoints: superstep.CheckpointOptions{Every: 3}}))
+	refused("Place, Keep and Resume of Options.Checkpoints are of a run in this process",
+		run(t, g, nothing{},
+			superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: t.TempDir()}}))
+	refused("this master keeps none", run(t, g, nothing{},
+		superstep.Options{Checkpoints: superstep.CheckpointOptions{Every: 3}}))
 	refused("a limit of -1 supersteps", run(t, g, nothing{}, superstep.Options{MaxSupersteps: -1}))
-	refused("a limit of -1s for a superstep", run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
+	refused("a limit of -1s for a superstep",
+		run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
 	refused("on purpose", run(t, g, nothing{}, superstep.Options{Trace: full{}}))
 	refused("a graph on a cluster stays", func() error { _, err := g.Repartition(t.Context(), superstep.LoadOptions{}); return err }())
 	refused("a graph on a cluster stays", func() error { _, err := g.Apply(t.Context(), pregel.Delta{}); return err }())
@@ -252,11 +272,14 @@ func TestClusterRefuses(t *testing.T) {
 	refused("expected HOST:PORT", err)
 	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{RetryFor: 1})
 	refused("cannot be reached", err)
-	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{Programs: []pregel.Registered{pregel.Register("two words", nothing{})}})
+	_, err = cluster.Connect(t.Context(), "127.0.0.1:1",
+		cluster.Options{Programs: []pregel.Registered{pregel.Register("two words", nothing{})}})
 	refused(`program "two words"`, err)
 }
 
-func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options) error {
+func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V,
+	M], o ...superstep.Options,
+) error {
 	t.Helper()
 	_, err := superstep.Run(t.Context(), g, p, o...)
 	return err
@@ -265,7 +288,8 @@ func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M], o .
 // jobs returns how the master's jobs are.
 func jobs(t *testing.T, c *testcluster.Cluster) (states []string) {
 	t.Helper()
-	r, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+	r, err := c.Client.ListJobs(t.Context(),
+		connect.NewRequest(&control.ListJobsRequest{Ended: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +311,8 @@ func graphs(t *testing.T, c *testcluster.Cluster) (names []string) {
 	return names
 }
 
-// TestCancelOnACluster ends a run's context, and then the connection of another: both jobs are cancelled, and the graphs are
-// dropped in the end.
+// TestCancelOnACluster ends a run's context, and then the connection of another: both jobs are
+// cancelled, and the graphs are dropped in the end.
 func TestCancelOnACluster(t *testing.T) {
 	c, conn := connected(t)
 	loading, done := context.WithCancel(t.Context())
@@ -305,12 +329,13 @@ func TestCancelOnACluster(t *testing.T) {
 		t.Errorf("the jobs are %v", found)
 	}
 	var closed bool
-	_, err = superstep.Run(t.Context(), g, endless{}, superstep.Options{Progress: func(superstep.Progress) {
-		if !closed {
-			closed = true
-			go conn.Close()
-		}
-	}})
+	_, err = superstep.Run(t.Context(), g, endless{},
+		superstep.Options{Progress: func(superstep.Progress) {
+			if !closed {
+				closed = true
+				go conn.Close()
+			}
+		}})
 	if err == nil || err.Error() != "cluster: the connection is closed" {
 		t.Errorf("found %v", err)
 	}
@@ -324,7 +349,8 @@ func TestCancelOnACluster(t *testing.T) {
 	if err := run(t, g, nothing{}); err == nil || g.NumVertices() != 0 {
 		t.Errorf("found %v, %d vertices", err, g.NumVertices())
 	}
-	if _, err := conn.Load(t.Context(), "path:vertices=9"); err == nil || err.Error() != "cluster: the connection is closed" {
+	if _, err := conn.Load(t.Context(), "path:vertices=9"); err == nil ||
+		err.Error() != "cluster: the connection is closed" {
 		t.Errorf("found %v", err)
 	}
 }
@@ -333,14 +359,16 @@ func TestCancelOnACluster(t *testing.T) {
 func TestGraphOfTheCatalog(t *testing.T) {
 	c, conn := connected(t)
 	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
-		Name: "web", SourceJson: job.Text(&job.Source{Input: "star:vertices=70000"}), // more than are listed, or sent, at once
+		// more than are listed, or sent, at once
+		Name: "web", SourceJson: job.Text(&job.Source{Input: "star:vertices=70000"}),
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g, err := conn.Graph(t.Context(), "web")
 	g = open(t, g, err)
-	here, err := superstep.Load(t.Context(), "star:vertices=70000", superstep.LoadOptions{Partitions: 2})
+	here, err := superstep.Load(t.Context(), "star:vertices=70000",
+		superstep.LoadOptions{Partitions: 2})
 	twins(t, open(t, here, err), g, algorithms.WCC{})
 	var lines int
 	r, err := superstep.Run(t.Context(), g, nothing{}, superstep.Options{Log: func(string) { lines++ }})
@@ -360,8 +388,10 @@ func TestPanicOnACluster(t *testing.T) {
 	g = open(t, g, err)
 	err = run(t, g, wrong{how: "panic", where: 4})
 	var program *pregel.ProgramError
-	if !errors.As(err, &program) || program.Vertex != 4 || !program.Known || program.Superstep != 1 || program.Program != "wrong" ||
-		!strings.Contains(program.Stack, "Compute") || !strings.Contains(err.Error(), "on purpose") {
+	if !errors.As(err, &program) || program.Vertex != 4 || !program.Known ||
+		program.Superstep != 1 || program.Program != "wrong" ||
+		!strings.Contains(program.Stack, "Compute") ||
+		!strings.Contains(err.Error(), "on purpose") {
 		t.Errorf("found %+v", err)
 	}
 }
@@ -377,8 +407,10 @@ func TestLogOnACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Supersteps != supersteps || len(r.Trace) != supersteps || told != supersteps || len(r.Seconds) != supersteps {
-		t.Errorf("%d supersteps, %d in the trace, %d in progress, %d times", r.Supersteps, len(r.Trace), told, len(r.Seconds))
+	if r.Supersteps != supersteps || len(r.Trace) != supersteps || told != supersteps ||
+		len(r.Seconds) != supersteps {
+		t.Errorf("%d supersteps, %d in the trace, %d in progress, %d times", r.Supersteps,
+			len(r.Trace), told, len(r.Seconds))
 	}
 	for i, seconds := range r.Seconds {
 		if !(seconds > 0) || r.Trace[i].Superstep != i {
@@ -387,17 +419,20 @@ func TestLogOnACluster(t *testing.T) {
 	}
 }
 
-// TestOtherVersion refuses a program that the cluster has under the same name, with other values of what is no parameter.
+// TestOtherVersion refuses a program that the cluster has under the same name, with other values of
+// what is no parameter.
 func TestOtherVersion(t *testing.T) {
 	c, _ := connected(t)
-	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: []pregel.Registered{pregel.Register("mixed", mixed{scale: 2})}})
+	conn, err := cluster.Connect(t.Context(), c.Address,
+		cluster.Options{Programs: []pregel.Registered{pregel.Register("mixed", mixed{scale: 2})}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	g, err := conn.Load(t.Context(), "path:vertices=9")
 	g = open(t, g, err)
-	if err := run(t, g, mixed{Times: 1, scale: 2}); err == nil || !strings.Contains(err.Error(), "mixed: the cluster has another version of this program") ||
+	if err := run(t, g, mixed{Times: 1, scale: 2}); err == nil ||
+		!strings.Contains(err.Error(), "mixed: the cluster has another version of this program") ||
 		!strings.Contains(err.Error(), "scale float64 = 1.5") {
 		t.Errorf("found %v", err)
 	}
@@ -406,7 +441,8 @@ func TestOtherVersion(t *testing.T) {
 // TestLostMaster ends a run whose master is gone.
 func TestLostMaster(t *testing.T) {
 	c := start(t, 1)
-	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: own(), RetryFor: 1})
+	conn, err := cluster.Connect(t.Context(), c.Address,
+		cluster.Options{Programs: own(), RetryFor: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,12 +450,13 @@ func TestLostMaster(t *testing.T) {
 	g, err := conn.Load(t.Context(), "path:vertices=9")
 	g = open(t, g, err)
 	stopped := false
-	_, err = superstep.Run(t.Context(), g, endless{}, superstep.Options{Progress: func(superstep.Progress) {
-		if !stopped {
-			stopped = true
-			c.StopMaster()
-		}
-	}})
+	_, err = superstep.Run(t.Context(), g, endless{},
+		superstep.Options{Progress: func(superstep.Progress) {
+			if !stopped {
+				stopped = true
+				c.StopMaster()
+			}
+		}})
 	if err == nil || !strings.Contains(err.Error(), "lost the master") {
 		t.Errorf("found %v", err)
 	}

@@ -38,24 +38,28 @@ func named(superstep int) string { return fmt.Sprintf("checkpoint-%09d.json", su
 func TestCheckpointEveryIsKept(t *testing.T) {
 	for _, every := range []int{1, 3} {
 		dir := t.TempDir()
-		g, err := superstep.Load(t.Context(), "kronecker:scale=6", superstep.LoadOptions{Partitions: 2})
+		g, err := superstep.Load(t.Context(), "kronecker:scale=6",
+			superstep.LoadOptions{Partitions: 2})
 		g = open(t, g, err)
-		r, err := superstep.Run(t.Context(), g, algorithms.PageRank{Iterations: 20}, superstep.Options{
-			Checkpoints: superstep.CheckpointOptions{Place: dir, Every: every, Keep: true},
-		})
+		r, err := superstep.Run(t.Context(), g, algorithms.PageRank{Iterations: 20},
+			superstep.Options{
+				Checkpoints: superstep.CheckpointOptions{Place: dir, Every: every, Keep: true},
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
 		last := (r.Supersteps - 1) / every * every
 		got, want := checkpointsAt(t, dir), []string{named(last - every), named(last)}
-		if len(got) < 2 || !slices.Equal(got[len(got)-2:], want) { // older ones may stay when the run ends
-			t.Errorf("every %d of %d supersteps: found %v, expected %v", every, r.Supersteps, got, want)
+		// older ones may stay when the run ends
+		if len(got) < 2 || !slices.Equal(got[len(got)-2:], want) {
+			t.Errorf("every %d of %d supersteps: found %v, expected %v", every, r.Supersteps, got,
+				want)
 		}
 	}
 }
 
-// TestCancelLeavesACheckpoint cancels a run that asked for checkpoints and has taken none: it leaves
-// one of where it was.
+// TestCancelLeavesACheckpoint cancels a run that asked for checkpoints and has taken none: it
+// leaves one of where it was.
 func TestCancelLeavesACheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	g, err := superstep.Load(t.Context(), "kronecker:scale=6", superstep.LoadOptions{Partitions: 2})
@@ -71,7 +75,8 @@ func TestCancelLeavesACheckpoint(t *testing.T) {
 			}
 		},
 	})
-	if got := checkpointsAt(t, dir); !errors.Is(err, reason) || !slices.Equal(got, []string{named(12)}) {
+	if got := checkpointsAt(t, dir); !errors.Is(err, reason) ||
+		!slices.Equal(got, []string{named(12)}) {
 		t.Errorf("error %v; found %v, expected %s", err, got, named(12))
 	}
 }
@@ -80,7 +85,8 @@ func TestCancelLeavesACheckpoint(t *testing.T) {
 func TestCancelledJobLeavesACheckpoint(t *testing.T) {
 	programs, _ := builtin.With(own())
 	places := t.TempDir()
-	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: places}}, programs...)
+	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: places}},
+		programs...)
 	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: own()})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +97,8 @@ func TestCancelledJobLeavesACheckpoint(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err = superstep.Run(ctx, g, endless{}, superstep.Options{
-		Checkpoints: superstep.CheckpointOptions{Every: 1 << 30}, Progress: func(superstep.Progress) { cancel() },
+		Checkpoints: superstep.CheckpointOptions{Every: 1 << 30},
+		Progress:    func(superstep.Progress) { cancel() },
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)

@@ -8,7 +8,8 @@ import (
 )
 
 func TestFromEdgesTakesVerticesWithoutEdges(t *testing.T) {
-	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 9, To: 4}}, superstep.LoadOptions{Vertices: []uint64{4, 1, 7, 1}})
+	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 9, To: 4}},
+		superstep.LoadOptions{Vertices: []uint64{4, 1, 7, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,14 +22,16 @@ func TestFromEdgesTakesVerticesWithoutEdges(t *testing.T) {
 			t.Errorf("vertex %d is %d, %t", label, id, ok)
 		}
 	}
-	if _, err := superstep.Load(t.Context(), "star:vertices=3", superstep.LoadOptions{Vertices: []uint64{1}}); err == nil {
+	if _, err := superstep.Load(t.Context(), "star:vertices=3",
+		superstep.LoadOptions{Vertices: []uint64{1}}); err == nil {
 		t.Error("a generator took vertices")
 	}
 }
 
 func TestRepartitionKeepsTheTypeOfWeights(t *testing.T) {
 	for kind, single := range map[superstep.Weights]bool{superstep.Float32: true, superstep.Float64: false} {
-		g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1, Weight: 0.5}}, superstep.LoadOptions{Weights: kind})
+		g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1, Weight: 0.5}},
+			superstep.LoadOptions{Weights: kind})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,8 +58,10 @@ func TestLoad(t *testing.T) {
 		test.options.Progress = func(string, int64, int64) { stages++ }
 		g, err := superstep.Load(t.Context(), path, test.options)
 		g = open(t, g, err)
-		if g.NumVertices() != 4 || g.NumEdges() != test.arcs || g.IsDirected() != test.directed || g.Partitions() != max(test.options.Partitions, 1) {
-			t.Errorf("%+v: %d vertices, %d arcs, directed %t, %d partitions", test.options, g.NumVertices(), g.NumEdges(), g.IsDirected(), g.Partitions())
+		if g.NumVertices() != 4 || g.NumEdges() != test.arcs || g.IsDirected() != test.directed ||
+			g.Partitions() != max(test.options.Partitions, 1) {
+			t.Errorf("%+v: %d vertices, %d arcs, directed %t, %d partitions", test.options,
+				g.NumVertices(), g.NumEdges(), g.IsDirected(), g.Partitions())
 		}
 		if stages == 0 || len(g.Account) == 0 {
 			t.Errorf("%+v: told %d stages, account %q", test.options, stages, g.Account)
@@ -90,7 +92,8 @@ func TestLoadRefuses(t *testing.T) {
 		t.Errorf("error %v is not os.ErrNotExist", err)
 	}
 	twice := file(t, "twice.el", "1 2\n1 2\n")
-	_, err = superstep.Load(t.Context(), twice, superstep.LoadOptions{Duplicates: superstep.ErrorDuplicates})
+	_, err = superstep.Load(t.Context(), twice,
+		superstep.LoadOptions{Duplicates: superstep.ErrorDuplicates})
 	refused(t, err, "edge 1-2 occurs more than once")
 	heavy := file(t, "heavy.wel", "1 2 2e38\n1 2 2e38\n")
 	for _, grid := range []superstep.Grid{{}, {Rows: 2, Columns: 2}} {
@@ -131,7 +134,8 @@ func TestFromEdges(t *testing.T) {
 	const large = math.MaxUint64 - 1
 	edges := []superstep.Edge{{From: 5, To: large, Weight: 0.5}, {From: large, To: 7, Weight: 2}, {From: 5, To: 7, Weight: 9}}
 	for _, weights := range []superstep.Weights{superstep.IfAny, superstep.Float64} {
-		g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Weights: weights, Partitions: 2})
+		g, err := superstep.FromEdges(t.Context(), edges,
+			superstep.LoadOptions{Weights: weights, Partitions: 2})
 		g = open(t, g, err)
 		source, _ := g.Vertex(5)
 		res, err := superstep.Run(t.Context(), g, algorithms.SSSP[float64]{Source: source})
@@ -149,10 +153,12 @@ func TestFromEdges(t *testing.T) {
 		t.Errorf("%d vertices of no edges", g.NumVertices())
 	}
 	for _, weight := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		_, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 1, To: 2, Weight: weight}})
+		_, err := superstep.FromEdges(t.Context(),
+			[]superstep.Edge{{From: 1, To: 2, Weight: weight}})
 		refused(t, err, "the edge from 1 to 2 has weight")
 	}
-	_, err = superstep.FromEdges(t.Context(), []superstep.Edge{{From: 1, To: 2, Weight: 1e300}}, superstep.LoadOptions{Weights: superstep.Float32})
+	_, err = superstep.FromEdges(t.Context(), []superstep.Edge{{From: 1, To: 2, Weight: 1e300}},
+		superstep.LoadOptions{Weights: superstep.Float32})
 	refused(t, err, "1e+300")
 	g, err = superstep.FromEdges(t.Context(), []superstep.Edge{{From: 1, To: 2, Weight: -1}})
 	g = open(t, g, err)
@@ -162,7 +168,8 @@ func TestFromEdges(t *testing.T) {
 
 func TestRepartition(t *testing.T) {
 	for _, directed := range []bool{true, false} {
-		g, err := superstep.Load(t.Context(), "uniform:vertices=300,degree=3", superstep.LoadOptions{Directed: directed, Undirected: !directed})
+		g, err := superstep.Load(t.Context(), "uniform:vertices=300,degree=3",
+			superstep.LoadOptions{Directed: directed, Undirected: !directed})
 		g = open(t, g, err)
 		want, err := superstep.Run(t.Context(), g, algorithms.WCC{})
 		if err != nil {
@@ -171,8 +178,10 @@ func TestRepartition(t *testing.T) {
 		for _, parts := range []int{1, 2, 7} {
 			other, err := g.Repartition(t.Context(), superstep.LoadOptions{Partitions: parts})
 			other = open(t, other, err)
-			if other.Partitions() != parts || other.NumEdges() != g.NumEdges() || other.IsDirected() != g.IsDirected() {
-				t.Errorf("%d partitions, %d arcs of %d", other.Partitions(), other.NumEdges(), g.NumEdges())
+			if other.Partitions() != parts || other.NumEdges() != g.NumEdges() ||
+				other.IsDirected() != g.IsDirected() {
+				t.Errorf("%d partitions, %d arcs of %d", other.Partitions(), other.NumEdges(),
+					g.NumEdges())
 			}
 			got, err := superstep.Run(t.Context(), other, algorithms.WCC{})
 			if err != nil {
@@ -184,7 +193,8 @@ func TestRepartition(t *testing.T) {
 				}
 			}
 		}
-		_, err = g.Repartition(t.Context(), superstep.LoadOptions{Directed: directed, Undirected: !directed})
+		_, err = g.Repartition(t.Context(),
+			superstep.LoadOptions{Directed: directed, Undirected: !directed})
 		refused(t, err, "keeps its direction")
 	}
 }
@@ -219,19 +229,25 @@ func TestClose(t *testing.T) {
 
 func TestOptionsThereAreNot(t *testing.T) {
 	ctx := context.Background()
-	if _, err := superstep.Load(ctx, "path:vertices=3", superstep.LoadOptions{Partitions: -1}); err == nil || !strings.Contains(err.Error(), "Partitions: found -1") {
+	if _, err := superstep.Load(ctx, "path:vertices=3",
+		superstep.LoadOptions{Partitions: -1}); err == nil || !strings.Contains(err.Error(),
+		"Partitions: found -1") {
 		t.Errorf("-1 partitions: %v", err)
 	}
-	if _, err := superstep.Load(ctx, "path:vertices=3", superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(), "LoadOptions.Threads: found -1") {
+	if _, err := superstep.Load(ctx, "path:vertices=3",
+		superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(),
+		"LoadOptions.Threads: found -1") {
 		t.Errorf("-1 threads: %v", err)
 	}
 	for _, o := range []superstep.LoadOptions{{SelfLoops: 2}, {Weights: 4}, {Duplicates: 5}} {
-		if _, err := superstep.Load(ctx, "path:vertices=3", o); err == nil || !strings.Contains(err.Error(), "there are no Weights") {
+		if _, err := superstep.Load(ctx, "path:vertices=3", o); err == nil ||
+			!strings.Contains(err.Error(), "there are no Weights") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
 	both := superstep.LoadOptions{Directed: true, Undirected: true}
-	if _, err := superstep.Load(ctx, "path:vertices=3", both); err == nil || !strings.Contains(err.Error(), "Directed and Undirected contradict") {
+	if _, err := superstep.Load(ctx, "path:vertices=3", both); err == nil ||
+		!strings.Contains(err.Error(), "Directed and Undirected contradict") {
 		t.Errorf("both ways: %v", err)
 	}
 	g, err := superstep.Load(ctx, "path:vertices=3")
@@ -242,7 +258,8 @@ func TestOptionsThereAreNot(t *testing.T) {
 	if _, err := g.Repartition(ctx, superstep.LoadOptions{Partitions: -2}); err == nil {
 		t.Error("Repartition took -2 partitions")
 	}
-	if _, err := superstep.Run(ctx, g, algorithms.WCC{}, superstep.Options{Threads: -2}); err == nil {
+	if _, err := superstep.Run(ctx, g, algorithms.WCC{},
+		superstep.Options{Threads: -2}); err == nil {
 		t.Error("Run took -2 threads")
 	}
 }

@@ -72,7 +72,9 @@ func (parents) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-func must[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M], columns ...superstep.Input) *superstep.Result[V] {
+func must[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V,
+	M], columns ...superstep.Input,
+) *superstep.Result[V] {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), g, p, superstep.Options{Columns: columns})
 	if err != nil {
@@ -84,11 +86,13 @@ func must[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M], co
 // TestInput reads in a run what others have left, and that it is zero where nothing is given.
 func TestInput(t *testing.T) {
 	everywhere(t, "uniform:vertices=500,degree=3", func(g *superstep.Graph) {
-		ranks, texts := must(t, g, algorithms.PageRank{Iterations: 3}), must(t, g, pregel.List(words{}))
+		ranks, texts := must(t, g, algorithms.PageRank{Iterations: 3}),
+			must(t, g, pregel.List(words{}))
 		sums := must(t, g, summing{})
 		sums = must(t, g, summing{}, superstep.From(sumBefore, sums))
 		sums = must(t, g, summing{}, superstep.From(sumBefore, sums))
-		all := []superstep.Input{superstep.From(rankBefore, ranks), superstep.From(wordsBefore, texts), superstep.From(sumBefore, sums)}
+		all := []superstep.Input{superstep.From(rankBefore, ranks), superstep.From(wordsBefore,
+			texts), superstep.From(sumBefore, sums)}
 		for _, given := range [][]superstep.Input{nil, all[1:2], all} {
 			read := 0
 			for label, found := range must(t, g, reader{}, given...).All() {
@@ -100,8 +104,11 @@ func TestInput(t *testing.T) {
 					want.Rank, _ = ranks.At(label)
 					want.Sum = 3 * int64(label)
 				}
-				if fmt.Sprintf("%#v", found) != fmt.Sprintf("%#v", want) && !(len(found.Words) == 0 && len(want.Words) == 0 && found.Rank == want.Rank && found.Sum == want.Sum) {
-					t.Fatalf("in %v with %d inputs: vertex %d read %#v, expected %#v", g.Grid(), len(given), label, found, want)
+				if fmt.Sprintf("%#v", found) != fmt.Sprintf("%#v", want) &&
+					!(len(found.Words) == 0 && len(want.Words) == 0 && found.Rank == want.Rank &&
+						found.Sum == want.Sum) {
+					t.Fatalf("in %v with %d inputs: vertex %d read %#v, expected %#v", g.Grid(),
+						len(given), label, found, want)
 				}
 				read++
 			}
@@ -136,7 +143,8 @@ func TestInputOfManyValues(t *testing.T) {
 
 // TestInputOfAnotherGraph: vertices are the same by their input ids.
 func TestInputOfAnotherGraph(t *testing.T) {
-	small, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 9, To: 3}, {From: 3, To: 7}, {From: 70, To: 3}})
+	small, err := superstep.FromEdges(t.Context(),
+		[]superstep.Edge{{From: 9, To: 3}, {From: 3, To: 7}, {From: 70, To: 3}})
 	small = open(t, small, err)
 	_, conn := connected(t)
 	remote, err := conn.Load(t.Context(), "star:vertices=50")
@@ -144,7 +152,8 @@ func TestInputOfAnotherGraph(t *testing.T) {
 	for _, options := range []superstep.LoadOptions{{}, {Partitions: 4}} {
 		big, err := superstep.Load(t.Context(), "path:vertices=50", options)
 		big = open(t, big, err)
-		for label, sum := range must(t, big, summing{}, superstep.From(sumBefore, must(t, small, summing{}))).All() {
+		for label, sum := range must(t, big, summing{},
+			superstep.From(sumBefore, must(t, small, summing{}))).All() {
 			want := int64(label)
 			if label == 9 || label == 3 || label == 7 {
 				want *= 2
@@ -153,7 +162,8 @@ func TestInputOfAnotherGraph(t *testing.T) {
 				t.Errorf("vertex %d has %d, expected %d", label, sum, want)
 			}
 		}
-		for label, sum := range must(t, big, summing{}, superstep.From(sumBefore, must(t, remote, summing{}))).All() {
+		for label, sum := range must(t, big, summing{},
+			superstep.From(sumBefore, must(t, remote, summing{}))).All() {
 			if sum != 2*int64(label) {
 				t.Errorf("vertex %d has %d", label, sum)
 			}
@@ -161,12 +171,14 @@ func TestInputOfAnotherGraph(t *testing.T) {
 		again, err := big.Repartition(t.Context(), superstep.LoadOptions{Partitions: 2})
 		again = open(t, again, err)
 		tree := must(t, big, algorithms.BFS{Source: 2})
-		for label, parent := range must(t, again, parents{}, superstep.From(parentBefore, tree)).All() {
+		for label, parent := range must(t, again, parents{},
+			superstep.From(parentBefore, tree)).All() {
 			if want, _ := tree.At(label); parent != want {
 				t.Errorf("vertex %d has the parent %d, expected %d", label, parent, want)
 			}
 		}
-		err = run(t, small, parents{}, superstep.Options{Columns: []superstep.Input{superstep.From(parentBefore, tree)}})
+		err = run(t, small, parents{},
+			superstep.Options{Columns: []superstep.Input{superstep.From(parentBefore, tree)}})
 		refusedWith(t, err, "column parent: values of type pregel.VertexID may be vertices")
 	}
 }
@@ -191,28 +203,40 @@ func TestInputRefuses(t *testing.T) {
 	namesake := pregel.NewVertexColumn[int64]("sum")
 	for _, g := range []*superstep.Graph{here, there} {
 		sums := must(t, g, summing{})
-		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})), "an Input that neither superstep.From nor superstep.FromFile has made")
-		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its Traits lists no column "sum"`)
-		refusedWith(t, run(t, g, summing{}, given(superstep.From(namesake, sums))), "column sum: the program lists another of that name")
-		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, sums), superstep.From(sumBefore, sums))), "superstep: Options.Columns: column sum is given twice")
+		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})),
+			"an Input that neither superstep.From nor superstep.FromFile has made")
+		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))),
+			`parents: its Traits lists no column "sum"`)
+		refusedWith(t, run(t, g, summing{}, given(superstep.From(namesake, sums))),
+			"column sum: the program lists another of that name")
+		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, sums),
+			superstep.From(sumBefore, sums))),
+			"superstep: Options.Columns: column sum is given twice")
 		for _, none := range []*superstep.Result[int64]{nil, {}} {
-			refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, none))), "column sum: found a Result that is nil or empty")
+			refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, none))),
+				"column sum: found a Result that is nil or empty")
 		}
 		var nothing func(uint64) int64
-		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, nothing))), "column sum: the function is nil")
+		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, nothing))),
+			"column sum: the function is nil")
 		edges := pregel.NewVertexColumn[int64]("edge sums")
-		refusedWith(t, run(t, g, reader{}, given(superstep.From(edges, sums))), "column edge sums: the program lists another of that name")
+		refusedWith(t, run(t, g, reader{}, given(superstep.From(edges, sums))),
+			"column edge sums: the program lists another of that name")
 	}
-	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore, must(t, here, summing{})))), "the result is not of a run on this connection's cluster")
-	refusedWith(t, run(t, other, summing{}, given(superstep.From(sumBefore, must(t, there, summing{})))), "or of another load of it")
+	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore,
+		must(t, here, summing{})))), "the result is not of a run on this connection's cluster")
+	refusedWith(t, run(t, other, summing{},
+		given(superstep.From(sumBefore, must(t, there, summing{})))), "or of another load of it")
 	var loads []*superstep.Graph
 	for range 2 { // the same name for another graph
 		for _, old := range loads {
-			if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "again"})); err != nil {
+			if _, err := c.Client.DropGraph(t.Context(),
+				connect.NewRequest(&control.DropGraphRequest{Name: "again"})); err != nil {
 				t.Fatal(old.NumVertices(), err)
 			}
 		}
-		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "again", SourceJson: job.Text(&job.Source{Input: "path:vertices=9"})}))
+		_, err := c.Client.LoadGraph(t.Context(),
+			connect.NewRequest(&control.LoadGraphRequest{Name: "again", SourceJson: job.Text(&job.Source{Input: "path:vertices=9"})}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,20 +247,23 @@ func TestInputRefuses(t *testing.T) {
 			must(t, g, summing{}, superstep.From(sumBefore, before))
 		}
 	}
-	refusedWith(t, run(t, loads[1], summing{}, given(superstep.From(sumBefore, before))), "or of another load of it")
+	refusedWith(t, run(t, loads[1], summing{}, given(superstep.From(sumBefore, before))),
+		"or of another load of it")
 	refusedWith(t, run(t, loads[0], summing{}, given(superstep.From(sumBefore, func(uint64) int64 { return 1 }))),
 		"graph again was loaded since the client listed its vertices")
 	_, elsewhere := connected(t)
 	far, err := elsewhere.Load(t.Context(), "path:vertices=9")
 	far = open(t, far, err)
-	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore, must(t, far, summing{})))), "the result is not of a run on this connection's cluster")
+	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore,
+		must(t, far, summing{})))), "the result is not of a run on this connection's cluster")
 	closed, err := superstep.Load(t.Context(), "path:vertices=9")
 	if err != nil {
 		t.Fatal(err)
 	}
 	res := must(t, closed, summing{})
 	closed.Close()
-	refusedWith(t, run(t, here, summing{}, given(superstep.From(sumBefore, res))), "column sum: superstep: the graph is closed")
+	refusedWith(t, run(t, here, summing{}, given(superstep.From(sumBefore, res))),
+		"column sum: superstep: the graph is closed")
 	if states := strings.Join(jobs(t, c), " "); strings.Count(states, "failed") != 3 {
 		t.Errorf("the jobs are %s: three were refused by the master alone", states)
 	}

@@ -62,7 +62,8 @@ func carriedBy(t *testing.T, g *superstep.Graph, way pregel.Direction, columns .
 	for label, list := range must(t, g, carrier{int(way)}, columns...).All() {
 		all[label] = []string{}
 		for _, e := range list {
-			all[label] = append(all[label], fmt.Sprint(g.Label(e.To), e.Number, e.Word, g.Label(e.Named)))
+			all[label] = append(all[label],
+				fmt.Sprint(g.Label(e.To), e.Number, e.Word, g.Label(e.Named)))
 		}
 		slices.Sort(all[label])
 	}
@@ -80,7 +81,8 @@ func twin(edges []line, directed bool, way pregel.Direction) map[uint64][]string
 	all := map[uint64][]string{}
 	add := func(at, to uint64, e line) { all[at] = append(all[at], fmt.Sprint(to, e.number, e.word, e.named)) }
 	for _, e := range edges {
-		all[e.from], all[e.to] = append(all[e.from], []string{}...), append(all[e.to], []string{}...)
+		all[e.from], all[e.to] = append(all[e.from], []string{}...),
+			append(all[e.to], []string{}...)
 		if !directed || way != pregel.In {
 			add(e.from, e.to, e)
 		}
@@ -109,8 +111,8 @@ func text(edges []line, weighted bool) string {
 	return b.String()
 }
 
-// TestInputOfEdges reads edge columns of random graphs of all kinds from further columns of the file that the graph was loaded from, and
-// compares with maps.
+// TestInputOfEdges reads edge columns of random graphs of all kinds from further columns of the
+// file that the graph was loaded from, and compares with maps.
 func TestInputOfEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	_, conn := connected(t)
@@ -154,11 +156,13 @@ func TestInputOfEdges(t *testing.T) {
 		g, err := load(t.Context(), path, o)
 		g = open(t, g, err)
 		for way := pregel.Out; way <= pregel.Either; way++ {
-			found := carriedBy(t, g, way, superstep.FromFile(edgeNumber, path+":4"), superstep.FromFile(edgeWord, path+":5"), superstep.FromFile(edgeVertex, path+":6"))
+			found := carriedBy(t, g, way, superstep.FromFile(edgeNumber, path+":4"),
+				superstep.FromFile(edgeWord, path+":5"), superstep.FromFile(edgeVertex, path+":6"))
 			want := twin(stored, directed, way)
 			for label, list := range found {
 				if !slices.Equal(list, want[label]) {
-					t.Fatalf("trial %d, directed %t, %v, %+v: vertex %d has\n%q, expected\n%q", trial, directed, way, o, label, list, want[label])
+					t.Fatalf("trial %d, directed %t, %v, %+v: vertex %d has\n%q, expected\n%q",
+						trial, directed, way, o, label, list, want[label])
 				}
 			}
 			for label, list := range want {
@@ -199,15 +203,27 @@ func TestInputOfEdgesRefuses(t *testing.T) {
 		there, err := conn.Load(t.Context(), path, test.options)
 		there = open(t, there, err)
 		for _, g := range []*superstep.Graph{here, there} {
-			refusedWith(t, run(t, g, carrier{}, superstep.Options{Columns: []superstep.Input{superstep.FromFile(test.column, lines)}}), test.want)
+			refusedWith(t, run(t, g, carrier{},
+				superstep.Options{Columns: []superstep.Input{superstep.FromFile(test.column,
+					lines)}}), test.want)
 		}
 	}
-	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 1, To: 2}, {From: 1, To: 2}, {From: 2, To: 1}, {From: 2, To: 2}}, superstep.LoadOptions{Duplicates: superstep.SumDuplicates})
+	g, err := superstep.FromEdges(t.Context(),
+		[]superstep.Edge{{From: 1, To: 2}, {From: 1, To: 2}, {From: 2, To: 1}, {From: 2, To: 2}},
+		superstep.LoadOptions{Duplicates: superstep.SumDuplicates})
 	g = open(t, g, err)
-	all := carriedBy(t, g, pregel.Out, superstep.FromFile(edgeNumber, file(t, "lines", "1 2 7\n2 2 9\n2 1 8\n1 2 7\n")))
-	if found := fmt.Sprint(all); !strings.Contains(found, "1:[2 7") || !strings.Contains(found, "2:[1 8") || !strings.Contains(found, " 2 9") {
+	all := carriedBy(t, g, pregel.Out,
+		superstep.FromFile(edgeNumber, file(t, "lines", "1 2 7\n2 2 9\n2 1 8\n1 2 7\n")))
+	if found := fmt.Sprint(all); !strings.Contains(found, "1:[2 7") ||
+		!strings.Contains(found, "2:[1 8") || !strings.Contains(found, " 2 9") {
 		t.Errorf("found %s", found)
 	}
-	refusedWith(t, run(t, g, carrier{}, superstep.Options{Columns: []superstep.Input{superstep.FromFile(edgeNumber, file(t, "lines", ""))}}), "lines: found no value of the edge from ")
-	refusedWith(t, run(t, g, carrier{}, superstep.Options{Columns: []superstep.Input{superstep.FromFile(edgeNumber, "g.e:x")}}), `column number: g.properties: found no such file, expected one that names the column "x"`)
+	refusedWith(t,
+		run(t, g, carrier{},
+			superstep.Options{Columns: []superstep.Input{superstep.FromFile(edgeNumber,
+				file(t, "lines", ""))}}), "lines: found no value of the edge from ")
+	refusedWith(t,
+		run(t, g, carrier{},
+			superstep.Options{Columns: []superstep.Input{superstep.FromFile(edgeNumber, "g.e:x")}}),
+		`column number: g.properties: found no such file, expected one that names the column "x"`)
 }

@@ -58,7 +58,8 @@ func TestInputFromFunction(t *testing.T) {
 		n := 0
 		for label, sum := range must(t, g, summing{}, squares).All() {
 			if want := int64(label*label + label); sum != want || asked[label] != 1 {
-				t.Fatalf("in %v: vertex %d has %d after %d calls, expected %d", g.Grid(), label, sum, asked[label], want)
+				t.Fatalf("in %v: vertex %d has %d after %d calls, expected %d", g.Grid(), label,
+					sum, asked[label], want)
 			}
 			n++
 		}
@@ -68,7 +69,8 @@ func TestInputFromFunction(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		enough := errors.New("enough")
 		stopping := superstep.From(sumBefore, func(uint64) int64 { cancel(enough); return 0 })
-		if _, err := superstep.Run(ctx, g, summing{}, superstep.Options{Columns: []superstep.Input{stopping}}); !errors.Is(err, enough) {
+		if _, err := superstep.Run(ctx, g, summing{},
+			superstep.Options{Columns: []superstep.Input{stopping}}); !errors.Is(err, enough) {
 			t.Errorf("a run that was cancelled while its columns were filled: %v", err)
 		}
 	})
@@ -79,11 +81,13 @@ func TestInputFromFile(t *testing.T) {
 	everywhere(t, "path:vertices=9", func(g *superstep.Graph) {
 		res := must(
 			t, g, typed{},
-			superstep.FromFile(typedFloat, file(t, "values.txt", "# floats\n3 0.1\n4 infinity\n5   1e-3 \r\n")),
+			superstep.FromFile(typedFloat,
+				file(t, "values.txt", "# floats\n3 0.1\n4 infinity\n5   1e-3 \r\n")),
 			superstep.FromFile(typedWhole, file(t, "values.txt", "3 -128\n4 127\n")),
 			superstep.FromFile(typedCount, file(t, "values.txt", "3 18446744073709551615")),
 			superstep.FromFile(typedFlag, file(t, "values.txt", "3 true\n4 false\n")),
-			superstep.FromFile(typedText, file(t, "values.txt", "3 two  words \n4 \"a\\nb\"\n5 \n")),
+			superstep.FromFile(typedText,
+				file(t, "values.txt", "3 two  words \n4 \"a\\nb\"\n5 \n")),
 			superstep.FromFile(typedWait, file(t, "values.txt", "4 1m30s\n")),
 			superstep.FromFile(typedVertex, file(t, "values.txt", "3 8\n4 -1\n")),
 		)
@@ -104,7 +108,8 @@ func TestInputFromFile(t *testing.T) {
 	})
 }
 
-// TestInputFromFunctionThatPanics fails the run with the column and the vertex; so does one that ends its goroutine.
+// TestInputFromFunctionThatPanics fails the run with the column and the vertex; so does one that
+// ends its goroutine.
 func TestInputFromFunctionThatPanics(t *testing.T) {
 	everywhere(t, "path:vertices=9", func(g *superstep.Graph) {
 		for want, fail := range map[string]func(){"boom": func() { panic("boom") }, "Goexit": runtime.Goexit} {
@@ -117,7 +122,8 @@ func TestInputFromFunctionThatPanics(t *testing.T) {
 			err := run(t, g, summing{}, superstep.Options{Columns: []superstep.Input{failing}})
 			refusedWith(t, err, "program summing, the function of column sum of vertex 5: ")
 			refusedWith(t, err, want)
-			if failed := new(pregel.ProgramError); !errors.As(err, &failed) || failed.Method != "the function of column sum" || failed.Vertex != 5 {
+			if failed := new(pregel.ProgramError); !errors.As(err, &failed) ||
+				failed.Method != "the function of column sum" || failed.Vertex != 5 {
 				t.Errorf("the error is %#v", err)
 			}
 		}
@@ -137,31 +143,35 @@ func TestInputFromFileRefuses(t *testing.T) {
 	there = open(t, there, err)
 	here := grid(t)
 	for want, input := range map[string]superstep.Input{
-		"values.txt:2:1: found vertex 900, expected one of ":                                     superstep.FromFile(typedFloat, path("1 2\n900 1\n")),
-		"values.txt:3:1: found vertex 1 again, expected every vertex once":                       superstep.FromFile(typedFloat, path("1 2\n2 2\n1 2\n")),
-		`values.txt:1:3: found "x", expected a number`:                                           superstep.FromFile(typedFloat, path("1 x")),
-		`values.txt:1:3: found "1 2", expected a number`:                                         superstep.FromFile(typedFloat, path("1 1 2")),
-		`values.txt:1:3: found "", expected a number`:                                            superstep.FromFile(typedFloat, path("1 ")),
-		`values.txt:1:1: found no value in "1", expected "id value"`:                             superstep.FromFile(typedText, path("1")),
-		`values.txt:1:3: found 128, expected -128 to 127`:                                        superstep.FromFile(typedWhole, path("1 128")),
-		`values.txt:1:3: found "-1", expected a whole number, not negative`:                      superstep.FromFile(typedCount, path("1 -1")),
-		`values.txt:1:3: found "yes", expected true or false`:                                    superstep.FromFile(typedFlag, path("1 yes")),
-		`values.txt:1:3: found "90", expected a time, such as 1m30s`:                             superstep.FromFile(typedWait, path("1 90")),
-		`values.txt:2:3: found vertex 900 as a value, expected one of the graph, or -1`:          superstep.FromFile(typedVertex, path("\n1 900")),
-		`values.txt:1:3: found "x", expected the id of a vertex`:                                 superstep.FromFile(typedVertex, path("1 x")),
-		`values.txt:1:3: found "\"a", expected text quoted as Go does`:                           superstep.FromFile(typedText, path(`1 "a`)),
-		"column pair: values of type [2]int are not read from files, only strings":               superstep.FromFile(typedPair, path("1 2 3")),
-		"column float: open nowhere: no such file":                                               superstep.FromFile(typedFloat, "nowhere"),
-		`values.txt:1:3: found ` + strings.Repeat("7", 150) + `, expected a number that fits 32`: superstep.FromFile(typedFloat, path("1 "+strings.Repeat("7", 400))),
-		"superstep: Options.Columns: found an Input that neither superstep.From nor superst":     {},
+		"values.txt:2:1: found vertex 900, expected one of ":                            superstep.FromFile(typedFloat, path("1 2\n900 1\n")),
+		"values.txt:3:1: found vertex 1 again, expected every vertex once":              superstep.FromFile(typedFloat, path("1 2\n2 2\n1 2\n")),
+		`values.txt:1:3: found "x", expected a number`:                                  superstep.FromFile(typedFloat, path("1 x")),
+		`values.txt:1:3: found "1 2", expected a number`:                                superstep.FromFile(typedFloat, path("1 1 2")),
+		`values.txt:1:3: found "", expected a number`:                                   superstep.FromFile(typedFloat, path("1 ")),
+		`values.txt:1:1: found no value in "1", expected "id value"`:                    superstep.FromFile(typedText, path("1")),
+		`values.txt:1:3: found 128, expected -128 to 127`:                               superstep.FromFile(typedWhole, path("1 128")),
+		`values.txt:1:3: found "-1", expected a whole number, not negative`:             superstep.FromFile(typedCount, path("1 -1")),
+		`values.txt:1:3: found "yes", expected true or false`:                           superstep.FromFile(typedFlag, path("1 yes")),
+		`values.txt:1:3: found "90", expected a time, such as 1m30s`:                    superstep.FromFile(typedWait, path("1 90")),
+		`values.txt:2:3: found vertex 900 as a value, expected one of the graph, or -1`: superstep.FromFile(typedVertex, path("\n1 900")),
+		`values.txt:1:3: found "x", expected the id of a vertex`:                        superstep.FromFile(typedVertex, path("1 x")),
+		`values.txt:1:3: found "\"a", expected text quoted as Go does`:                  superstep.FromFile(typedText, path(`1 "a`)),
+		"column pair: values of type [2]int are not read from files, only strings":      superstep.FromFile(typedPair, path("1 2 3")),
+		"column float: open nowhere: no such file":                                      superstep.FromFile(typedFloat, "nowhere"),
+		`values.txt:1:3: found ` + strings.Repeat("7", 150) +
+			`, expected a number that fits 32`: superstep.FromFile(typedFloat,
+			path("1 "+strings.Repeat("7", 400))),
+		"superstep: Options.Columns: found an Input that neither superstep.From nor superst": {},
 	} {
 		for _, g := range []*superstep.Graph{here, there} {
-			refusedWith(t, run(t, g, typed{}, superstep.Options{Columns: []superstep.Input{input}}), want)
+			refusedWith(t, run(t, g, typed{}, superstep.Options{Columns: []superstep.Input{input}}),
+				want)
 		}
 	}
 }
 
-// TestInputFromLargeFile fills columns from a file and a function of more than a message holds, and finds what is wrong at the end of one.
+// TestInputFromLargeFile fills columns from a file and a function of more than a message holds, and
+// finds what is wrong at the end of one.
 func TestInputFromLargeFile(t *testing.T) {
 	const n = 30_000
 	var text strings.Builder
@@ -170,11 +180,13 @@ func TestInputFromLargeFile(t *testing.T) {
 		fmt.Fprintf(&text, "%d %d\n", id, (id+1)%n)
 	}
 	everywhere(t, fmt.Sprintf("path:vertices=%d", n), func(g *superstep.Graph) {
-		tree := must(t, g, parents{}, superstep.FromFile(parentBefore, file(t, "next.txt", text.String())))
+		tree := must(t, g, parents{},
+			superstep.FromFile(parentBefore, file(t, "next.txt", text.String())))
 		names := must(t, g, reader{}, superstep.From(wordsBefore, func(id uint64) []string { return []string{fmt.Sprint("vertex ", id)} }))
 		for label, next := range tree.All() {
 			want, _ := g.Vertex((label + 1) % n)
-			if word, _ := names.At(label); next != want || len(word.Words) != 1 || word.Words[0] != fmt.Sprint("vertex ", label) {
+			if word, _ := names.At(label); next != want || len(word.Words) != 1 ||
+				word.Words[0] != fmt.Sprint("vertex ", label) {
 				t.Fatalf("vertex %d has %d, expected %d, and %v", label, next, want, word)
 			}
 		}
@@ -183,7 +195,8 @@ func TestInputFromLargeFile(t *testing.T) {
 			"0 30000": "next.txt:30001:1: found vertex 0 again, expected every vertex once",
 		} {
 			input := superstep.FromFile(parentBefore, file(t, "next.txt", text.String()+line))
-			refusedWith(t, run(t, g, parents{}, superstep.Options{Columns: []superstep.Input{input}}), want)
+			refusedWith(t,
+				run(t, g, parents{}, superstep.Options{Columns: []superstep.Input{input}}), want)
 		}
 	})
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestNamesOfAConnection: a graph on a cluster finds names and tells them as one in this process, also with an input id in a parameter.
+// TestNamesOfAConnection: a graph on a cluster finds names and tells them as one in this process,
+// also with an input id in a parameter.
 func TestNamesOfAConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "streets.csv")
 	table := "from,to\n\"Rue de Rivoli\",Châtelet\nChâtelet,\"Quai, 7e\"\n東京,Bastille\nBastille,Châtelet\n"
@@ -32,7 +33,8 @@ func TestNamesOfAConnection(t *testing.T) {
 		want, ok := here.Named(name)
 		got, found := there.Named(name)
 		if got != want || !ok || !found || there.Name(got) != name {
-			t.Errorf("%q is vertex %d, %t, and %q on the cluster, expected %d", name, got, found, there.Name(got), want)
+			t.Errorf("%q is vertex %d, %t, and %q on the cluster, expected %d", name, got, found,
+				there.Name(got), want)
 		}
 	}
 	if id, ok := there.Named("Paris"); ok || id != pregel.None {

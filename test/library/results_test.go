@@ -205,7 +205,8 @@ func TestResultsOfAClosedGraph(t *testing.T) {
 func TestTopWithoutCompare(t *testing.T) {
 	res := must(t, grid(t), summing{})
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, "superstep: Result.Top: the function that compares is nil") {
+		if text := fmt.Sprint(recover()); !strings.Contains(text,
+			"superstep: Result.Top: the function that compares is nil") {
 			t.Errorf("found %s", text)
 		}
 	}()

@@ -69,8 +69,10 @@ func TestRunOptions(t *testing.T) {
 					t.Errorf("%+v: vertex %d has level %d, want %d", o, label, level, want)
 				}
 			}
-			if res.Ended != "halted" || len(res.Seconds) != res.Supersteps || res.Messages == 0 || (res.BytesSent > 0) != (parts > 1) {
-				t.Errorf("%+v: ended %s, %d times of %d supersteps, %d messages, %d bytes", o, res.Ended, len(res.Seconds), res.Supersteps, res.Messages, res.BytesSent)
+			if res.Ended != "halted" || len(res.Seconds) != res.Supersteps || res.Messages == 0 ||
+				(res.BytesSent > 0) != (parts > 1) {
+				t.Errorf("%+v: ended %s, %d times of %d supersteps, %d messages, %d bytes", o,
+					res.Ended, len(res.Seconds), res.Supersteps, res.Messages, res.BytesSent)
 			}
 		}
 	}
@@ -78,7 +80,9 @@ func TestRunOptions(t *testing.T) {
 
 func TestRunRefusesATimeBelowZero(t *testing.T) {
 	const want = "a limit of -1s for a superstep: expected 0, for none, or more"
-	if _, err := superstep.Run(t.Context(), grid(t), levels{}, superstep.Options{SuperstepTimeout: -time.Second}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := superstep.Run(t.Context(), grid(t), levels{},
+		superstep.Options{SuperstepTimeout: -time.Second}); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -95,7 +99,8 @@ func TestRunTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res.Converged || res.Supersteps != 4 || !slices.Equal(supersteps, []int{0, 1, 2, 3}) {
-		t.Errorf("converged %t, %d supersteps, told of %v", res.Converged, res.Supersteps, supersteps)
+		t.Errorf("converged %t, %d supersteps, told of %v", res.Converged, res.Supersteps,
+			supersteps)
 	}
 	if len(res.Trace) != 4 || strings.Count(trace.String(), "\n") != 1+4+1 {
 		t.Fatalf("%d records kept, %d written", len(res.Trace), strings.Count(trace.String(), "\n"))
@@ -107,12 +112,14 @@ func TestRunTells(t *testing.T) {
 			t.Errorf("record %d: %+v", i, r)
 		}
 		var written record.Superstep
-		if err := json.Unmarshal([]byte(lines[1+i]), &written); err != nil || written.Superstep != i || len(written.Partitions) != 2 {
+		if err := json.Unmarshal([]byte(lines[1+i]), &written); err != nil ||
+			written.Superstep != i || len(written.Partitions) != 2 {
 			t.Fatalf("superstep %d is written as %s: %v", i, lines[1+i], err)
 		}
 		for p, part := range r.Partitions {
 			if written.Partitions[p].Messages != part.Messages {
-				t.Errorf("superstep %d, partition %d has %d messages, and is written as %s", i, p, part.Messages, lines[1+i])
+				t.Errorf("superstep %d, partition %d has %d messages, and is written as %s", i, p,
+					part.Messages, lines[1+i])
 			}
 			sent += part.Bytes
 		}
@@ -180,7 +187,8 @@ func TestRunFails(t *testing.T) {
 		g := grid(t, superstep.LoadOptions{Partitions: parts})
 		_, err := superstep.Run(t.Context(), g, wrong{how: "panic", where: 17})
 		var failed *pregel.ProgramError
-		if !errors.As(err, &failed) || failed.Vertex != 17 || !failed.Known || failed.Superstep != 1 || failed.Program != "wrong" || !errors.Is(err, errWrong) {
+		if !errors.As(err, &failed) || failed.Vertex != 17 || !failed.Known ||
+			failed.Superstep != 1 || failed.Program != "wrong" || !errors.Is(err, errWrong) {
 			t.Errorf("error %v", err)
 		} else if !strings.Contains(failed.Stack, "run_test.go") {
 			t.Errorf("stack %s", failed.Stack)
@@ -237,7 +245,8 @@ func TestRunsAtOnce(t *testing.T) {
 	const runs = 6
 	for i := range runs {
 		go func() {
-			res, err := superstep.Run(t.Context(), g, levels{Source: pregel.VertexID(i)}, superstep.Options{Threads: 2, Delivery: superstep.Mirrored})
+			res, err := superstep.Run(t.Context(), g, levels{Source: pregel.VertexID(i)},
+				superstep.Options{Threads: 2, Delivery: superstep.Mirrored})
 			if err == nil && res.Value(pregel.VertexID(i)) != 0 {
 				err = errWrong
 			}

@@ -42,7 +42,8 @@ func saved(t *testing.T, name string, r load.Request, o graph.Options) string {
 	return dir
 }
 
-// edgeFile writes a random list of edges, with duplicates and loops, between ids that are far apart.
+// edgeFile writes a random list of edges, with duplicates and loops, between ids that are far
+// apart.
 func edgeFile(t *testing.T, seed uint64, vertices, n int) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 3))
@@ -72,7 +73,8 @@ func outcomes(t *testing.T, g *superstep.Graph, single bool) map[string]map[uint
 	}
 	levels, err := superstep.Run(t.Context(), g, algorithms.BFSLevels{Source: source}, o)
 	collect(t, all, "bfs", levels, err)
-	ranks, err := superstep.Run(t.Context(), g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, o)
+	ranks, err := superstep.Run(t.Context(), g, algorithms.PageRank{Damping: 0.85, Iterations: 5},
+		o)
 	collect(t, all, "pagerank", ranks, err)
 	groups, err := superstep.Run(t.Context(), g, algorithms.WCC{}, o)
 	if err != nil {
@@ -113,8 +115,8 @@ func compareOutcomes(t *testing.T, what string, want, got map[string]map[uint64]
 	}
 }
 
-// TestSnapshotResults: on a snapshot every algorithm has the results that it has on the graph's source, as it was saved and with other partitions
-// and grids.
+// TestSnapshotResults: on a snapshot every algorithm has the results that it has on the graph's
+// source, as it was saved and with other partitions and grids.
 func TestSnapshotResults(t *testing.T) {
 	layouts := []superstep.LoadOptions{{}, {Partitions: 1}, {Partitions: 5}, {Grid: superstep.Grid{Rows: 2, Columns: 2}}, {Grid: superstep.Grid{Rows: 1, Columns: 3}}, {Weights: superstep.Float64}}
 	seed := uint64(0)
@@ -124,9 +126,11 @@ func TestSnapshotResults(t *testing.T) {
 				for _, o := range []graph.Options{{}, {Duplicates: graph.LeastDuplicate, DropLoops: true}} {
 					seed++
 					o.Grid, o.Weights = grid, weights
-					t.Run(fmt.Sprintf("%v/directed=%t/weights=%d/%v", grid, directed, weights, o.Duplicates), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%v/directed=%t/weights=%d/%v", grid, directed, weights,
+						o.Duplicates), func(t *testing.T) {
 						file := edgeFile(t, seed, 80, 300)
-						dir := saved(t, file, load.Request{Directed: &directed, Weights: weights}, o)
+						dir := saved(t, file, load.Request{Directed: &directed, Weights: weights},
+							o)
 						po := superstep.LoadOptions{Directed: directed, Undirected: !directed, Duplicates: superstep.Duplicates(o.Duplicates)}
 						if o.DropLoops {
 							po.SelfLoops = superstep.DropSelfLoops
@@ -136,10 +140,13 @@ func TestSnapshotResults(t *testing.T) {
 						for _, layout := range layouts {
 							g, err := superstep.Load(t.Context(), dir, layout)
 							open(t, g, err)
-							if layout.Partitions+layout.Grid.Rows == 0 && g.Grid() != superstep.Grid(grid) {
+							if layout.Partitions+layout.Grid.Rows == 0 &&
+								g.Grid() != superstep.Grid(grid) {
 								t.Errorf("found a grid of %v, expected %v", g.Grid(), grid)
 							}
-							compareOutcomes(t, fmt.Sprintf("%+v", layout), want, outcomes(t, g, weights == edges.Float32 && layout.Weights == superstep.IfAny))
+							compareOutcomes(t, fmt.Sprintf("%+v", layout), want,
+								outcomes(t, g, weights == edges.Float32 &&
+									layout.Weights == superstep.IfAny))
 						}
 					})
 				}

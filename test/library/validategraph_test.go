@@ -33,7 +33,8 @@ func (c choosy) Validate(g *pregel.GraphInfo) error {
 
 func (choosy) Compute(v *pregel.Vertex[int64, int64], _ int64) { v.VoteToHalt() }
 
-// TestValidateGraph: a program sees what the graph is, and refuses it before the run; on a cluster before there is a job.
+// TestValidateGraph: a program sees what the graph is, and refuses it before the run; on a cluster
+// before there is a job.
 func TestValidateGraph(t *testing.T) {
 	c, conn := connected(t)
 	jobsBefore := len(jobs(t, c))

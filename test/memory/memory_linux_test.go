@@ -19,8 +19,9 @@ import (
 
 func TestMain(m *testing.M) { scripts.Main(m, nil) }
 
-// memoryGroup makes a control group with a limit of so many bytes, and returns a command that runs another one in it. kills returns how many
-// processes the kernel has killed there. Where none can be made the test is skipped.
+// memoryGroup makes a control group with a limit of so many bytes, and returns a command that runs
+// another one in it. kills returns how many processes the kernel has killed there. Where none can
+// be made the test is skipped.
 func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd, kills func() int) {
 	t.Helper()
 	for _, k := range []struct{ root, limit, events string }{
@@ -41,7 +42,9 @@ func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd
 		}
 		scripts.Must(t, os.WriteFile(filepath.Join(dir, k.limit), fmt.Append(nil, bytes), 0o644))
 		run = func(words ...string) *exec.Cmd {
-			return exec.Command("sh", append([]string{"-c", `echo $$ > "$0" && exec "$@"`, filepath.Join(dir, "cgroup.procs")}, words...)...)
+			return exec.Command("sh",
+				append([]string{"-c", `echo $$ > "$0" && exec "$@"`, filepath.Join(dir,
+					"cgroup.procs")}, words...)...)
 		}
 		return run, func() int {
 			data, err := os.ReadFile(filepath.Join(dir, k.events))
@@ -59,13 +62,15 @@ func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd
 // starving is what is said of a hub whose program takes memory without an end.
 var starving = regexp.MustCompile(`Hungry: vertex 0, of degree 199999: not enough memory: [0-9.]+ MiB are (taken|asked for): of the limit of 192\.0 MiB [0-9.]+ MiB are held \(.*Go's heap [0-9.]+ MiB\)`)
 
-// TestMemoryOfAHub ends a run whose program takes more than the limit: the hub is named, and the kernel kills nothing.
+// TestMemoryOfAHub ends a run whose program takes more than the limit: the hub is named, and the
+// kernel kills nothing.
 func TestMemoryOfAHub(t *testing.T) {
 	words := []string{"own", "run", "hungry", "-q", "--graph", "star:vertices=200000"}
 	check := func(t *testing.T, cmd *exec.Cmd) {
 		t.Helper()
 		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != 1 || !starving.Match(out) || strings.Count(string(out), "\n") != 1 {
+		if cmd.ProcessState.ExitCode() != 1 || !starving.Match(out) ||
+			strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%v: %s", err, out)
 		}
 	}
@@ -95,7 +100,8 @@ func TestMemoryOfAStar(t *testing.T) {
 	}
 	run, kills := memoryGroup(t, 80<<20)
 	out, err = run(words...).CombinedOutput()
-	if got := result.FindAllString(string(out), -1); err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if got := result.FindAllString(string(out), -1); err != nil ||
+		strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%v: %s, expected %s", err, out, want)
 	}
 	if n := kills(); n != 0 {
@@ -103,19 +109,24 @@ func TestMemoryOfAStar(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAWorker has a worker end for want of memory: its job says why, and the next job has its result.
+// TestMemoryOfAWorker has a worker end for want of memory: its job says why, and the next job has
+// its result.
 func TestMemoryOfAWorker(t *testing.T) {
 	_, address, _ := scripts.StartUp(t, "own", "--memory", "192MiB")
-	out, err := exec.Command("own", "run", "hungry", "-q", "--graph", "star:vertices=200000", "--master", address, "--workers", "2").CombinedOutput()
-	if err == nil || !starving.Match(out) || strings.Contains(string(out), "begins again") || !strings.Contains(string(out), "no other worker has more memory free") {
+	out, err := exec.Command("own", "run", "hungry", "-q", "--graph", "star:vertices=200000",
+		"--master", address, "--workers", "2").CombinedOutput()
+	if err == nil || !starving.Match(out) || strings.Contains(string(out), "begins again") ||
+		!strings.Contains(string(out), "no other worker has more memory free") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput(); err != nil {
+	if out, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master", address,
+		"--workers", "2").CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-// TestMemoryOfNames reads a table whose names take more than the limit: they are refused with the numbers, in one process and on a cluster.
+// TestMemoryOfNames reads a table whose names take more than the limit: they are refused with the
+// numbers, in one process and on a cluster.
 func TestMemoryOfNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.csv")
 	f, err := os.Create(path)
@@ -123,23 +134,29 @@ func TestMemoryOfNames(t *testing.T) {
 	w := bufio.NewWriter(f)
 	fmt.Fprintln(w, "from,to")
 	for i := range 600_000 {
-		fmt.Fprintf(w, "a name of a vertex that is somewhat long: it has number %d,another one that is as long as the first or longer: number %d\n", i*7919%600_000, i)
+		fmt.Fprintf(w,
+			"a name of a vertex that is somewhat long: it has number %d,another one that is as long as the first or longer: number %d\n", i*7919%600_000, i)
 	}
 	scripts.Must(t, w.Flush())
 	scripts.Must(t, f.Close())
 	words := []string{"run", "wcc", "-q", "--graph", path}
-	// The names have taken the memory: what more is needed for them, or for the next edges, is refused.
+	// The names have taken the memory: what more is needed for them, or for the next edges, is
+	// refused.
 	refused := regexp.MustCompile(`not enough memory: [0-9.]+ MiB are asked for [a-z ]*names[a-z ]*: of the limit of 80\.0 MiB [0-9.]+ MiB are held|reading .*names.csv: .* needs [0-9.]+ MiB of memory and .* to spare, .* are available`)
-	out, err := exec.Command("superstep", append(words, "--memory", "80MiB", "--spill", "off")...).CombinedOutput()
+	out, err := exec.Command("superstep", append(words, "--memory", "80MiB", "--spill",
+		"off")...).CombinedOutput()
 	if err == nil || !refused.Match(out) || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
-	_, address, _ := scripts.StartUp(t, "superstep", "--memory", "80MiB", "--spill", "off", "--data-root", os.TempDir())
-	out, err = exec.Command("superstep", append(words, "--master", address, "--workers", "2")...).CombinedOutput()
+	_, address, _ := scripts.StartUp(t, "superstep", "--memory", "80MiB", "--spill", "off",
+		"--data-root", os.TempDir())
+	out, err = exec.Command("superstep", append(words, "--master", address, "--workers",
+		"2")...).CombinedOutput()
 	if err == nil || !refused.Match(out) {
 		t.Errorf("on a cluster: %v: %s", err, out)
 	}
-	if out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput(); err != nil {
+	if out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master",
+		address, "--workers", "2").CombinedOutput(); err != nil {
 		t.Errorf("the next job: %v: %s", err, out)
 	}
 }
@@ -158,7 +175,8 @@ func workersInGroups(t *testing.T, binary string, limit int64) *groupedWorkers {
 		t.Skip("the directory for temporary files is in memory")
 	}
 	// Who waits for the disk of a busy machine may be silent for some seconds.
-	m := exec.Command(binary, "master", "--listen", "127.0.0.1:0", "--gossip-listen", "off", "--lease", "30s")
+	m := exec.Command(binary, "master", "--listen", "127.0.0.1:0", "--gossip-listen", "off",
+		"--lease", "30s")
 	out, err := m.StdoutPipe()
 	scripts.Must(t, err)
 	scripts.Must(t, m.Start())
@@ -176,7 +194,8 @@ func workersInGroups(t *testing.T, binary string, limit int64) *groupedWorkers {
 	g := &groupedWorkers{address: address}
 	for i := range 2 {
 		run, killed := memoryGroup(t, limit)
-		w := run(binary, "worker", "--master", address, "--name", fmt.Sprintf("w%d", i+1), "--threads", "1", "--data-root", os.TempDir())
+		w := run(binary, "worker", "--master", address, "--name", fmt.Sprintf("w%d", i+1),
+			"--threads", "1", "--data-root", os.TempDir())
 		scripts.Must(t, w.Start())
 		t.Cleanup(func() {
 			_ = w.Process.Kill()
@@ -189,7 +208,8 @@ func workersInGroups(t *testing.T, binary string, limit int64) *groupedWorkers {
 
 // run runs a command on both workers.
 func (g *groupedWorkers) run(words ...string) (string, error) {
-	out, err := exec.Command(words[0], append(words[1:], "--master", g.address, "--workers", "2")...).CombinedOutput()
+	out, err := exec.Command(words[0], append(words[1:], "--master", g.address, "--workers",
+		"2")...).CombinedOutput()
 	return string(out), err
 }
 
@@ -221,43 +241,50 @@ func (g *groupedWorkers) end(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAStarInACluster computes on two workers in a control group each what takes some times their limits: frames and the messages of
-// the hub lie in files.
+// TestMemoryOfAStarInACluster computes on two workers in a control group each what takes some times
+// their limits: frames and the messages of the hub lie in files.
 func TestMemoryOfAStarInACluster(t *testing.T) {
 	g := workersInGroups(t, "superstep", 112<<20)
 	out, err := g.run("superstep", "run", "cdlp", "--graph", "star:vertices=2000000")
-	if err != nil || !strings.Contains(out, "groups: 2; the largest, with their sizes: 1 (1999999), 0 (1)\n") || strings.Contains(out, "lost") {
+	if err != nil ||
+		!strings.Contains(out, "groups: 2; the largest, with their sizes: 1 (1999999), 0 (1)\n") ||
+		strings.Contains(out, "lost") {
 		t.Errorf("%v: %s", err, out)
 	}
 	g.end(t)
 }
 
-// TestMemoryOfBuilding builds a graph whose ids are far apart on two workers in a control group each, in which what they send each other of the ids
-// has no room: tables, ids and messages are in files.
+// TestMemoryOfBuilding builds a graph whose ids are far apart on two workers in a control group
+// each, in which what they send each other of the ids has no room: tables, ids and messages are in
+// files.
 func TestMemoryOfBuilding(t *testing.T) {
 	const n = 1_500_000
 	file := filepath.Join(t.TempDir(), "sparse.el")
 	var text []byte
 	for i := range n {
-		text = fmt.Appendf(text, "%d %d\n", i*1000003%100_000_000_000+7, (i*7919+13)%n*1000003%100_000_000_000+7)
+		text = fmt.Appendf(text, "%d %d\n", i*1000003%100_000_000_000+7,
+			(i*7919+13)%n*1000003%100_000_000_000+7)
 	}
 	scripts.Must(t, os.WriteFile(file, text, 0o600))
 	g := workersInGroups(t, "superstep", 64<<20)
 	out, err := g.run("superstep", "run", "degrees", "--graph", file)
-	if err != nil || !strings.Contains(out, ": 1,500,000 vertices, 1,500,000 edges, directed\n") || !strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
+	if err != nil || !strings.Contains(out, ": 1,500,000 vertices, 1,500,000 edges, directed\n") ||
+		!strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
 		t.Errorf("%v: %s", err, out)
 	}
 	g.end(t)
 }
 
-// TestMemoryOfAllToAll has every vertex send all over the graph, on two workers with 64 MiB each, again and again for as long as SUPERSTEP_MEMORY_SOAK
-// says, once without: the values are those of a run with memory enough, no process takes more than its budget, and none is lost.
+// TestMemoryOfAllToAll has every vertex send all over the graph, on two workers with 64 MiB each,
+// again and again for as long as SUPERSTEP_MEMORY_SOAK says, once without: the values are those of
+// a run with memory enough, no process takes more than its budget, and none is lost.
 func TestMemoryOfAllToAll(t *testing.T) {
 	const limit = 64 << 20
 	words := []string{"own", "run", "everywhere", "-q", "--graph", "path:vertices=100000", "-p", "rounds=2"}
 	dir := t.TempDir()
 	want, got := filepath.Join(dir, "want"), filepath.Join(dir, "got")
-	if out, err := exec.Command(words[0], append(words[1:], "--output", want)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(words[0],
+		append(words[1:], "--output", want)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	expected, err := os.ReadFile(want)
@@ -296,6 +323,7 @@ func TestMemoryOfAllToAll(t *testing.T) {
 	if most > limit {
 		t.Errorf("a process took %s", mem.Text(most))
 	}
-	t.Logf("%d runs in %v; a process took %s at most that is no file's, of %s", runs, time.Since(began).Round(time.Second), mem.Text(most), mem.Text(limit))
+	t.Logf("%d runs in %v; a process took %s at most that is no file's, of %s", runs,
+		time.Since(began).Round(time.Second), mem.Text(most), mem.Text(limit))
 	g.end(t)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Prune is the k-core, too: vertices of fewer than K edges are removed, until all have as many. The value of one that is left is how many.
+// Prune is the k-core, too: vertices of fewer than K edges are removed, until all have as many. The
+// value of one that is left is how many.
 type Prune struct {
 	K int64 `param:"k" default:"2" help:"edges that everyone has"`
 }
@@ -32,8 +33,9 @@ func (p Prune) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// Shadow gives each vertex of an even input id a new vertex that is joined to it, and removes those whose id is divisible by 3. The value
-// of a new vertex names the one it was made for. Ids between those of new vertices have none.
+// Shadow gives each vertex of an even input id a new vertex that is joined to it, and removes those
+// whose id is divisible by 3. The value of a new vertex names the one it was made for. Ids between
+// those of new vertices have none.
 type Shadow struct{}
 
 func (Shadow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
@@ -55,11 +57,14 @@ func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
 	}
 }
 
-// TestChangingOnACluster: typed results from a cluster have the vertices that a program has left there, and their values.
+// TestChangingOnACluster: typed results from a cluster have the vertices that a program has left
+// there, and their values.
 func TestChangingOnACluster(t *testing.T) {
 	conn := connect(t)
-	here, there := programtest.Load(t, conn, "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64, Undirected: true})
-	programtest.Same(t, here, there, pregel.List(Contract{}), superstep.Options{Deterministic: true})
+	here, there := programtest.Load(t, conn, "kronecker:scale=8",
+		superstep.LoadOptions{Weights: superstep.Float64, Undirected: true})
+	programtest.Same(t, here, there, pregel.List(Contract{}),
+		superstep.Options{Deterministic: true})
 	core, left := values(t, here, algorithms.KCore{K: 7}), map[uint64]bool{}
 	for label, v := range programtest.Same(t, here, there, Prune{K: 7}, superstep.Options{}).All() {
 		if left[label] = true; v < 7 {
@@ -67,7 +72,8 @@ func TestChangingOnACluster(t *testing.T) {
 		}
 	}
 	maps.DeleteFunc(core, func(_ uint64, v int64) bool { return v == 0 })
-	if !slices.Equal(slices.Sorted(maps.Keys(core)), slices.Sorted(maps.Keys(left))) || len(left) == 0 {
+	if !slices.Equal(slices.Sorted(maps.Keys(core)), slices.Sorted(maps.Keys(left))) ||
+		len(left) == 0 {
 		t.Errorf("%d vertices are left of a core of %d", len(left), len(core))
 	}
 	programtest.Same(t, here, there, Prune{K: 1 << 20}, superstep.Options{}) // nothing is left
@@ -90,19 +96,21 @@ func TestChangingOnACluster(t *testing.T) {
 	}
 }
 
-// TestChangedGraphsAreFreed: runs that change the graph in several supersteps leave no arrays behind,
-// when their graphs are closed.
+// TestChangedGraphsAreFreed: runs that change the graph in several supersteps leave no arrays
+// behind, when their graphs are closed.
 func TestChangedGraphsAreFreed(t *testing.T) {
 	mem.SetProcess(mem.NewBudget(1<<40, ""))
 	defer mem.SetProcess(nil)
 	for range 2 {
-		g, err := superstep.Load(t.Context(), "path:vertices=40000", superstep.LoadOptions{Undirected: true, Partitions: 2})
+		g, err := superstep.Load(t.Context(), "path:vertices=40000",
+			superstep.LoadOptions{Undirected: true, Partitions: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := mem.Process().Use()
 		for range 2 {
-			res, err := superstep.Run(t.Context(), g, Prune{K: 2}, superstep.Options{MaxSupersteps: 5})
+			res, err := superstep.Run(t.Context(), g, Prune{K: 2},
+				superstep.Options{MaxSupersteps: 5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,9 +130,11 @@ func TestChangedGraphsAreFreed(t *testing.T) {
 	}
 }
 
-// A result from a cluster of a program that changes the graph has no graph, and no job there begins with it; one here does.
+// A result from a cluster of a program that changes the graph has no graph, and no job there begins
+// with it; one here does.
 func TestResultWithoutItsGraph(t *testing.T) {
-	here, there := programtest.Load(t, connect(t), "kronecker:scale=6", superstep.LoadOptions{Undirected: true})
+	here, there := programtest.Load(t, connect(t), "kronecker:scale=6",
+		superstep.LoadOptions{Undirected: true})
 	pruned, err := superstep.Run(t.Context(), there, Prune{K: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -132,8 +142,11 @@ func TestResultWithoutItsGraph(t *testing.T) {
 	if g := pruned.Graph(); g != nil {
 		t.Errorf("the result has the graph %v", g)
 	}
-	if _, err := superstep.Run(t.Context(), there, Degrees{}, superstep.Options{Columns: []superstep.Input{superstep.From(before, pruned)}}); err == nil ||
-		!strings.HasPrefix(err.Error(), "superstep: column before: the result is of a program that has changed the graph on the cluster") {
+	if _, err := superstep.Run(t.Context(), there, Degrees{},
+		superstep.Options{Columns: []superstep.Input{superstep.From(before,
+			pruned)}}); err == nil ||
+		!strings.HasPrefix(err.Error(),
+			"superstep: column before: the result is of a program that has changed the graph on the cluster") {
 		t.Errorf("error %v", err)
 	}
 	read := superstep.From(before, func(label uint64) int64 {
@@ -147,10 +160,12 @@ func TestResultWithoutItsGraph(t *testing.T) {
 	}
 	for name, run := range map[string]func() (*superstep.Result[int64], error){
 		"a result from a cluster, here": func() (*superstep.Result[int64], error) {
-			return superstep.Run(t.Context(), here, Degrees{}, superstep.Options{Columns: []superstep.Input{superstep.From(before, pruned)}})
+			return superstep.Run(t.Context(), here, Degrees{},
+				superstep.Options{Columns: []superstep.Input{superstep.From(before, pruned)}})
 		},
 		"a function, there": func() (*superstep.Result[int64], error) {
-			return superstep.Run(t.Context(), there, Degrees{}, superstep.Options{Columns: []superstep.Input{read}})
+			return superstep.Run(t.Context(), there, Degrees{},
+				superstep.Options{Columns: []superstep.Input{read}})
 		},
 	} {
 		res, err := run()

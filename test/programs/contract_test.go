@@ -12,9 +12,10 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// Contract finds the minimum spanning forest of an undirected graph by Boruvka's algorithm (1926) as it is told: each vertex takes its
-// lightest edge, and what is joined so becomes one vertex, until no edge is left. One vertex of each component remains, whose value has the
-// weights of its tree.
+// Contract finds the minimum spanning forest of an undirected graph by Boruvka's algorithm (1926)
+// as it is told: each vertex takes its lightest edge, and what is joined so becomes one vertex,
+// until no edge is left. One vertex of each component remains, whose value has the weights of its
+// tree.
 type Contract struct{}
 
 type piece struct {
@@ -45,7 +46,8 @@ type candidate struct {
 }
 
 func (a candidate) compare(b candidate) int {
-	return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Low, b.Low), cmp.Compare(a.High, b.High))
+	return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Low, b.Low),
+		cmp.Compare(a.High, b.High))
 }
 
 var jumped = pregel.AnyOf("jumped")
@@ -75,7 +77,8 @@ func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
 		slices.Sort(x.Tree)
 		least := candidate{Weight: math.Inf(1)}
 		for e := range v.Edges() {
-			if c := (candidate{Weight: e.Weight, Low: min(v.ID(), e.To), High: max(v.ID(), e.To)}); e.To != v.ID() && c.compare(least) < 0 {
+			if c := (candidate{Weight: e.Weight, Low: min(v.ID(), e.To), High: max(v.ID(),
+				e.To)}); e.To != v.ID() && c.compare(least) < 0 {
 				least, x.Picked = c, edge{e.To, e.Weight}
 			}
 		}
@@ -131,7 +134,8 @@ func TestContract(t *testing.T) {
 		twin := reference.Graph{N: g.NumVertices()}
 		for u, list := range edgesOf(t, g) {
 			for _, e := range list {
-				twin.Arcs, twin.Weights = append(twin.Arcs, [2]int{u, int(e.To)}), append(twin.Weights, e.Weight)
+				twin.Arcs, twin.Weights = append(twin.Arcs, [2]int{u, int(e.To)}),
+					append(twin.Weights, e.Weight)
 			}
 		}
 		want := map[id][]float64{} // by the least id of a component

@@ -1,5 +1,5 @@
-// Package programs_test has vertex programs as users write them, each against a plain computation of the same, in every way that a
-// program can be run, and on a cluster.
+// Package programs_test has vertex programs as users write them, each against a plain computation
+// of the same, in every way that a program can be run, and on a cluster.
 package programs_test
 
 import (
@@ -18,7 +18,8 @@ func all() []pregel.Registered {
 	return []pregel.Registered{
 		pregel.Register("walk", Walk{}),
 		pregel.Register("widest", Widest{}),
-		pregel.Register("contract", pregel.List(Contract{})), pregel.Register("prune", Prune{}), pregel.Register("shadow", Shadow{}),
+		pregel.Register("contract", pregel.List(Contract{})), pregel.Register("prune", Prune{}),
+		pregel.Register("shadow", Shadow{}),
 		pregel.Register("few-degrees", Degrees{}),
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// Walk sends a walker from every vertex, which goes to a neighbour at random in each of so many steps. The value of a vertex is
-// how many walkers are there at the end. At a vertex without edges they stay.
+// Walk sends a walker from every vertex, which goes to a neighbour at random in each of so many
+// steps. The value of a vertex is how many walkers are there at the end. At a vertex without edges
+// they stay.
 type Walk struct {
 	Steps int `param:"steps" default:"10" help:"steps of each walker"`
 }
@@ -47,7 +48,8 @@ func TestWalk(t *testing.T) {
 		for seed := range uint64(3) {
 			sum, at := walkers(superstep.Options{Seed: seed})
 			if sum != uint64(here.NumVertices()) {
-				t.Errorf("%s, seed %d: %d walkers of %d vertices", name, seed, sum, here.NumVertices())
+				t.Errorf("%s, seed %d: %d walkers of %d vertices", name, seed, sum,
+					here.NumVertices())
 			}
 			ends[fmt.Sprint(at)] = true
 		}
@@ -58,9 +60,11 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestWalkersSpreadByDegree: in the long run the share of walkers at a vertex is its share of the edges.
+// TestWalkersSpreadByDegree: in the long run the share of walkers at a vertex is its share of the
+// edges.
 func TestWalkersSpreadByDegree(t *testing.T) {
-	const hub, leaves = 20, 200 // vertices 0..19, each joined to all, loops too, and leaves joined to one of them
+	// vertices 0..19, each joined to all, loops too, and leaves joined to one of them
+	const hub, leaves = 20, 200
 	var list []superstep.Edge
 	for u := range uint64(hub) {
 		for v := range u + 1 {
@@ -94,24 +98,27 @@ func TestWalkersSpreadByDegree(t *testing.T) {
 	for label := range uint64(hub) {
 		mean := float64(runs*(hub+leaves)*degrees[label]) / float64(arcs)
 		if d := counts[label] - mean; math.Abs(d) > 6*math.Sqrt(mean) {
-			t.Errorf("vertex %d of degree %d has %g walkers, expected about %.0f", label, degrees[label], counts[label], mean)
+			t.Errorf("vertex %d of degree %d has %g walkers, expected about %.0f", label,
+				degrees[label], counts[label], mean)
 		}
 	}
 }
 
-// BenchmarkWalk walks from every vertex of a Kronecker graph of SCALE 18 on two threads, and reports the time of a step of a
-// walker.
+// BenchmarkWalk walks from every vertex of a Kronecker graph of SCALE 18 on two threads, and
+// reports the time of a step of a walker.
 func BenchmarkWalk(b *testing.B) {
 	for _, partitions := range []int{1, 2} {
 		b.Run(fmt.Sprintf("partitions=%d", partitions), func(b *testing.B) {
-			g, err := superstep.Load(b.Context(), "kronecker:scale=18", superstep.LoadOptions{Partitions: partitions})
+			g, err := superstep.Load(b.Context(), "kronecker:scale=18",
+				superstep.LoadOptions{Partitions: partitions})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer g.Close()
 			steps, seconds := 0, 0.0
 			for b.Loop() {
-				res, err := superstep.Run(b.Context(), g, Walk{Steps: 20}, superstep.Options{Threads: 2})
+				res, err := superstep.Run(b.Context(), g, Walk{Steps: 20},
+					superstep.Options{Threads: 2})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -15,8 +15,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Widest finds, for every vertex, the path from a source whose narrowest edge is the widest, by a column of capacities: weights may be
-// something else. Its value is that capacity, 0 where there is no path. Edges that open late are closed before.
+// Widest finds, for every vertex, the path from a source whose narrowest edge is the widest, by a
+// column of capacities: weights may be something else. Its value is that capacity, 0 where there is
+// no path. Edges that open late are closed before.
 type Widest struct {
 	Source id    `param:"source" help:"where the paths begin"`
 	At     int64 `param:"at" default:"0" help:"the time of the paths: edges that open later are closed"`
@@ -50,8 +51,8 @@ func (p Widest) Compute(v *pregel.Vertex[float64, float64], width float64) {
 	v.VoteToHalt()
 }
 
-// TestWidest runs it on roads whose list has a capacity and a time beside the length, here and on a cluster, and compares with the widest
-// paths that Bellman and Ford would find.
+// TestWidest runs it on roads whose list has a capacity and a time beside the length, here and on a
+// cluster, and compares with the widest paths that Bellman and Ford would find.
 func TestWidest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	conn := connect(t)
@@ -77,9 +78,11 @@ func TestWidest(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		here, there := programtest.Load(t, conn, path, superstep.LoadOptions{Directed: directed, Undirected: !directed})
+		here, there := programtest.Load(t, conn, path,
+			superstep.LoadOptions{Directed: directed, Undirected: !directed})
 		source, _ := here.Vertex(roads[0].from)
-		o := superstep.Options{Columns: []superstep.Input{superstep.FromFile(capacity, path+":4"), superstep.FromFile(opens, path+":5")}}
+		o := superstep.Options{Columns: []superstep.Input{superstep.FromFile(capacity,
+			path+":4"), superstep.FromFile(opens, path+":5")}}
 		res := programtest.Same(t, here, there, Widest{source, 6}, o)
 		want := map[uint64]float64{roads[0].from: math.Inf(1)}
 		for range n {
@@ -96,14 +99,16 @@ func TestWidest(t *testing.T) {
 		reached := 0
 		for label, width := range res.All() {
 			if width != want[label] {
-				t.Errorf("directed %v: vertex %d has %v, expected %v", directed, label, width, want[label])
+				t.Errorf("directed %v: vertex %d has %v, expected %v", directed, label, width,
+					want[label])
 			}
 			if width > 0 {
 				reached++
 			}
 		}
 		if reached < 5 {
-			t.Errorf("directed %v: %d vertices are reached: the test says little", directed, reached)
+			t.Errorf("directed %v: %d vertices are reached: the test says little", directed,
+				reached)
 		}
 	}
 }

@@ -116,7 +116,8 @@ func (c *Processes) StartMaster(listen string) error {
 func (c *Processes) StartWorker(name string, flags ...string) error {
 	args := append([]string{"worker", "--master", c.Address, "--name", name, "--threads", "1", "--gossip-listen", "off"}, flags...)
 	for i, flag := range c.Flags {
-		if slices.Contains([]string{"--token-file", "--tls-cert", "--tls-key", "--tls-ca"}, flag) && !slices.Contains(flags, flag) {
+		if slices.Contains([]string{"--token-file", "--tls-cert", "--tls-key", "--tls-ca"}, flag) &&
+			!slices.Contains(flags, flag) {
 			args = append(args, c.Flags[i:i+2]...)
 		}
 	}
@@ -124,7 +125,8 @@ func (c *Processes) StartWorker(name string, flags ...string) error {
 	if slices.ContainsFunc(args, func(a string) bool { return a == "--token-file" || a == "--tls-key" }) {
 		root = "graphs" // apart from the secret
 	}
-	if _, err := os.Stat(filepath.Join(c.Dir, root)); err == nil && !slices.Contains(args, "--data-root") {
+	if _, err := os.Stat(filepath.Join(c.Dir, root)); err == nil &&
+		!slices.Contains(args, "--data-root") {
 		args = append(args, "--data-root", root)
 	}
 	return c.Start(name, args...)
@@ -178,7 +180,8 @@ func (c *Processes) connect(do func(context.Context, control.ClusterClient) erro
 	if err != nil {
 		return err
 	}
-	files, err := control.LoadTLS(nil, certs.Names{Cert: file("--tls-cert"), Key: file("--tls-key"), CA: file("--tls-ca")}, nil)
+	files, err := control.LoadTLS(nil,
+		certs.Names{Cert: file("--tls-cert"), Key: file("--tls-key"), CA: file("--tls-ca")}, nil)
 	if err != nil {
 		return err
 	}
@@ -186,11 +189,13 @@ func (c *Processes) connect(do func(context.Context, control.ClusterClient) erro
 		var conn *control.Connection
 		if i := slices.IndexFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, stateVariable) }); i >= 0 && !token.Given() && files == nil {
 			_, port, _ := net.SplitHostPort(address)
-			if token, err = control.ReadToken(filepath.Join(c.Env[i][len(stateVariable):], "superstep/tokens/localhost-"+port)); err != nil {
+			if token, err = control.ReadToken(filepath.Join(c.Env[i][len(stateVariable):],
+				"superstep/tokens/localhost-"+port)); err != nil {
 				return err
 			}
 		}
-		if conn, err = control.Connect(address, control.Credentials{Token: token, TLS: files}, nil); err != nil {
+		if conn, err = control.Connect(address, control.Credentials{Token: token, TLS: files},
+			nil); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -224,7 +229,8 @@ func (c *Processes) StartStandby(name string) error {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	if err := c.Start(name, append([]string{"master", "--listen", at, "--gossip-listen", "off"}, c.Flags...)...); err != nil {
+	if err := c.Start(name, append([]string{"master", "--listen", at, "--gossip-listen", "off"},
+		c.Flags...)...); err != nil {
 		return err
 	}
 	c.Address += "," + at
@@ -258,7 +264,8 @@ func (c *Processes) Await(n int) error {
 	return nil
 }
 
-// startCluster is cluster BINARY N FLAG...: a master with these flags and workers w1 to wN. SUPERSTEP_MASTER says where.
+// startCluster is cluster BINARY N FLAG...: a master with these flags and workers w1 to wN.
+// SUPERSTEP_MASTER says where.
 func startCluster(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	binary, err := exec.LookPath(args[0])
@@ -317,7 +324,8 @@ func crashProcess(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(clusterKey{}).(*Processes).Signal(args[0], os.Kill))
 }
 
-// restartMaster is restart [WORKER...]: the master is killed, then these workers, and another begins at its address; the other workers come back.
+// restartMaster is restart [WORKER...]: the master is killed, then these workers, and another
+// begins at its address; the other workers come back.
 func restartMaster(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	for _, name := range append([]string{"master"}, args...) {
@@ -327,7 +335,8 @@ func restartMaster(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(c.Await(c.workers()))
 }
 
-// standsBy is standby NAME: another master with the flags of the first. SUPERSTEP_MASTER says where all are.
+// standsBy is standby NAME: another master with the flags of the first. SUPERSTEP_MASTER says where
+// all are.
 func standsBy(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	ts.Check(c.StartStandby(args[0]))
@@ -346,7 +355,8 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// untilJob is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is its name.
+// untilJob is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is
+// its name.
 func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	superstep := 0
@@ -359,7 +369,8 @@ func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 	so := func() bool {
 		found = nil
 		ts.Check(c.connect(func(ctx context.Context, client control.ClusterClient) error {
-			r, err := client.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+			r, err := client.ListJobs(ctx,
+				connect.NewRequest(&control.ListJobsRequest{Ended: true}))
 			if err != nil {
 				return err
 			}

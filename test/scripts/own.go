@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -18,14 +16,20 @@ import (
 // own are the programs of a user's binary.
 func own() []pregel.Registered {
 	return []pregel.Registered{
-		pregel.Register("hops", Hops{}), pregel.Register("forever", Forever{}), pregel.Register("broken", Broken{}),
+		pregel.Register("hops", Hops{}), pregel.Register("forever", Forever{}),
+		pregel.Register("broken", Broken{}),
 		pregel.Register("count", pregel.List(Received{})), pregel.Register("stuck", Stuck{}),
-		pregel.Register("deep", Deep{}), pregel.Register("racing", Racing{}), pregel.Register("dice", Dice{}),
+		pregel.Register("deep", Deep{}), pregel.Register("racing", Racing{}),
+		pregel.Register("dice", Dice{}),
 		pregel.Register("marks", Marks{}), pregel.Register("ends", pregel.List(Ends{})),
-		pregel.Register("adds", Adds{}), pregel.Register("prune", Prune{}), pregel.Register("mixes", Mixes{}),
-		pregel.Register("tolls", Tolls{}), pregel.Register("churn", Churn{}), pregel.Register("ages", Ages{}),
-		pregel.Register("hungry", pregel.List(Hungry{})), pregel.Register("everywhere", pregel.List(Everywhere{})),
-		pregel.Register("clusters", Clusters{}), pregel.Register("paths", Paths{}), pregel.Register("circles", Circles{}),
+		pregel.Register("adds", Adds{}), pregel.Register("prune", Prune{}),
+		pregel.Register("mixes", Mixes{}),
+		pregel.Register("tolls", Tolls{}), pregel.Register("churn", Churn{}),
+		pregel.Register("ages", Ages{}),
+		pregel.Register("hungry", pregel.List(Hungry{})),
+		pregel.Register("everywhere", pregel.List(Everywhere{})),
+		pregel.Register("clusters", Clusters{}), pregel.Register("paths", Paths{}),
+		pregel.Register("circles", Circles{}),
 		pregel.Register("leads", Leads{}),
 	}
 }
@@ -81,7 +85,8 @@ func (p Prune) Compute(v *vertex, _ int64) {
 	v.VoteToHalt()
 }
 
-// Churn changes the graph here and there in each of so many rounds, and its values depend on all that it saw.
+// Churn changes the graph here and there in each of so many rounds, and its values depend on all
+// that it saw.
 type Churn struct {
 	Rounds int    `param:"rounds" default:"10" help:"supersteps"`
 	While  string `param:"while" default:"" help:"file that makes supersteps slow"`
@@ -136,7 +141,8 @@ func (p Mixes) Compute(v *vertex, sum int64) {
 	v.SendToAllNeighbors(v.Value())
 }
 
-// Ages has Churn run three times, each on the graph that the one before has left and with what it has found, and then once more.
+// Ages has Churn run three times, each on the graph that the one before has left and with what it
+// has found, and then once more.
 type Ages Churn
 
 // ageOf is a phase of Ages.
@@ -258,7 +264,9 @@ func (p Ends) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
 	v.VoteToHalt()
 }
 
-func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(dst []byte, id pregel.VertexID) []byte) []byte {
+func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(dst []byte,
+	id pregel.VertexID) []byte,
+) []byte {
 	ends = slices.Clone(ends)
 	slices.SortFunc(ends, func(a, b pregel.VertexID) int { return bytes.Compare(label(nil, a), label(nil, b)) })
 	dst = append(dst, "to"...)
@@ -266,134 +274,4 @@ func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(dst []by
 		dst = label(append(dst, ' '), id)
 	}
 	return dst
-}
-
-// Forever never halts, and says so. It leaves the processor to others.
-type Forever struct{}
-
-func (Forever) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
-
-func (Forever) Compute(v *vertex, _ int64) {
-	if v.Superstep() == 3 {
-		v.Logf("here")
-	}
-	if v.ID() == 0 {
-		<-time.After(5 * time.Millisecond)
-	}
-	v.SendToAllNeighbors(1)
-}
-
-// Stuck never comes back from a vertex.
-type Stuck struct{}
-
-func (Stuck) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
-
-func (Stuck) Compute(v *vertex, _ int64) {
-	v.Logf("here")
-	select {}
-}
-
-// Deep overflows the stack.
-type Deep struct{}
-
-func (Deep) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
-
-func (Deep) Compute(v *vertex, _ int64) {
-	debug.SetMaxStack(1 << 20)
-	v.Set(deep(1))
-}
-
-func deep(n int64) int64 {
-	if n == 0 {
-		return 0
-	}
-	return deep(n+1) + 1
-}
-
-// Racing writes to a map in two goroutines.
-type Racing struct{}
-
-func (Racing) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
-
-func (Racing) Compute(*vertex, int64) {
-	m := map[int]int{}
-	for range 2 {
-		go func() {
-			for {
-				m[0]++
-			}
-		}()
-	}
-	select {}
-}
-
-// Hungry has a hub take memory without an end, but not so fast that a busy machine ends it before it was looked at.
-type Hungry struct{}
-
-func (Hungry) Compute(v *vertex, came []int64) {
-	if len(came) > 100_000 {
-		for all := [][]byte{}; ; {
-			all = append(all, slices.Repeat([]byte{1}, 1<<20))
-			<-time.After(10 * time.Millisecond)
-		}
-	}
-	if v.Superstep() < 2 {
-		v.SendToAllNeighbors(1)
-	}
-	v.VoteToHalt()
-}
-
-// Everywhere has each vertex send to many others, all over the graph, several times over.
-type Everywhere struct {
-	Fan    int64 `param:"fan" default:"32" help:"to how many others"`
-	Rounds int64 `param:"rounds" default:"4" help:"how often"`
-}
-
-func (p Everywhere) Compute(v *vertex, came []int64) {
-	for _, x := range came {
-		v.Set(v.Value() + x)
-	}
-	if int64(v.Superstep()) < p.Rounds {
-		n := uint64(v.NumVertices())
-		for i := range p.Fan {
-			v.Send(pregel.VertexID((uint64(v.ID())+uint64(i+1)*7919*104729)%n), int64(v.ID())+i)
-		}
-	}
-	v.VoteToHalt()
-}
-
-// Broken panics at a vertex, or ends the goroutine.
-type Broken struct {
-	At   pregel.VertexID `param:"at" help:"where to panic"`
-	Exit bool            `param:"exit" default:"false" help:"call runtime.Goexit instead"`
-}
-
-func (Broken) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
-
-func (p Broken) Compute(v *vertex, _ int64) {
-	if v.ID() == p.At && v.Superstep() == 2 {
-		if p.Exit {
-			runtime.Goexit()
-		}
-		panic("no such thing")
-	}
-}
-
-// Misled is a breadth-first search whose vertices take themselves for their parents.
-type Misled struct {
-	Source pregel.VertexID `param:"source" help:"root of the search"`
-}
-
-func (Misled) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
-
-func (p Misled) Start() (pregel.VertexID, []pregel.VertexID) {
-	return pregel.None, []pregel.VertexID{p.Source}
-}
-
-func (p Misled) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.Compute(v, v.ID()) }
-
-func (Misled) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], _ pregel.VertexID) {
-	v.Set(v.ID())
-	v.SendToAllNeighbors(v.ID())
-	v.Finish()
 }

@@ -32,7 +32,8 @@ func Main(m *testing.M, others map[string]func()) {
 	testscript.Main(m, commands)
 }
 
-// Run runs the scripts of a directory with the commands of this package. root is the module's directory.
+// Run runs the scripts of a directory with the commands of this package. root is the module's
+// directory.
 func Run(t *testing.T, root, dir string) {
 	examples, err := filepath.Abs(filepath.Join(root, "internal/graphio/testdata/graphalytics"))
 	if err != nil {
@@ -56,8 +57,12 @@ func Run(t *testing.T, root, dir string) {
 			return false, fmt.Errorf("unknown condition %s", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue, "jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields, "fails": fails, "cut": cut, "same": same,
-			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "ended": endedProcess, "crash": crashProcess, "restart": restartMaster, "standby": standsBy, "until": untilJob, "appears": appears, "freeport": freePort,
+			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue,
+			"jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields,
+			"fails": fails, "cut": cut, "same": same,
+			"cluster": startCluster, "worker": startWorker, "stop": stopProcess,
+			"ended": endedProcess, "crash": crashProcess, "restart": restartMaster,
+			"standby": standsBy, "until": untilJob, "appears": appears, "freeport": freePort,
 		},
 	})
 }
@@ -78,12 +83,13 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fails STATUS TEXT ARG... runs superstep, which must say just one line, and print nothing else. A text that ends in ...
-// is the beginning of the line.
+// fails STATUS TEXT ARG... runs superstep, which must say just one line, and print nothing else. A
+// text that ends in ... is the beginning of the line.
 func fails(ts *testscript.TestScript, neg bool, args []string) {
 	exits(ts, neg, append([]string{args[0], "superstep"}, args[2:]...))
 	want, got := "superstep: "+args[1], ts.ReadFile("stderr")
-	if begin, ok := strings.CutSuffix(want, "..."); ok && strings.HasPrefix(got, begin) && strings.Count(got, "\n") == 1 {
+	if begin, ok := strings.CutSuffix(want, "..."); ok && strings.HasPrefix(got, begin) &&
+		strings.Count(got, "\n") == 1 {
 		want = strings.TrimSuffix(got, "\n")
 	}
 	if got != want+"\n" || ts.ReadFile("stdout") != "" {
@@ -159,7 +165,8 @@ func jsonKeys(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonValue FILE KEY VALUE checks a value of an object; #N stands for an array of N elements, > for a positive number.
+// jsonValue FILE KEY VALUE checks a value of an object; #N stands for an array of N elements, > for
+// a positive number.
 func jsonValue(ts *testscript.TestScript, _ bool, args []string) {
 	var object map[string]any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &object))
@@ -198,8 +205,8 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonLines FILE KIND KEY... checks that every line of a kind is an object that has the keys; of a list
-// its first element is looked at.
+// jsonLines FILE KIND KEY... checks that every line of a kind is an object that has the keys; of a
+// list its first element is looked at.
 func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
 	lines := 0
 	for line := range strings.Lines(ts.ReadFile(args[0])) {

@@ -47,7 +47,8 @@ func (c *Processes) States(t *testing.T) string {
 	return strings.Join(words, " ")
 }
 
-// Runs waits for a job that runs. What it logged may be forgotten by then: its supersteps are short.
+// Runs waits for a job that runs. What it logged may be forgotten by then: its supersteps are
+// short.
 func (c *Processes) Runs(t *testing.T) {
 	t.Helper()
 	if !Soon(func() bool { return c.States(t) == "running" }) {

@@ -10,14 +10,16 @@ import (
 	"testing"
 )
 
-// ProcessesOf returns the processes whose parent is a process, by the name of their --name flag; the master's is empty.
+// ProcessesOf returns the processes whose parent is a process, by the name of their --name flag;
+// the master's is empty.
 func ProcessesOf(t *testing.T, parent int) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for _, dir := range ChildrenOf(t, parent) {
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		Must(t, err)
-		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // one that has ended meanwhile has none
+		// one that has ended meanwhile has none
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		name := ""
 		args := strings.Split(string(line), "\x00")
 		for i, a := range args {
@@ -33,7 +35,9 @@ func ProcessesOf(t *testing.T, parent int) map[string]int {
 // BeginUp begins to start a cluster of two workers by the up of a binary.
 func BeginUp(t *testing.T, binary string, flags ...string) *Member {
 	t.Helper()
-	p := &Member{Cmd: exec.Command(binary, append([]string{"up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"}, flags...)...), Said: &Output{}, Ended: make(chan struct{})}
+	p := &Member{Cmd: exec.Command(binary,
+		append([]string{"up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"},
+			flags...)...), Said: &Output{}, Ended: make(chan struct{})}
 	p.Stdout, p.Stderr = p.Said, p.Said
 	Must(t, p.Start())
 	go func() {

@@ -75,12 +75,13 @@ func (c *cluster) event(format string, args ...any) {
 // logger returns what a process logs to.
 func (c *cluster) logger(name string) *slog.Logger {
 	began := c.began
-	h := slog.NewTextHandler(c.journal, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.String("at", fmt.Sprintf("%.3f", time.Since(began).Seconds()))
-		}
-		return a
-	}})
+	h := slog.NewTextHandler(c.journal,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.String("at", fmt.Sprintf("%.3f", time.Since(began).Seconds()))
+			}
+			return a
+		}})
 	return slog.New(h).With("who", name)
 }
 
@@ -116,7 +117,8 @@ func newCluster(t testing.TB, random *rand.Rand, disk *disk, s setting) *cluster
 	h := c.net.host("client")
 	var err error
 	c.client, err = client.New(client.Options{
-		Address: c.address(), Credentials: control.Credentials{Token: secret}, Dial: h.dial, Patience: 2 * time.Minute, Log: func(line string) { c.event("client: %s", line) },
+		Address: c.address(), Credentials: control.Credentials{Token: secret}, Dial: h.dial,
+		Patience: 2 * time.Minute, Log: func(line string) { c.event("client: %s", line) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +200,8 @@ func (c *cluster) startMaster(clock time.Duration) {
 	c.master = c.start(h, clock, func(ctx context.Context) error { return s.Serve(ctx, l) })
 }
 
-// killMaster ends the master at once: what it does from then on nobody sees, and its data stay as they are.
+// killMaster ends the master at once: what it does from then on nobody sees, and its data stay as
+// they are.
 func (c *cluster) killMaster(loud bool) {
 	if !c.master.running() {
 		return
@@ -218,7 +221,9 @@ func (c *cluster) startWorker(i int, clock time.Duration) {
 	h := c.net.host(fmt.Sprintf("w%d", i))
 	config := worker.Config{
 		Options: worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)},
-		Token:   secret, Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(),
+		Token:   secret, Registry: registry, Build: "simulation", Version: "simulation",
+		Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock),
+		Random: c.randomness(),
 	}
 	if c.file != nil {
 		config.DataRoots = []string{c.root(h.name)}

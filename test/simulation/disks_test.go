@@ -222,7 +222,8 @@ func (c *cluster) putFile(worker string, text []byte) error {
 // seesAnother reports whether one of the faults is that a worker of these sees another file.
 func seesAnother(all []*fault, names string) bool {
 	for _, f := range all {
-		if w, ok := strings.CutPrefix(f.name, "another file at "); ok && strings.Contains(names, w) {
+		if w, ok := strings.CutPrefix(f.name, "another file at "); ok &&
+			strings.Contains(names, w) {
 			return true
 		}
 	}
@@ -248,7 +249,8 @@ func TestAnotherMasterCountsAnew(t *testing.T) {
 		}, undo: func() {}}
 		lose := c.losing(2*time.Second, 0)
 		lose.at = 20 * time.Second
-		return []*fault{restart(0), another, lose, restart(21999 * time.Millisecond)} // it comes first
+		// it comes first
+		return []*fault{restart(0), another, lose, restart(21999 * time.Millisecond)}
 	})
 	if o.bad != "" || o.result != same {
 		t.Errorf("%v\n%s", o, o.journal)

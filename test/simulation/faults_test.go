@@ -22,13 +22,15 @@ func (f *fault) String() string {
 	return fmt.Sprintf("%s @%v for %v", f.name, f.at.Round(time.Millisecond), f.hold)
 }
 
-// holds are how long faults last: less than a lease, some leases, and longer than who waits for the master.
+// holds are how long faults last: less than a lease, some leases, and longer than who waits for the
+// master.
 var holds = []time.Duration{50 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second, 4 * time.Second, 12 * time.Second, 75 * time.Second}
 
 // jumps are by how much the clock of a process that is started again is ahead of what it was.
 var jumps = []time.Duration{0, 0, time.Hour, -time.Hour, 10 * 365 * 24 * time.Hour, -10 * 365 * 24 * time.Hour}
 
-// schedule decides on faults of a seed, within the time that a run without faults takes, and a bit after.
+// schedule decides on faults of a seed, within the time that a run without faults takes, and a bit
+// after.
 func (c *cluster) schedule(random *rand.Rand, within time.Duration) (all []*fault) {
 	for range 1 + random.IntN(4) {
 		f := c.pick(random)
@@ -54,7 +56,8 @@ const (
 // pick decides on a fault.
 func (c *cluster) pick(random *rand.Rand) *fault {
 	i := random.IntN(len(c.workers))
-	w, other := fmt.Sprintf("w%d", i), fmt.Sprintf("w%d", (i+1+random.IntN(len(c.workers)-1))%len(c.workers))
+	w, other := fmt.Sprintf("w%d", i),
+		fmt.Sprintf("w%d", (i+1+random.IntN(len(c.workers)-1))%len(c.workers))
 	hold := holds[random.IntN(len(holds))]
 	jump := jumps[random.IntN(len(jumps))]
 	ofMaster := min(jump, time.Hour) // results are removed by their age
@@ -216,7 +219,8 @@ func (c *cluster) disturb(all []*fault) {
 	}
 	var moments []moment
 	for _, f := range all {
-		moments = append(moments, moment{f.at, f.name, f.do}, moment{f.at + f.hold, "end of " + f.name, f.undo})
+		moments = append(moments, moment{f.at, f.name, f.do},
+			moment{f.at + f.hold, "end of " + f.name, f.undo})
 	}
 	slices.SortStableFunc(moments, func(a, b moment) int { return int(a.at - b.at) })
 	began := time.Now()

@@ -28,10 +28,12 @@ var registry = func() engine.Registry {
 	if len(problems) > 0 {
 		panic(problems)
 	}
-	return append(all, engine.Register("mixing", pregel.Erase(mixing{})), engine.Register("ages", pregel.Erase(ages{})))
+	return append(all, engine.Register("mixing", pregel.Erase(mixing{})),
+		engine.Register("ages", pregel.Erase(ages{})))
 }()
 
-// mixing has vertices send, sleep and wake as their numbers say: a program of no sense, whose result depends on each message.
+// mixing has vertices send, sleep and wake as their numbers say: a program of no sense, whose
+// result depends on each message.
 type mixing struct{}
 
 func (mixing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -108,7 +110,8 @@ func (j job) weighted() bool { return j.program == "sssp" || j.program == "msf" 
 
 // text is what is in the file of the graph.
 func (j job) text(t testing.TB) []byte {
-	other, generator := strings.HasPrefix(j.input, otherFile), j.input[strings.Index(j.input, ofFile)+len(ofFile):]
+	other, generator := strings.HasPrefix(j.input, otherFile),
+		j.input[strings.Index(j.input, ofFile)+len(ofFile):]
 	in, err := load.Open(t.Context(), load.Request{Name: generator, Weights: edges.Float64})
 	check(t, err)
 	defer in.Close()

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// network connects hosts by streams in memory, in the time of package time. Each direction between two hosts has a delay, and may be cut: what
-// is sent meanwhile comes when the cut is mended, as TCP sends it again. Streams have room for everything, so that no goroutine waits for the
-// network with a mutex held that another one wants: time would stand still.
+// network connects hosts by streams in memory, in the time of package time. Each direction between
+// two hosts has a delay, and may be cut: what is sent meanwhile comes when the cut is mended, as
+// TCP sends it again. Streams have room for everything, so that no goroutine waits for the network
+// with a mutex held that another one wants: time would stand still.
 type network struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -42,7 +43,8 @@ func newNetwork(random *rand.Rand, delay, jitter time.Duration) *network {
 	return &network{random: random, delay: delay, jitter: jitter, hosts: map[string]*host{}, cuts: map[[2]string]int{}}
 }
 
-// host returns a new host, in place of the one of that name before, if there was one: what others send to that one is answered by a reset.
+// host returns a new host, in place of the one of that name before, if there was one: what others
+// send to that one is answered by a reset.
 func (n *network) host(name string) *host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,8 +114,8 @@ func (n *network) breakAll(name, other string) int {
 	return n.reset(n.hosts[name], func(c *stream) bool { return other == "" || c.far == other })
 }
 
-// kill ends a host. Where it is loud, as when a process ends, others see their connections broken; else, as when a machine loses its
-// power, they hear nothing more.
+// kill ends a host. Where it is loud, as when a process ends, others see their connections broken;
+// else, as when a machine loses its power, they hear nothing more.
 func (h *host) kill(loud bool) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -138,7 +140,8 @@ func (h *host) listen(port int) *listener {
 		h.ports++
 		port = h.ports
 	}
-	l := &listener{host: h, at: &net.TCPAddr{IP: h.ip, Port: port}, backlog: make(chan *stream, 1024), closed: make(chan struct{}), poked: make(chan struct{})}
+	l := &listener{host: h, at: &net.TCPAddr{IP: h.ip, Port: port}, backlog: make(chan *stream,
+		1024), closed: make(chan struct{}), poked: make(chan struct{})}
 	h.heard[port] = l
 	return l
 }
@@ -166,7 +169,8 @@ func (h *host) dial(ctx context.Context, _, address string) (net.Conn, error) {
 			n.mu.Unlock()
 			return failed(syscall.EHOSTUNREACH)
 		default:
-			reached = n.cuts[[2]string{h.name, to.name}] == 0 && n.cuts[[2]string{to.name, h.name}] == 0
+			reached = n.cuts[[2]string{h.name, to.name}] == 0 &&
+				n.cuts[[2]string{to.name, h.name}] == 0
 		}
 		n.mu.Unlock()
 		if !reached {
@@ -203,7 +207,8 @@ func (n *network) join(from, to *host, port int) (net.Conn, error) {
 	default:
 		from.ports++
 		near := &net.TCPAddr{IP: from.ip, Port: from.ports}
-		a, b := newStream(n, from.name, to.name, near, l.at), newStream(n, to.name, from.name, l.at, near)
+		a, b := newStream(n, from.name, to.name, near, l.at),
+			newStream(n, to.name, from.name, l.at, near)
 		a.peer, b.peer = b, a
 		select {
 		case l.backlog <- b:
@@ -286,7 +291,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// timeout returns what is ready when a deadline has passed, which no deadline never is, and what stops it.
+// timeout returns what is ready when a deadline has passed, which no deadline never is, and what
+// stops it.
 func timeout(deadline time.Time) (<-chan time.Time, func()) {
 	if deadline.IsZero() {
 		return nil, func() {}

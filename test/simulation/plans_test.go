@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// ages is a plan of phases of which each changes the graph and a column, as it and they have seen them.
+// ages is a plan of phases of which each changes the graph and a column, as it and they have seen
+// them.
 type (
 	ages struct{ age }
 	age  struct{}
@@ -31,7 +32,8 @@ func (age) Traits() pregel.Traits {
 }
 
 func (age) Compute(v *pregel.Vertex[int64, int64], sum int64) {
-	v.Set((v.Value()*31 + sum + seen.Of(v) + int64(v.OutDegree()) + int64(v.NumEdges())) % 1_000_003)
+	v.Set((v.Value()*31 + sum + seen.Of(v) + int64(v.OutDegree()) +
+		int64(v.NumEdges())) % 1_000_003)
 	if v.Superstep() == 4 {
 		seen.Set(v, v.Value())
 		v.VoteToHalt()
@@ -60,8 +62,8 @@ var planned = []job{
 	{"ages", "", "kronecker:scale=6"},
 }
 
-// TestKilledInAPhase kills a worker in a superstep of any phase, or the first of one: the job goes on from the checkpoint before, in the phase that it is of,
-// with the same result.
+// TestKilledInAPhase kills a worker in a superstep of any phase, or the first of one: the job goes
+// on from the checkpoint before, in the phase that it is of, with the same result.
 func TestKilledInAPhase(t *testing.T) {
 	for _, j := range planned {
 		_, supersteps := j.expected(t)
@@ -76,8 +78,10 @@ func TestKilledInAPhase(t *testing.T) {
 				at := &trap{point: faults.Computing, who: "w1", times: superstep + 1}
 				return []*fault{c.trapping(at, 20*time.Second, func() { c.kill(c.workers[1], true) }, func() { c.revive(1, 0) })}
 			})
-			if o.bad != "" || o.result != same || o.attempts != 2 || !strings.Contains(o.journal, "goes on from checkpoint") {
-				t.Errorf("killed in superstep %d of %d: %v\n%s", superstep, supersteps, o, o.journal)
+			if o.bad != "" || o.result != same || o.attempts != 2 ||
+				!strings.Contains(o.journal, "goes on from checkpoint") {
+				t.Errorf("killed in superstep %d of %d: %v\n%s", superstep, supersteps, o,
+					o.journal)
 			}
 		}
 	}

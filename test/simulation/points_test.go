@@ -46,7 +46,8 @@ func (p *points) at(point, who string) error {
 	return syscall.EHOSTDOWN
 }
 
-// killAt makes a fault that is not at a time: a worker, or the master, is killed at a point, and started again.
+// killAt makes a fault that is not at a time: a worker, or the master, is killed at a point, and
+// started again.
 func (c *cluster) killAt(random *rand.Rand, worker int, hold, jump time.Duration) *fault {
 	ofWorkers := []string{faults.StoringPart, faults.StoringManifest, faults.StoredManifest, faults.Commanded, faults.Computing, faults.Sending, faults.ReachedTheBarrier}
 	t := &trap{who: fmt.Sprintf("w%d", worker), times: 1 + random.IntN(12)}
@@ -87,8 +88,8 @@ func (c *cluster) trapping(t *trap, hold time.Duration, kill, revive func()) *fa
 	return f
 }
 
-// TestKilledInASuperstep kills a worker in one of the first supersteps: the job goes on from the checkpoint before, whichever that is, with the
-// same result.
+// TestKilledInASuperstep kills a worker in one of the first supersteps: the job goes on from the
+// checkpoint before, whichever that is, with the same result.
 func TestKilledInASuperstep(t *testing.T) {
 	for _, j := range jobs {
 		_, supersteps := j.expected(t)
@@ -112,8 +113,8 @@ func TestKilledInASuperstep(t *testing.T) {
 	}
 }
 
-// TestCutOneWay cuts the way from the master to a worker, or that back: the master takes the worker for lost, and the job begins again on the others,
-// long before the way is mended.
+// TestCutOneWay cuts the way from the master to a worker, or that back: the master takes the worker
+// for lost, and the job begins again on the others, long before the way is mended.
 func TestCutOneWay(t *testing.T) {
 	for _, way := range [][2]string{{"master", "w1"}, {"w1", "master"}} {
 		for _, at := range []time.Duration{4 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond} {
@@ -131,8 +132,9 @@ func TestCutOneWay(t *testing.T) {
 	}
 }
 
-// TestMasterKilledBetweenCommands kills the master when one worker has got a command that others have begun with, the last of which is for the results,
-// which they find together: the next master takes the run up, or the job begins again.
+// TestMasterKilledBetweenCommands kills the master when one worker has got a command that others
+// have begun with, the last of which is for the results, which they find together: the next master
+// takes the run up, or the job begins again.
 func TestMasterKilledBetweenCommands(t *testing.T) {
 	s := setting{job: jobs[0], workers: 4, delay: 2 * time.Millisecond, every: 2}
 	want, _ := usual(t, s)

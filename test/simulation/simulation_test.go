@@ -1,5 +1,6 @@
-// Package simulation runs a master, workers and a client, which are the real ones, in virtual time (testing/synctest) on a network and a store
-// in memory, while faults come that a seed decides on. The result is that of a run without faults, or the job fails with a cause that has a name, within
+// Package simulation runs a master, workers and a client, which are the real ones, in virtual time
+// (testing/synctest) on a network and a store in memory, while faults come that a seed decides on.
+// The result is that of a run without faults, or the job fails with a cause that has a name, within
 // a bounded time.
 package simulation
 
@@ -36,8 +37,9 @@ var (
 
 // Bounds, in virtual time: what takes longer never ends.
 const (
-	jobWithin  = 15 * time.Minute
-	realWithin = 2 * time.Minute // of a seed, in real time: a goroutine waits for what time does not bring
+	jobWithin = 15 * time.Minute
+	// of a seed, in real time: a goroutine waits for what time does not bring
+	realWithin = 2 * time.Minute
 )
 
 // causes are what may be said of a job that failed.
@@ -89,7 +91,8 @@ func (o *outcome) String() string {
 	for _, f := range o.faults {
 		faults = append(faults, f.String())
 	}
-	text := fmt.Sprintf("seed %d: %s: %s: %s, %d attempts, %v", o.seed, o.setting, strings.Join(faults, "; "), o.result, o.attempts, o.took.Round(time.Millisecond))
+	text := fmt.Sprintf("seed %d: %s: %s: %s, %d attempts, %v", o.seed, o.setting,
+		strings.Join(faults, "; "), o.result, o.attempts, o.took.Round(time.Millisecond))
 	if o.bad != "" {
 		text += ": BAD: " + o.bad
 	}
@@ -116,7 +119,8 @@ type setting struct {
 }
 
 func (s setting) String() string {
-	text := fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d, catalog %t, grid %t", s.job, s.workers, s.delay, s.every, s.catalog, s.grid)
+	text := fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d, catalog %t, grid %t",
+		s.job, s.workers, s.delay, s.every, s.catalog, s.grid)
 	for _, other := range s.others() {
 		text += ", beside " + other.String()
 	}
@@ -195,7 +199,8 @@ func (c *cluster) loadAgain(s setting) {
 		return
 	}
 	if failed {
-		_, err = c.client.Cluster().DropGraph(context.Background(), connect.NewRequest(&control.DropGraphRequest{Name: catalogued}))
+		_, err = c.client.Cluster().DropGraph(context.Background(),
+			connect.NewRequest(&control.DropGraphRequest{Name: catalogued}))
 	}
 	c.event("the graph is loaded again: %v, %v", err, c.load(s))
 }
@@ -235,7 +240,8 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 	o := &outcome{seed: seed, setting: s.String()}
 	stuck := time.AfterFunc(realWithin, func() {
 		buf := make([]byte, 16<<20)
-		fmt.Fprintf(os.Stderr, "seed %d (%s) has not ended after %v:\n%s\n", seed, s, realWithin, buf[:runtime.Stack(buf, true)])
+		fmt.Fprintf(os.Stderr, "seed %d (%s) has not ended after %v:\n%s\n", seed, s, realWithin,
+			buf[:runtime.Stack(buf, true)])
 		os.Exit(3)
 	})
 	defer stuck.Stop()
@@ -295,7 +301,8 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 		text, end, err := c.run(ctx, s.spec())
 		running.Wait()
 		o.took, o.attempts = time.Since(began), end.GetEpoch()
-		if len(end.GetWorkers()) == 1 && seesAnother(o.faults, end.Workers[0]) && compare(text, want) != "" {
+		if len(end.GetWorkers()) == 1 && seesAnother(o.faults, end.Workers[0]) &&
+			compare(text, want) != "" {
 			want = s.job.other().result(t) // it is the only one that has looked
 		}
 		o.judge(ctx, text, end, err, want)
@@ -313,8 +320,10 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 		if want = s.job.result(t); s.catalog {
 			c.loadAgain(s)
 		}
-		if text, end, err := c.run(ctx, s.spec()); err != nil || end.State != control.JobState_JOB_STATE_DONE {
-			o.bad = fmt.Sprintf("the next job, without faults: %v, %s: %s", err, end.GetState().Word(), end.GetReason())
+		if text, end, err := c.run(ctx, s.spec()); err != nil ||
+			end.State != control.JobState_JOB_STATE_DONE {
+			o.bad = fmt.Sprintf("the next job, without faults: %v, %s: %s", err,
+				end.GetState().Word(), end.GetReason())
 		} else if wrong := compare(text, want); wrong != "" {
 			o.bad = "the next job: " + wrong
 		}
@@ -347,7 +356,8 @@ func (o *outcome) judge(ctx context.Context, text string, end *control.Job, err 
 	}
 }
 
-// memoryDir is a directory in memory, where there is one: masters wait for the disk after each change.
+// memoryDir is a directory in memory, where there is one: masters wait for the disk after each
+// change.
 func memoryDir() string {
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		return "/dev/shm"

@@ -124,7 +124,8 @@ func (s *stream) send(g segment) {
 	other := s.peer
 	other.mu.Lock()
 	defer other.mu.Unlock()
-	waits := s.net.cuts[[2]string{s.near, s.far}] > 0 || len(other.in) > 0 && other.in[len(other.in)-1].at.IsZero()
+	waits := s.net.cuts[[2]string{s.near, s.far}] > 0 || len(other.in) > 0 &&
+		other.in[len(other.in)-1].at.IsZero()
 	if !waits {
 		if at.Before(other.last) {
 			at = other.last

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCheckpoints: a run in one process, and a job of a cluster, keep checkpoints in S3, by a server that fails now and then, and go on from them
-// with the same result.
+// TestCheckpoints: a run in one process, and a job of a cluster, keep checkpoints in S3, by a
+// server that fails now and then, and go on from them with the same result.
 func TestCheckpoints(t *testing.T) {
 	t.Run("faulty", func(t *testing.T) {
 		f := &faulty{random: rand.New(rand.NewPCG(7, 3)), of: 8}
@@ -42,22 +42,30 @@ func goOn(t *testing.T) {
 	want := read("whole")
 
 	short := append(job, "--max-supersteps", "200")
-	program.run(t, append(short, "--checkpoint", "s3://bucket/one/run", "--checkpoint-every", "20")...)
-	if out := program.run(t, "checkpoints", "verify", "s3://bucket/one/run"); !strings.Contains(out, "as written") {
+	program.run(t, append(short, "--checkpoint", "s3://bucket/one/run", "--checkpoint-every",
+		"20")...)
+	if out := program.run(t, "checkpoints", "verify", "s3://bucket/one/run"); !strings.Contains(out,
+		"as written") {
 		t.Errorf("checkpoints verify: %s", out)
 	}
-	program.run(t, "resume", "s3://bucket/one/run", "--max-supersteps", "0", "--partitions", "3", "-q", "--output", dir+"/after")
+	program.run(t, "resume", "s3://bucket/one/run", "--max-supersteps", "0", "--partitions", "3",
+		"-q", "--output", dir+"/after")
 	if read("after") != want {
 		t.Error("a run that went on has another result")
 	}
-	if out := program.run(t, "checkpoints", "remove", "s3://bucket/one/run"); !strings.Contains(out, "0 checkpoints removed, 0 left") {
+	if out := program.run(t, "checkpoints", "remove", "s3://bucket/one/run"); !strings.Contains(out,
+		"0 checkpoints removed, 0 left") {
 		t.Errorf("checkpoints of a run that is done: %s", out)
 	}
 
-	on := []string{"--master", program.up(t, "--checkpoints", "s3://bucket/jobs", "--checkpoint-every", "20"), "--workers", "2"}
+	on := []string{"--master", program.up(t, "--checkpoints", "s3://bucket/jobs",
+		"--checkpoint-every", "20"), "--workers", "2"}
 	program.run(t, append(short, on...)...)
-	found := regexp.MustCompile(`(?m)^[0-9a-f]+-[0-9]+`).FindString(program.run(t, "jobs", "--all", on[0], on[1]))
-	said := program.run(t, append([]string{"resume", found, "--max-supersteps", "0", "--output", dir + "/job"}, on[:2]...)...)
+	found := regexp.MustCompile(`(?m)^[0-9a-f]+-[0-9]+`).FindString(program.run(t, "jobs", "--all",
+		on[0], on[1]))
+	said := program.run(t,
+		append([]string{"resume", found, "--max-supersteps", "0", "--output", dir + "/job"},
+			on[:2]...)...)
 	if read("job") != want || !strings.Contains(said, "goes on from checkpoint-") {
 		t.Errorf("a job that went on has another result, or did not go on: %s", said)
 	}

@@ -18,11 +18,13 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestSnapshot saves a graph in S3 and opens it again, by a server that fails now and then: it is the same graph.
+// TestSnapshot saves a graph in S3 and opens it again, by a server that fails now and then: it is
+// the same graph.
 func TestSnapshot(t *testing.T) {
 	f := &faulty{random: rand.New(rand.NewPCG(5, 2)), of: 6}
 	serve(t, func(h http.Handler) http.Handler { f.next = h; return f })
-	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+	in, err := generate.Input(t.Context(),
+		generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,8 @@ func TestSnapshot(t *testing.T) {
 	if _, err := snapshot.Save(t.Context(), s, g, snapshot.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := snapshot.Save(t.Context(), s, g, snapshot.Options{}); !errors.Is(err, fs.ErrExist) {
+	if _, err := snapshot.Save(t.Context(), s, g, snapshot.Options{}); !errors.Is(err,
+		fs.ErrExist) {
 		t.Errorf("saved a second time: found %v", err)
 	}
 	if !snapshot.Is("s3://bucket/graphs/k10/") || snapshot.Is("s3://bucket/graphs/k10") {
@@ -47,20 +50,24 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer place.Close()
-	opened, err := snapshot.Open(t.Context(), place.Store, place.Manifest, "k10", snapshot.Options{})
+	opened, err := snapshot.Open(t.Context(), place.Store, place.Manifest, "k10",
+		snapshot.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer opened.Close()
 	if opened.N != g.N || opened.Arcs != g.Arcs || !slices.Equal(opened.Order, g.Order) {
-		t.Errorf("found %d vertices and %d arcs, expected %d and %d", opened.N, opened.Arcs, g.N, g.Arcs)
+		t.Errorf("found %d vertices and %d arcs, expected %d and %d", opened.N, opened.Arcs, g.N,
+			g.Arcs)
 	}
 	for i, p := range g.Parts {
-		if q := opened.Parts[i]; !slices.Equal(p.In.Adj, q.In.Adj) || !slices.Equal(p.In.Starts, q.In.Starts) || !slices.Equal(p.OutDegrees, q.OutDegrees) {
+		if q := opened.Parts[i]; !slices.Equal(p.In.Adj, q.In.Adj) ||
+			!slices.Equal(p.In.Starts, q.In.Starts) || !slices.Equal(p.OutDegrees, q.OutDegrees) {
 			t.Errorf("partition %d has other edges", i)
 		}
 	}
-	if _, err := snapshot.Find(t.Context(), "s3://bucket/graphs/"); !errors.Is(err, snapshot.ErrNone) {
+	if _, err := snapshot.Find(t.Context(), "s3://bucket/graphs/"); !errors.Is(err,
+		snapshot.ErrNone) {
 		t.Errorf("found %v, expected that there is none", err)
 	}
 	if f.faults == 0 {
@@ -68,7 +75,9 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotsByTheProgram: the program saves, lists, verifies and opens snapshots in S3, in one process and on a cluster, and writes results there, by a server that fails now and then and by another one.
+// TestSnapshotsByTheProgram: the program saves, lists, verifies and opens snapshots in S3, in one
+// process and on a cluster, and writes results there, by a server that fails now and then and by
+// another one.
 func TestSnapshotsByTheProgram(t *testing.T) {
 	t.Run("faulty", func(t *testing.T) {
 		f := &faulty{random: rand.New(rand.NewPCG(11, 4)), of: 10}
@@ -99,18 +108,25 @@ func snapshots(t *testing.T) {
 			t.Errorf("%s: the result is another one, %v", what, err)
 		}
 	}
-	program.run(t, "graphs", "save", "--graph", dir+"/g.el", "--undirected", "--partitions", "3", "-o", "s3://bucket/graphs/web/one")
-	if out := program.run(t, "graphs", "verify", "s3://bucket/graphs/web/one/"); !strings.Contains(out, "is whole: ") {
+	program.run(t, "graphs", "save", "--graph", dir+"/g.el", "--undirected", "--partitions", "3",
+		"-o", "s3://bucket/graphs/web/one")
+	if out := program.run(t, "graphs", "verify",
+		"s3://bucket/graphs/web/one/"); !strings.Contains(out, "is whole: ") {
 		t.Errorf("graphs verify: %s", out)
 	}
-	program.run(t, "run", "wcc", "-g", "s3://bucket/graphs/web/one/", "-o", "s3://bucket/results/one")
+	program.run(t, "run", "wcc", "-g", "s3://bucket/graphs/web/one/", "-o",
+		"s3://bucket/results/one")
 	same("a snapshot", "results/one")
 
 	on := []string{"--master", program.up(t)}
-	program.run(t, append([]string{"graphs", "load", "web", "--graph", "s3://bucket/graphs/web/one/", "--workers", "2"}, on...)...)
-	program.run(t, append([]string{"run", "wcc", "-g", "catalog:web", "-o", "s3://bucket/results/two"}, on...)...)
+	program.run(t,
+		append([]string{"graphs", "load", "web", "--graph", "s3://bucket/graphs/web/one/", "--workers", "2"}, on...)...)
+	program.run(t,
+		append([]string{"run", "wcc", "-g", "catalog:web", "-o", "s3://bucket/results/two"},
+			on...)...)
 	same("a snapshot on a cluster", "results/two")
-	program.run(t, append([]string{"graphs", "save", "web", "-o", "s3://bucket/graphs/two"}, on...)...)
+	program.run(t, append([]string{"graphs", "save", "web", "-o", "s3://bucket/graphs/two"},
+		on...)...)
 	program.run(t, "run", "wcc", "-g", "s3://bucket/graphs/two/", "-o", "s3://bucket/results/three")
 	same("a snapshot that a cluster has saved", "results/three")
 
@@ -121,11 +137,14 @@ func snapshots(t *testing.T) {
 			Bytes                int64
 		}
 	}
-	if err := json.Unmarshal([]byte(program.run(t, "graphs", "list", "s3://bucket/graphs", "--json")), &listed); err != nil {
+	if err := json.Unmarshal([]byte(program.run(t, "graphs", "list", "s3://bucket/graphs",
+		"--json")), &listed); err != nil {
 		t.Fatal(err)
 	}
-	if all := listed.Snapshots; len(all) != 2 || all[0].Name != "two" || all[1].Name != "web/one" || all[1].Place != "s3://bucket/graphs/web/one/" ||
-		all[1].Partitions != 3 || all[0].Vertices != all[1].Vertices || all[0].Bytes == 0 || all[0].Saved == "" {
+	if all := listed.Snapshots; len(all) != 2 || all[0].Name != "two" || all[1].Name != "web/one" ||
+		all[1].Place != "s3://bucket/graphs/web/one/" ||
+		all[1].Partitions != 3 || all[0].Vertices != all[1].Vertices || all[0].Bytes == 0 ||
+		all[0].Saved == "" {
 		t.Errorf("graphs list has %+v", all)
 	}
 }

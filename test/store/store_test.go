@@ -1,4 +1,5 @@
-// Package store_test checks the store in S3 against servers: one in this process, also one that fails, and versitygw.
+// Package store_test checks the store in S3 against servers: one in this process, also one that
+// fails, and versitygw.
 package store_test
 
 import (
@@ -27,7 +28,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
-// serve starts a server of S3 in this process, behind a handler, with a bucket, and points the environment at it.
+// serve starts a server of S3 in this process, behind a handler, with a bucket, and points the
+// environment at it.
 func serve(t *testing.T, behind func(http.Handler) http.Handler) {
 	t.Helper()
 	backend := s3mem.New()
@@ -76,7 +78,8 @@ func TestInProcess(t *testing.T) {
 	})
 }
 
-// faulty answers some requests by errors, breaks some answers off, and loses some answers of requests that it did.
+// faulty answers some requests by errors, breaks some answers off, and loses some answers of
+// requests that it did.
 type faulty struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -114,7 +117,8 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestFaulty: with a server that fails one of four requests, all that is put is there, whole, and of those who commit at once one does.
+// TestFaulty: with a server that fails one of four requests, all that is put is there, whole, and
+// of those who commit at once one does.
 func TestFaulty(t *testing.T) {
 	f := &faulty{random: rand.New(rand.NewPCG(1, 2)), of: 4}
 	serve(t, func(h http.Handler) http.Handler { f.next = h; return f })
@@ -124,12 +128,14 @@ func TestFaulty(t *testing.T) {
 		if err := s.Put(t.Context(), name, bytes.NewReader(data), int64(len(data))); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := store.Get(t.Context(), s, name, 1<<20); err != nil || !bytes.Equal(got, data) {
+		if got, err := store.Get(t.Context(), s, name, 1<<20); err != nil ||
+			!bytes.Equal(got, data) {
 			t.Fatalf("object %d is another: %v", i, err)
 		}
 		won := 0
 		for writer := range 3 {
-			err := s.PutIfAbsent(t.Context(), fmt.Sprintf("commit/%d", i), fmt.Appendf(nil, "writer %d", writer))
+			err := s.PutIfAbsent(t.Context(), fmt.Sprintf("commit/%d", i),
+				fmt.Appendf(nil, "writer %d", writer))
 			if err == nil {
 				won++
 			} else if !errors.Is(err, fs.ErrExist) {
@@ -145,7 +151,8 @@ func TestFaulty(t *testing.T) {
 	}
 }
 
-// TestGone: a server that always fails, or does not answer, ends in an error, and a caller that has had enough is not kept.
+// TestGone: a server that always fails, or does not answer, ends in an error, and a caller that has
+// had enough is not kept.
 func TestGone(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
@@ -160,7 +167,8 @@ func TestGone(t *testing.T) {
 	}
 	t.Setenv("AWS_ENDPOINT_URL", "http://"+free(t))
 	s = open(t, "s3://bucket")
-	if _, err := store.Get(t.Context(), s, "x", 1); err == nil || !strings.Contains(err.Error(), "refused") {
+	if _, err := store.Get(t.Context(), s, "x", 1); err == nil ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("found %v", err)
 	}
 }
@@ -174,16 +182,16 @@ func TestNoBucket(t *testing.T) {
 	}
 }
 
-// TestGraphs: the program reads a graph from objects as it does from files, also in a cluster whose workers read parts of it, and writes results to
-// objects.
-// binary is the path of the program.
+// TestGraphs: the program reads a graph from objects as it does from files, also in a cluster whose
+// workers read parts of it, and writes results to objects. binary is the path of the program.
 type binary string
 
 // built builds the program.
 func built(t *testing.T) binary {
 	t.Helper()
 	program := t.TempDir() + "/superstep"
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/superstep").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program,
+		"./cmd/superstep").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary(program)
@@ -203,14 +211,16 @@ func (b binary) run(t *testing.T, arguments ...string) string {
 func (b binary) up(t *testing.T, more ...string) (address string) {
 	t.Helper()
 	address = free(t)
-	cmd := exec.Command(string(b), append([]string{"up", "--workers", "2", "--threads", "1", "--listen", address, "--data-root", "s3://bucket"}, more...)...)
+	cmd := exec.Command(string(b),
+		append([]string{"up", "--workers", "2", "--threads", "1", "--listen", address, "--data-root", "s3://bucket"}, more...)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // not killed as what has the test's context is: its workers have to end too
+		// not killed as what has the test's context is: its workers have to end too
+		_ = cmd.Process.Signal(os.Interrupt)
 		if err := cmd.Wait(); err != nil || t.Failed() {
 			t.Logf("the cluster: %v\n%s", err, &said)
 		}
@@ -250,7 +260,8 @@ func TestGraphs(t *testing.T) {
 		if len(want) < 10_000 {
 			t.Fatalf("%s: the result is %q", name, want)
 		}
-		if got := search("s3://bucket/graphs/"+name, "s3://bucket/results/"+name+".txt"); got != want {
+		if got := search("s3://bucket/graphs/"+name, "s3://bucket/results/"+name+
+			".txt"); got != want {
 			t.Errorf("%s: the result is another", name)
 		}
 	}
@@ -269,13 +280,15 @@ func TestGraphs(t *testing.T) {
 	} {
 		all := append([]string{"run", "bfs", "-p", "source=1"}, strings.Fields(arguments)...)
 		out, err := exec.CommandContext(t.Context(), string(program), all...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), says) || strings.Count(string(out), "\n") != 1 {
+		if err == nil || !strings.Contains(string(out), says) ||
+			strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: found %v, %q, expected a line with %q", arguments, err, out, says)
 		}
 	}
 }
 
-// versitygw starts another server, in a process of its own, with a bucket, and points the environment at it.
+// versitygw starts another server, in a process of its own, with a bucket, and points the
+// environment at it.
 func versitygw(t *testing.T) {
 	t.Helper()
 	path := os.Getenv("VERSITYGW")
@@ -289,7 +302,8 @@ func versitygw(t *testing.T) {
 	address := free(t)
 	environment(t, "http://"+address)
 	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), path, "--access", "tester", "--secret", "not-a-secret", "--region", "us-east-1", "--port", address, "posix", dir)
+	cmd := exec.CommandContext(t.Context(), path, "--access", "tester", "--secret", "not-a-secret",
+		"--region", "us-east-1", "--port", address, "posix", dir)
 	cmd.Stdout, cmd.Stderr = &said, io.Discard
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

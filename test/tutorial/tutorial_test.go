@@ -1,7 +1,8 @@
 //go:build unix
 
-// Package tutorial_test runs every block of docs/tutorial.md, docs/concepts.md and docs/programs.md as a reader would, each page in
-// one shell, and compares what the commands print with what the page shows.
+// Package tutorial_test runs every block of docs/tutorial.md, docs/concepts.md and docs/programs.md
+// as a reader would, each page in one shell, and compares what the commands print with what the
+// page shows.
 package tutorial_test
 
 import (
@@ -16,7 +17,8 @@ import (
 	"time"
 )
 
-// step is a block of commands, or of a program to be put into a file, and what the page says the commands print.
+// step is a block of commands, or of a program to be put into a file, and what the page says the
+// commands print.
 type step struct {
 	line     int
 	commands string
@@ -26,7 +28,8 @@ type step struct {
 // program matches the text before a block that is a file: the file's name.
 var program = regexp.MustCompile("Put this into `([^`]+)`:$")
 
-// parse returns the steps of a page: a block of sh, and of text after it; a block of go becomes the command that writes it.
+// parse returns the steps of a page: a block of sh, and of text after it; a block of go becomes the
+// command that writes it.
 func parse(page string) ([]step, error) {
 	var steps []step
 	var before string // the last line of text
@@ -54,7 +57,8 @@ func parse(page string) ([]step, error) {
 			if file == nil {
 				return nil, fmt.Errorf("line %d: a program, and no file to put it into", begin)
 			}
-			steps = append(steps, step{line: begin, commands: "cat > " + file[1] + " <<'END OF FILE'\n" + text + "END OF FILE\n"})
+			steps = append(steps,
+				step{line: begin, commands: "cat > " + file[1] + " <<'END OF FILE'\n" + text + "END OF FILE\n"})
 		case "text":
 			if len(steps) == 0 || steps[len(steps)-1].printed != "" {
 				return nil, fmt.Errorf("line %d: printed by which commands?", begin)
@@ -69,11 +73,13 @@ func parse(page string) ([]step, error) {
 	return steps, nil
 }
 
-// matches reports whether got is what want says, where a line ... stands for any lines, and ... at the end of a line for its rest.
+// matches reports whether got is what want says, where a line ... stands for any lines, and ... at
+// the end of a line for its rest.
 func matches(want, got string) bool {
 	pattern := regexp.QuoteMeta(strings.TrimSuffix(want, "\n"))
 	dots := regexp.QuoteMeta("...")
-	pattern = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(dots)+`$`).ReplaceAllString(pattern, `(?s:.*)`)
+	pattern = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(dots)+`$`).ReplaceAllString(pattern,
+		`(?s:.*)`)
 	pattern = regexp.MustCompile(`(?m)`+regexp.QuoteMeta(dots)+`$`).ReplaceAllString(pattern, `.*`)
 	return regexp.MustCompile(`\A` + pattern + `\n*\z`).MatchString(got)
 }
@@ -154,7 +160,8 @@ func run(t *testing.T, path string) {
 		"up --workers", "up --listen "+address+" --workers",
 		"127.0.0.1:7700", address)
 	var script strings.Builder
-	// -m: the cluster is a group of its own, as at a terminal. It ends with the page, also where a block fails.
+	// -m: the cluster is a group of its own, as at a terminal. It ends with the page, also where a
+	// block fails.
 	script.WriteString("exec 2>&1\nset -eum\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
 	for i, s := range steps {
 		if strings.Contains(s.commands, "up --workers") { // from here on there is a cluster
@@ -164,7 +171,8 @@ func run(t *testing.T, path string) {
 	}
 	shell := exec.Command("bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "GOCACHE="+goCache(t), "GOFLAGS=-mod=mod -ldflags=-w")
+	shell.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"),
+		"GOCACHE="+goCache(t), "GOFLAGS=-mod=mod -ldflags=-w")
 	shell.WaitDelay = 30 * time.Second
 	out, err := shell.CombinedOutput()
 	printed := strings.Split("\n"+string(out), "\n=== ")[1:]
@@ -173,7 +181,8 @@ func run(t *testing.T, path string) {
 		if i < len(printed)-1 {
 			p += "\n"
 		}
-		if s := steps[i]; s.printed != "" && !matches(s.printed, p) && (err == nil || i < len(printed)-1) {
+		if s := steps[i]; s.printed != "" && !matches(s.printed, p) &&
+			(err == nil || i < len(printed)-1) {
 			t.Errorf("%s:%d: the page has\n%s\nit printed\n%s", path, s.line, s.printed, p)
 		}
 	}
@@ -186,7 +195,8 @@ func run(t *testing.T, path string) {
 	}
 }
 
-// goCache returns the build cache, which goes by another variable than the one that the blocks have.
+// goCache returns the build cache, which goes by another variable than the one that the blocks
+// have.
 func goCache(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOCACHE").Output()

@@ -1,10 +1,13 @@
-// Beside runs superstep and the programs of a peer by turns on graphs of the same parameters, and prints their medians as a table of Markdown.
+// Beside runs superstep and the programs of a peer by turns on graphs of the same parameters, and
+// prints their medians as a table of Markdown.
 //
 //	go -C tools run ./beside [--superstep FILE] [--scales 18,20,22] [--rounds 5] PEERS
 //
-// PEERS is a folder with programs of the GAP Benchmark Suite (https://github.com/sbeamer/gapbs), as its Makefile makes them: bfs, pr, cc and sssp; and, if there
-// are such, bfs-relabelled and pr-relabelled, whose main calls Builder::RelabelByDegree. Those that are missing are left out. Nothing is built and nothing is written. What
-// other work the machine does falls on both sides of a round; a ratio says more than a time.
+// PEERS is a folder with programs of the GAP Benchmark Suite (https://github.com/sbeamer/gapbs), as
+// its Makefile makes them: bfs, pr, cc and sssp; and, if there are such, bfs-relabelled and
+// pr-relabelled, whose main calls Builder::RelabelByDegree. Those that are missing are left out.
+// Nothing is built and nothing is written. What other work the machine does falls on both sides of
+// a round; a ratio says more than a time.
 package main
 
 import (
@@ -74,7 +77,8 @@ var rows = []row{
 		[]peer{{plain, "bfs", []string{"-g", "SCALE", "-n", "1"}, false, "Build Time", 1}},
 	},
 	{
-		"PageRank, an iteration", simple("pagerank", "-p", "iterations=20", "-p", "tolerance=0"), medianSuperstep,
+		"PageRank, an iteration", simple("pagerank", "-p", "iterations=20", "-p", "tolerance=0"),
+		medianSuperstep,
 		[]peer{
 			{plain, "pr", []string{"-g", "SCALE", "-i", "20", "-t", "0", "-n", "2"}, false, "Average Time", 20},
 			{relabelled, "pr-relabelled", []string{"-g", "SCALE", "-i", "20", "-t", "0", "-n", "2"}, true, "Average Time", 20},
@@ -110,7 +114,8 @@ func number(key string) func(map[string]any) (float64, error) {
 	}
 }
 
-// searching takes the mean time of a kernel's searches, whose results are by the program's own vertex numbers, as those of the peers are.
+// searching takes the mean time of a kernel's searches, whose results are by the program's own
+// vertex numbers, as those of the peers are.
 func searching(kernel string) func(map[string]any) (float64, error) {
 	return func(report map[string]any) (float64, error) {
 		mean, err := number(kernel + "_mean_time")(report)
@@ -154,7 +159,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "| ms, medians of %d rounds | SCALE | superstep | %s |\n|---|---|---|%s\n", *rounds, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	fmt.Fprintf(stdout, "| ms, medians of %d rounds | SCALE | superstep | %s |\n|---|---|---|%s\n",
+		*rounds, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 	for _, r := range rows {
 		if !strings.HasPrefix(r.name, *only) {
 			continue
@@ -173,7 +179,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// measure runs both sides of a row by turns, and returns its line of the table: in brackets the peer's time over ours.
+// measure runs both sides of a row by turns, and returns its line of the table: in brackets the
+// peer's time over ours.
 func (r *row) measure(program, peers, scale string, rounds int) (string, error) {
 	var ours []float64
 	theirs := map[string][]float64{}
@@ -234,7 +241,8 @@ func (r *row) runOurs(program, scale string) (float64, error) {
 	return r.time(report)
 }
 
-// run runs the peer once, and returns the seconds that it prints of one thing. The error is os.ErrNotExist if there is no such program.
+// run runs the peer once, and returns the seconds that it prints of one thing. The error is
+// os.ErrNotExist if there is no such program.
 func (p *peer) run(folder, scale string) (float64, error) {
 	file := filepath.Join(folder, p.file)
 	if _, err := os.Stat(file); err != nil {
@@ -258,7 +266,8 @@ func (p *peer) run(folder, scale string) (float64, error) {
 
 // secondsOf takes the seconds of a line "NAME: 1.25" of what a peer printed.
 func secondsOf(out, name string) (float64, error) {
-	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `:\s+([0-9.eE+-]+)\s*$`).FindStringSubmatch(out)
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) +
+		`:\s+([0-9.eE+-]+)\s*$`).FindStringSubmatch(out)
 	if m == nil {
 		return 0, fmt.Errorf("the peer printed no line %q:\n%s", name, out)
 	}

@@ -18,9 +18,11 @@ func TestBeside(t *testing.T) {
 		}
 		return path
 	}
-	ours := script("ours", `for a; do last=$a; case $before in --json) echo '{"bfs_mean_time": 0.002, "superstep_time": [0.5, 0.01, 0.004], "run_time": 0.5}' >"$a";; esac; before=$a; done`)
+	ours := script("ours",
+		`for a; do last=$a; case $before in --json) echo '{"bfs_mean_time": 0.002, "superstep_time": [0.5, 0.01, 0.004], "run_time": 0.5}' >"$a";; esac; before=$a; done`)
 	script("bfs", `echo "Build Time:           1.5"; echo "Average Time:          0.00600"`)
-	script("bfs-relabelled", `[ "$GLIBC_TUNABLES" = glibc.malloc.hugetlb=1 ] && echo "Average Time: 3e-3"`)
+	script("bfs-relabelled",
+		`[ "$GLIBC_TUNABLES" = glibc.malloc.hugetlb=1 ] && echo "Average Time: 3e-3"`)
 	script("pr", `echo "Average Time: 0.4"`)
 	for only, want := range map[string]string{
 		"BFS":      "| BFS, mean of 16 roots | 7 | 2.00 | 6.00 (3.00) |  | 3.00 (1.50) |",
@@ -31,7 +33,8 @@ func TestBeside(t *testing.T) {
 		if err := run([]string{"--superstep", ours, "--scales", "7", "--rounds", "2", "--only", only, dir}, &out, &out); err != nil {
 			t.Fatal(err)
 		}
-		if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 3 || lines[2] != want {
+		if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 3 ||
+			lines[2] != want {
 			t.Errorf("%s:\n%s\nexpected %s", only, out.String(), want)
 		}
 	}

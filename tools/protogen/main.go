@@ -1,9 +1,10 @@
-// Command protogen compiles .proto files and runs the plugins for Go on them: protoc without protoc, so that go generate
-// needs nothing but the Go proxy.
+// Command protogen compiles .proto files and runs the plugins for Go on them: protoc without
+// protoc, so that go generate needs nothing but the Go proxy.
 //
 //	go run -C tools ./protogen DIR FILE...
 //
-// reads the files of a directory, given from the module's root, and writes the generated code beside them.
+// reads the files of a directory, given from the module's root, and writes the generated code
+// beside them.
 package main
 
 import (
@@ -99,7 +100,8 @@ func generate(plugin string, request *pluginpb.CodeGeneratorRequest, dir string)
 		return fmt.Errorf("%s", strings.TrimSpace(response.GetError()))
 	}
 	for _, f := range response.File {
-		if err := os.WriteFile(filepath.Join(dir, f.GetName()), []byte(f.GetContent()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, f.GetName()), []byte(f.GetContent()),
+			0o644); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,8 @@ func TestMode(t *testing.T) {
 				}
 			}
 			if got := mode.Of(labels); got != want {
-				t.Errorf("%d labels of %d kinds: %d, %d times; want %d, %d times", n, kinds, got, counts[got], want, most)
+				t.Errorf("%d labels of %d kinds: %d, %d times; want %d, %d times", n, kinds, got,
+					counts[got], want, most)
 			}
 		}
 	}

@@ -1,5 +1,6 @@
-// Command gen writes kernels_gen.go: the bulk loops of each combiner, from one definition of its operator. A loop per
-// operator is what keeps calls out of the inner loops: a method of a type parameter costs 4 times as much per edge.
+// Command gen writes kernels_gen.go: the bulk loops of each combiner, from one definition of its
+// operator. A loop per operator is what keeps calls out of the inner loops: a method of a type
+// parameter costs 4 times as much per edge.
 package main
 
 import (
@@ -13,21 +14,24 @@ import (
 
 // operator defines a combiner: acc is the message so far, x the next one.
 type operator struct {
-	Name       string // of the kernel's type
-	Params     string // its type parameters
-	Args       string // the same, as arguments
-	Message    string // the type of a message
-	Step       string // folds x into acc
-	Stop       string // whether acc is terminal, asked after a step that may have changed it; "" if there is none
+	Name    string // of the kernel's type
+	Params  string // its type parameters
+	Args    string // the same, as arguments
+	Message string // the type of a message
+	Step    string // folds x into acc
+	// whether acc is terminal, asked after a step that may have changed it; "" if there is none
+	Stop       string
 	StopInStep bool   // the step asks itself
 	Cross      string // what x becomes on an edge of weight weights[j]; "" if weights do not matter
-	Better     string // whether x improves on best[d], the best the receiver has had, in a monotone program
-	Any        bool   // one message is enough: later ones are left; Pull is first.go's
-	Load       string // what a value of the column becomes as a message; "" if it is one
-	Bounded    bool   // pulls may end at arcs that are too heavy
-	First      string // what x becomes as the first message: as if it was folded into what pulls begin with; "" for x
-	Sum        bool   // pullAll is sums.go's
-	Slow       bool   // steps take so long that pulls may ask who sent: no pullAll
+	// whether x improves on best[d], the best the receiver has had, in a monotone program
+	Better  string
+	Any     bool   // one message is enough: later ones are left; Pull is first.go's
+	Load    string // what a value of the column becomes as a message; "" if it is one
+	Bounded bool   // pulls may end at arcs that are too heavy
+	// what x becomes as the first message: as if it was folded into what pulls begin with; "" for x
+	First string
+	Sum   bool // pullAll is sums.go's
+	Slow  bool // steps take so long that pulls may ask who sent: no pullAll
 }
 
 var operators = []operator{

@@ -45,7 +45,8 @@ func encoded(f *testing.F, n int) []byte {
 
 // Requests arrive as they were sent, with the values of the vertices that they add.
 func TestRequestsArrive(t *testing.T) {
-	values, came := &kernel.Vec[uint64]{Data: []uint64{5, 6, 7}}, &kernel.Vec[uint64]{Data: []uint64{1}}
+	values, came := &kernel.Vec[uint64]{Data: []uint64{5, 6, 7}},
+		&kernel.Vec[uint64]{Data: []uint64{1}}
 	list := []kernel.Request{
 		{Kind: kernel.AddVertex, Of: 9, By: 3, Value: 2},
 		{Kind: kernel.AddEdge, Of: 9, To: 4, By: 3, Weight: 0.5},
@@ -67,7 +68,8 @@ func TestRequestsArrive(t *testing.T) {
 		want := list[i]
 		if want.Kind == kernel.AddVertex {
 			if came.Data[r.Value] != values.Data[want.Value] {
-				t.Errorf("request %d brings value %d, want %d", i, came.Data[r.Value], values.Data[want.Value])
+				t.Errorf("request %d brings value %d, want %d", i, came.Data[r.Value],
+					values.Data[want.Value])
 			}
 			r.Value = want.Value
 		}

@@ -13,7 +13,8 @@ type Resolved struct {
 	Vertices    []Vertex                 // those that were removed or made, by id
 }
 
-// Vertex is what becomes of a vertex: whether it exists, and its value. If it is made anew, or no more, its messages are dropped.
+// Vertex is what becomes of a vertex: whether it exists, and its value. If it is made anew, or no
+// more, its messages are dropped.
 type Vertex struct {
 	ID     pregel.VertexID
 	Exists bool
@@ -31,7 +32,8 @@ type Resolver struct {
 	Of     func(id uint64) int  // where in Own a vertex's value is
 	Values kernel.Column        // those that requests bring, and those that are decided on
 	// Resolve is kernel.Instance.Resolve, or nil if the program has none.
-	Resolve func(id pregel.VertexID, exists, remove bool, value int, add []int, of kernel.Column) bool
+	Resolve func(id pregel.VertexID, exists, remove bool, value int, add []int,
+		of kernel.Column) bool
 
 	out Resolved
 }
@@ -117,7 +119,8 @@ func (s *Resolver) vertex(list []kernel.Request) {
 			s.out.Add = append(s.out.Add, edge(r))
 		}
 	}
-	if anew && (exists || existed) || !anew && s.Resolve != nil && exists && (remove || len(add) > 0) {
+	if anew && (exists || existed) || !anew && s.Resolve != nil && exists &&
+		(remove || len(add) > 0) {
 		s.out.Vertices = append(s.out.Vertices, Vertex{id, exists, anew, value})
 	}
 }

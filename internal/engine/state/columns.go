@@ -46,7 +46,8 @@ func (all *Columns) Get(c kernel.Property, d pregel.Direction, n int) *Column {
 				"phases share a column by its handle, of which there is one", c.Name))
 		case c.OfEdges && known.Direction != d:
 			panic(fmt.Sprintf("edge column %s: a phase of direction %v has it, "+
-				"and this one is of direction %v: they do not share it", c.Name, known.Direction, d))
+				"and this one is of direction %v: they do not share it", c.Name, known.Direction,
+				d))
 		default:
 			return known
 		}
@@ -178,7 +179,8 @@ func (o Owner) edges(
 		here += len(l.Adj)
 		section, ok := p.Section(rowsSection(d, i))
 		if !ok || len(section) != 4*p.Vertices {
-			return fmt.Errorf("%w: %d bytes of degrees of %d vertices", Err, len(section), p.Vertices)
+			return fmt.Errorf("%w: %d bytes of degrees of %d vertices", Err, len(section),
+				p.Vertices)
 		}
 		degrees := wire.Slice[uint32](section)
 		starts := make([]int, len(degrees))

@@ -88,7 +88,8 @@ func (o Owner) Bits(p *checkpoint.Part, section string, to []uint64) error {
 func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 	data, ok := p.Section(section)
 	if n := 8 * bitmap.Words(p.Vertices); !ok || len(data) != n {
-		return nil, fmt.Errorf("%w: section %s of %d bytes, expected %d", Err, section, len(data), n)
+		return nil, fmt.Errorf("%w: section %s of %d bytes, expected %d", Err, section, len(data),
+			n)
 	}
 	set := wire.Slice[uint64](data)
 	if last := p.Vertices & 63; last != 0 && set[len(set)-1]&^bitmap.Low(last) != 0 {

@@ -42,7 +42,8 @@ func parts(t *testing.T, of int) (all []*checkpoint.Part) {
 
 // room is columns of so many zeros.
 func room(n int) (*kernel.Vec[uint64], *kernel.Vec[[]string]) {
-	return &kernel.Vec[uint64]{Data: make([]uint64, n)}, &kernel.Vec[[]string]{Data: make([][]string, n)}
+	return &kernel.Vec[uint64]{Data: make([]uint64, n)},
+		&kernel.Vec[[]string]{Data: make([][]string, n)}
 }
 
 // A partition finds its vertices in the parts of as many partitions, and of others.
@@ -69,14 +70,16 @@ func TestPartsOfOtherPartitions(t *testing.T) {
 				for k := range own {
 					v := uint64(k*of + index)
 					if values.Data[k] != 3*v+1 || bitmap.Get(bits, uint32(k)) != (v%5 == 0) {
-						t.Fatalf("%d of %d, saved by %d: vertex %d is %d", index, of, saved, v, values.Data[k])
+						t.Fatalf("%d of %d, saved by %d: vertex %d is %d", index, of, saved, v,
+							values.Data[k])
 					}
 					var want []string
 					if v%5 == 0 {
 						want = []string{"vertex", string(rune('a' + v%26))}
 					}
 					if text := texts.Data[k]; !slices.Equal(text, want) {
-						t.Fatalf("%d of %d, saved by %d: vertex %d has %q", index, of, saved, v, text)
+						t.Fatalf("%d of %d, saved by %d: vertex %d has %q", index, of, saved, v,
+							text)
 					}
 				}
 			}

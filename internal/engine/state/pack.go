@@ -18,8 +18,8 @@ const packedAtOnce = 4096
 // Err is what is wrong with a part that does not hold what it says.
 var Err = errors.New("the checkpoint does not hold what it says")
 
-// Pack returns a column's values as sections hold them: a view of values without pointers, others in
-// the blocks of a raw result.
+// Pack returns a column's values as sections hold them: a view of values without pointers, others
+// in the blocks of a raw result.
 func Pack(c kernel.Column) (b []byte, err error) {
 	if c.Raw() {
 		var p kernel.Packed

@@ -7,8 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// ask sends each question to the rank that of names, and returns the answers in the order of the questions; of what is -1
-// the answer is all ones. All ranks call it together, each with as many questions as it likes.
+// ask sends each question to the rank that of names, and returns the answers in the order of the
+// questions; of what is -1 the answer is all ones. All ranks call it together, each with as many
+// questions as it likes.
 func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collective.Call, questions []Q, of func(Q) int, answer func(Q) A) ([]A, error) {
 	ranks := group.Link().Size()
 	out := make([][]byte, ranks)
@@ -29,7 +30,8 @@ func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collec
 		}
 		for _, q := range asked {
 			if of(Q(q)) != group.Link().Rank() {
-				return nil, fmt.Errorf("from rank %d: %w: asked for %d", rank, collective.ErrMessage, q)
+				return nil, fmt.Errorf("from rank %d: %w: asked for %d", rank,
+					collective.ErrMessage, q)
 			}
 			back[rank] = appendWord(back[rank], uint64(answer(Q(q))))
 		}

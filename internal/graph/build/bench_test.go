@@ -23,13 +23,15 @@ func kronecker(t testing.TB, scale, rank, ranks int) *edges.Input {
 	return &in
 }
 
-// BenchmarkBuild is kernel 1 of Graph500: by a rank alone with as many threads as there are ranks, and by the ranks.
+// BenchmarkBuild is kernel 1 of Graph500: by a rank alone with as many threads as there are ranks,
+// and by the ranks.
 func BenchmarkBuild(b *testing.B) {
 	const ranks = 2
 	for _, scale := range []int{18, 20} {
 		o := graph.Options{Partitions: ranks, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true}
 		perEdge := func(b *testing.B) {
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(int(16)<<scale), "ns/edge")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(int(16)<<scale),
+				"ns/edge")
 		}
 		b.Run(fmt.Sprintf("scale=%d/whole", scale), func(b *testing.B) {
 			in := kronecker(b, scale, 0, 1)

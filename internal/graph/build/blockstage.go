@@ -10,8 +10,8 @@ import (
 // blockEdges is how many edges or arcs travel together: a cache line of keys.
 const blockEdges = graph.BlockArcs
 
-// blockStage is a worker's keys on their way to numbered boxes, which are tiles or buckets, of all ranks: up to a block for each. What
-// is sent are blocks, a weight for each key apart:
+// blockStage is a worker's keys on their way to numbered boxes, which are tiles or buckets, of all
+// ranks: up to a block for each. What is sent are blocks, a weight for each key apart:
 //
 //	| box, among those of its rank << 5 | keys (8) | first 32 bits of each key ... | other bits of each ... |
 type blockStage struct {
@@ -26,7 +26,8 @@ type blockStage struct {
 }
 
 func newBlockStage(boxes, high int, kind edges.Weights, arena *mem.Arena) *blockStage {
-	s := &blockStage{high: high, count: mem.Make[uint8](arena, boxes), keys: mem.Make[uint64](arena, boxes*blockEdges/2), kind: kind}
+	s := &blockStage{high: high, count: mem.Make[uint8](arena, boxes), keys: mem.Make[uint64](arena,
+		boxes*blockEdges/2), kind: kind}
 	s.low = wire.Slice[uint32](wire.Bytes(s.keys))
 	if high > 0 {
 		s.more = mem.Make[uint64](arena, boxes*blockEdges*high/8)
@@ -38,11 +39,13 @@ func newBlockStage(boxes, high int, kind edges.Weights, arena *mem.Arena) *block
 	return s
 }
 
-// blockWords is how many words a block takes in a message, with keys of so many bytes beside their first 32 bits.
+// blockWords is how many words a block takes in a message, with keys of so many bytes beside their
+// first 32 bits.
 func blockWords(high int) int { return 1 + blockEdges*(4+high)/8 }
 
-// full reports whether a box has a block, which must be sent before the next put. That comes some time after the last put, as keys that
-// have just been written cannot be read in larger pieces at once.
+// full reports whether a box has a block, which must be sent before the next put. That comes some
+// time after the last put, as keys that have just been written cannot be read in larger pieces at
+// once.
 func (s *blockStage) full(box uint32) bool { return s.count[box] == blockEdges }
 
 // put adds a key to a box, which must not be full, and returns its place among all.
@@ -91,8 +94,8 @@ type block struct {
 	weight column
 }
 
-// head returns what record i of a send buffer begins with as a block of so many words: the box, and how many keys there are. ok is
-// false if it is none.
+// head returns what record i of a send buffer begins with as a block of so many words: the box, and
+// how many keys there are. ok is false if it is none.
 func (p *sendBuffer) head(kind, i, stride int) (box uint64, n int, ok bool) {
 	word := p.words[kind][i*stride]
 	n = int(word & (2*blockEdges - 1))

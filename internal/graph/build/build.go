@@ -44,7 +44,9 @@ type builder struct {
 	places  *ranges    // the places of all ranges, one after another
 	numbers []numbered // by range, of the ids in this rank's tuples, if ids are not dense
 
-	declared []uint64     // of this range: the listed ids or, if ids are dense, which are listed; nil if no rank has a list
+	// of this range: the listed ids or, if ids are dense, which are listed; nil if no rank has a
+	// list
+	declared []uint64
 	labels   *edges.Index // of this range, if ids are not dense
 	names    *Names       // of the vertices, or nil
 	present  []uint64     // of this range: which places are vertices; nil if all are
@@ -60,16 +62,17 @@ type builder struct {
 	duplicate *pair // the least edge found more than once
 
 	piece int // bytes that this rank wants in a piece at most
-	// What shuffles use again and again: send buffers by worker and rank, and the messages of the round on its way and of the
-	// next.
+	// What shuffles use again and again: send buffers by worker and rank, and the messages of the
+	// round on its way and of the next.
 	out     [][]sendBuffer
 	buffers [2][][]byte
 }
 
-// Graph makes the graph of all ranks' tuples, and this rank's partitions of it: owner tells the rank of each. All ranks call
-// it at the same time, with the same owner, tag and options but for Team, Progress and Meter. It closes the rank's tuples as
-// soon as it has read them, unless Free is nil; the Directory is open as long as the graph is. If it fails on one rank it
-// fails on all, with the same error.
+// Graph makes the graph of all ranks' tuples, and this rank's partitions of it: owner tells the
+// rank of each. All ranks call it at the same time, with the same owner, tag and options but for
+// Team, Progress and Meter. It closes the rank's tuples as soon as it has read them, unless Free is
+// nil; the Directory is open as long as the graph is. If it fails on one rank it fails on all, with
+// the same error.
 func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*graph.Graph, *Directory, error) {
 	defer in.Close()
 	var g *graph.Graph
@@ -101,7 +104,8 @@ func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.R
 	return g, d, nil
 }
 
-// Local makes a graph in this process alone. The input's tuples are read in several passes, and left as they are.
+// Local makes a graph in this process alone. The input's tuples are read in several passes, and
+// left as they are.
 func Local(ctx context.Context, in *edges.Input, o graph.Options) (*graph.Graph, error) {
 	g, _, err := Graph(ctx, collective.Alone(), 0, alone(in), nil, o)
 	return g, err
@@ -114,14 +118,17 @@ func alone(in *edges.Input) *edges.RankInput {
 	return whole
 }
 
-// newBuilder checks what the rank was given. Without owners it is alone, and its list of tuples stays.
+// newBuilder checks what the rank was given. Without owners it is alone, and its list of tuples
+// stays.
 func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*builder, error) {
 	if err := o.Place(); err != nil {
 		return nil, err
 	}
 	b := &builder{
-		group: group, tag: tag, rank: group.Link().Rank(), ranks: group.Link().Size(), in: in, owner: owner, o: o, team: o.Team, piece: pieceBytes(),
-		tmp: &mem.Arena{Meter: o.Meter, Kind: mem.Loading}, kept: &mem.Arena{Meter: o.Meter, Kind: mem.Graph},
+		group: group, tag: tag, rank: group.Link().Rank(), ranks: group.Link().Size(), in: in,
+		owner: owner, o: o, team: o.Team, piece: pieceBytes(),
+		tmp:  &mem.Arena{Meter: o.Meter, Kind: mem.Loading},
+		kept: &mem.Arena{Meter: o.Meter, Kind: mem.Graph},
 	}
 	if b.ranks == 1 && owner == nil {
 		b.owner, b.tuples = make([]int, o.Partitions), &tuples{b: b}
@@ -146,14 +153,17 @@ func (b *builder) check() error {
 	}
 	for p, rank := range b.owner {
 		if rank < 0 || rank >= b.ranks {
-			errs = append(errs, fmt.Errorf("partition %d belongs to rank %d of %d", p, rank, b.ranks))
+			errs = append(errs, fmt.Errorf("partition %d belongs to rank %d of %d", p, rank,
+				b.ranks))
 		}
 	}
 	if b.o.Weights != edges.Unweighted && !b.in.Edges.Weighted() && !b.o.UnitWeights {
 		errs = append(errs, fmt.Errorf("%s: the edges have no weights", b.in.Name))
 	}
-	if _, ok := b.in.Labels.First(); b.tuples == nil && (!ok || b.in.Naming != edges.Numbers && !b.in.Labels.Identity()) {
-		errs = append(errs, errors.New("a share has its input ids itself, or they follow one another"))
+	if _, ok := b.in.Labels.First(); b.tuples == nil &&
+		(!ok || b.in.Naming != edges.Numbers && !b.in.Labels.Identity()) {
+		errs = append(errs,
+			errors.New("a share has its input ids itself, or they follow one another"))
 	}
 	return errors.Join(errs...)
 }
@@ -212,8 +222,8 @@ func (b *builder) begin(ctx context.Context) error {
 	return nil
 }
 
-// collect finds the degrees of all vertices of this range, duplicates dropped. What is not alone brings all edges to those
-// who own the entries of their rows.
+// collect finds the degrees of all vertices of this range, duplicates dropped. What is not alone
+// brings all edges to those who own the entries of their rows.
 func (b *builder) collect(ctx context.Context) error {
 	if b.tuples != nil {
 		return b.tuples.degrees(ctx)
@@ -268,7 +278,8 @@ func (b *builder) findPresent(ctx context.Context) error {
 	return b.checkEndpoints(ctx, undeclared)
 }
 
-// enough refuses an input that the memory left is too small for: the system would kill the process in the middle.
+// enough refuses an input that the memory left is too small for: the system would kill the process
+// in the middle.
 func (b *builder) enough(context.Context) error {
 	what, n, tuples := "the graph", uint64(b.in.Vertices), b.all.tuples
 	if b.in.Naming == edges.Numbers {
@@ -277,7 +288,8 @@ func (b *builder) enough(context.Context) error {
 	if b.ranks > 1 {
 		what = "this worker's share of the graph"
 	}
-	return graph.Enough(what, float64(graph.LeastShare(len(b.own()), len(b.owner), n, tuples, b.in.Directed, b.o)))
+	return graph.Enough(what,
+		float64(graph.LeastShare(len(b.own()), len(b.owner), n, tuples, b.in.Directed, b.o)))
 }
 
 // own returns the partitions of this rank.

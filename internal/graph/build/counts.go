@@ -15,15 +15,17 @@ import (
 // countsAtOnce is how many counts are encoded before there is to be room for more.
 const countsAtOnce = 1 << 14
 
-// sendCounts sends the counts of other ends to the rank that owns their directory entries, so many ranks on, and adds what comes from as many
-// ranks back to the rows. Whose count is not 0 that rank will want the ids of.
+// sendCounts sends the counts of other ends to the rank that owns their directory entries, so many
+// ranks on, and adds what comes from as many ranks back to the rows. Whose count is not 0 that rank
+// will want the ids of.
 func (b *builder) sendCounts(ctx context.Context, step int, there *counters) error {
 	arena := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
 	defer arena.Close()
 	var data []byte
 	for _, counts := range there.columns() {
 		for some := range slices.Chunk(counts, countsAtOnce) {
-			data = graph.AppendCounts(mem.Grow(arena, data, binary.MaxVarintLen32*(len(some)+1)), some)
+			data = graph.AppendCounts(mem.Grow(arena, data, binary.MaxVarintLen32*(len(some)+1)),
+				some)
 		}
 	}
 	data, err := b.sendReceive(ctx, step, data, arena)
@@ -42,7 +44,8 @@ func (b *builder) sendCounts(ctx context.Context, step int, there *counters) err
 		}
 	}
 	if len(data) > 0 {
-		return fmt.Errorf("counts from rank %d: %w: %d bytes after the last", from, collective.ErrMessage, len(data))
+		return fmt.Errorf("counts from rank %d: %w: %d bytes after the last", from,
+			collective.ErrMessage, len(data))
 	}
 	b.wanted[from] = wanted
 	return nil

@@ -10,13 +10,15 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// dealer sends the edges of the store as arcs to those who make the lists that they belong to, in blocks of arcs of a bucket there:
-// who receives them has only to copy them. All ranks know what buckets all have.
+// dealer sends the edges of the store as arcs to those who make the lists that they belong to, in
+// blocks of arcs of a bucket there: who receives them has only to copy them. All ranks know what
+// buckets all have.
 type dealer struct {
-	b       *builder
-	lists   []*graph.Scatter // of in-edges and, of a directed graph, out-edges: the kinds of what is sent
-	to      []*graph.Deal    // by kind
-	high    int              // bytes of a code beside its first 32 bits
+	b *builder
+	// of in-edges and, of a directed graph, out-edges: the kinds of what is sent
+	lists   []*graph.Scatter
+	to      []*graph.Deal // by kind
+	high    int           // bytes of a code beside its first 32 bits
 	workers []dealerWorker
 	arena   mem.Arena
 }
@@ -54,7 +56,8 @@ type piece struct {
 	way        int
 }
 
-// send deals the arcs of a side of the store, of whose other ends the ids are given. After the last one, no block is kept back.
+// send deals the arcs of a side of the store, of whose other ends the ids are given. After the last
+// one, no block is kept back.
 func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool) error {
 	b := d.b
 	var all []piece
@@ -87,8 +90,8 @@ func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool
 	})
 }
 
-// translate puts a chunk's arcs into the blocks of their buckets. It goes one step at a time for all of them: a loop that does little
-// has more of its memory reads under way at once.
+// translate puts a chunk's arcs into the blocks of their buckets. It goes one step at a time for
+// all of them: a loop that does little has more of its memory reads under way at once.
 func (d *dealer) translate(w *dealerWorker, p piece, t *tiling, there []uint32, out []sendBuffer) {
 	here, there := d.b.ids[p.row:], there[p.other:]
 	if t.high == 0 {
@@ -162,13 +165,15 @@ func (d *dealer) consume(from []sendBuffer) error {
 		for i := r.lo; i < r.hi; i++ {
 			bucket, n, ok := p.head(r.way, i, stride)
 			if !ok || r.way >= len(d.lists) {
-				return fmt.Errorf("from rank %d: %w: arcs of bucket %d", r.rank, collective.ErrMessage, bucket)
+				return fmt.Errorf("from rank %d: %w: arcs of bucket %d", r.rank,
+					collective.ErrMessage, bucket)
 			}
 			var w column
 			if d.b.o.Weights != edges.Unweighted {
 				w = p.weights[r.way].slice(i*blockEdges, i*blockEdges+n)
 			}
-			if err := d.lists[r.way].Block(worker, bucket, p.low(r.way, i, stride, n), p.other(r.way, i, stride, n), w.single, w.double); err != nil {
+			if err := d.lists[r.way].Block(worker, bucket, p.low(r.way, i, stride, n),
+				p.other(r.way, i, stride, n), w.single, w.double); err != nil {
 				return fmt.Errorf("from rank %d: %w", r.rank, err)
 			}
 		}

@@ -14,8 +14,9 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// registerVertices sends each declared vertex id to the rank that owns its directory entry: b.declared marks them where ids
-// are dense, and has them, rising, where they are not. An id that is listed twice is an error.
+// registerVertices sends each declared vertex id to the rank that owns its directory entry:
+// b.declared marks them where ids are dense, and has them, rising, where they are not. An id that
+// is listed twice is an error.
 func (b *builder) registerVertices(ctx context.Context) error {
 	first := b.ranges.starts[b.rank]
 	var twice atomic.Bool
@@ -47,7 +48,8 @@ func (b *builder) registerVertices(ctx context.Context) error {
 	return b.repeated(ctx)
 }
 
-// eachListed sends all listed ids, with their places in the whole list, to the owners of their entries, and calls f there.
+// eachListed sends all listed ids, with their places in the whole list, to the owners of their
+// entries, and calls f there.
 func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uint64)) error {
 	next, count := 0, b.roundRecords(b.all.listed, 16)
 	return b.shuffle(ctx, &shuffle{
@@ -67,7 +69,8 @@ func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uin
 			for rank, p := range from {
 				for words := p.words[0]; len(words) > 0; words = words[2:] {
 					if words[0] >= b.end || b.ranges.of(words[0]) != b.rank {
-						return fmt.Errorf("from rank %d: %w: id %d", rank, collective.ErrMessage, words[0])
+						return fmt.Errorf("from rank %d: %w: id %d", rank, collective.ErrMessage,
+							words[0])
 					}
 					f(rank, words[0], words[1])
 				}
@@ -141,7 +144,8 @@ func (b *builder) elsewhere(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// checkEndpoints fails if any rank has met an end of an edge that is not listed: with what the first such tuple is to be told of.
+// checkEndpoints fails if any rank has met an end of an edge that is not listed: with what the
+// first such tuple is to be told of.
 func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 	found, err := b.any(ctx, undeclared)
 	if err != nil || !found {
@@ -185,7 +189,8 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 	}
 }
 
-// undeclaredIn asks the owners of the entries of a block's ends, and returns the first end that is not listed.
+// undeclaredIn asks the owners of the entries of a block's ends, and returns the first end that is
+// not listed.
 func (b *builder) undeclaredIn(ctx context.Context, block *edges.Block) (place, error) {
 	ends := make([]uint64, 0, 2*block.N)
 	for i, u := range block.U[:block.N] {

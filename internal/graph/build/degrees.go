@@ -8,9 +8,11 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// checkDegrees refuses a graph of which a vertex has more edges than a counter of 32 bits counts: one that has run over makes the sum of all
-// less than what was counted. here is how much all counters of degrees on all ranks were raised by this one, and touched, unless it is nil, what they say
-// of how many tuples, loops apart, touch a vertex of this range. With no more tuples than a counter counts there is nothing to check.
+// checkDegrees refuses a graph of which a vertex has more edges than a counter of 32 bits counts:
+// one that has run over makes the sum of all less than what was counted. here is how much all
+// counters of degrees on all ranks were raised by this one, and touched, unless it is nil, what
+// they say of how many tuples, loops apart, touch a vertex of this range. With no more tuples than
+// a counter counts there is nothing to check.
 func (b *builder) checkDegrees(ctx context.Context, degrees *counters, here uint64, touched func(v uint32) uint32) error {
 	if uint64(b.all.tuples) <= limits.sureTuples {
 		return nil
@@ -25,7 +27,8 @@ func (b *builder) checkDegrees(ctx context.Context, degrees *counters, here uint
 			ends += uint64(touched(v))
 		}
 	}
-	all, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, sum, here, ends, uint64(b.loops))
+	all, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, sum, here, ends,
+		uint64(b.loops))
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// TestDegreesRunOver: a counter that has run over is noticed on all ranks, whichever has it, and nothing is looked at where there are too few
-// tuples for that.
+// TestDegreesRunOver: a counter that has run over is noticed on all ranks, whichever has it, and
+// nothing is looked at where there are too few tuples for that.
 func TestDegreesRunOver(t *testing.T) {
 	for _, test := range []struct {
 		what    string
@@ -42,8 +42,10 @@ func TestDegreesRunOver(t *testing.T) {
 			if test.touched[0] != nil {
 				touched = func(v uint32) uint32 { return test.touched[rank][v] }
 			}
-			err := b.checkDegrees(t.Context(), &counters{out: test.out[rank], in: test.in[rank]}, test.counted[rank], touched)
-			if (err != nil) != test.wrong || err != nil && err.Error() != "a vertex has more than 4294967295 edges" {
+			err := b.checkDegrees(t.Context(), &counters{out: test.out[rank], in: test.in[rank]},
+				test.counted[rank], touched)
+			if (err != nil) != test.wrong || err != nil &&
+				err.Error() != "a vertex has more than 4294967295 edges" {
 				t.Errorf("%s: rank %d: error %v", test.what, rank, err)
 			}
 		})

@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Directory finds vertices by their input ids and tells the input ids of vertices, wherever they are. A rank knows the
-// ids of those whose entries it owns, and the input ids of those that belong to its partitions; for others it asks.
+// Directory finds vertices by their input ids and tells the input ids of vertices, wherever they
+// are. A rank knows the ids of those whose entries it owns, and the input ids of those that belong
+// to its partitions; for others it asks.
 type Directory struct {
 	rank   int
 	graph  *graph.Graph
@@ -29,7 +30,8 @@ type Directory struct {
 
 func (b *builder) directory() *Directory {
 	d := &Directory{
-		rank: b.rank, graph: b.g, owners: newOwners(b.owner), ranges: b.ranges, size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
+		rank: b.rank, graph: b.g, owners: newOwners(b.owner), ranges: b.ranges,
+		size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
 		Names: b.names,
 	}
 	d.first, _ = b.in.Labels.First()
@@ -45,8 +47,8 @@ func (d *Directory) Close() {
 	d.arena.Close()
 }
 
-// Share returns this rank's run of the vertices, by rising input id, and the rank: the runs of all ranks follow one another. The input ids are nil if
-// they follow one another from the first one on.
+// Share returns this rank's run of the vertices, by rising input id, and the rank: the runs of all
+// ranks follow one another. The input ids are nil if they follow one another from the first one on.
 func (d *Directory) Share() (rank int, ids []uint32, labels []uint64, first uint64) {
 	if d.labels != nil {
 		return d.rank, d.ids, d.labels.IDs(), 0
@@ -64,7 +66,8 @@ func (d *Directory) Share() (rank int, ids []uint32, labels []uint64, first uint
 	return d.rank, ids, labels, 0
 }
 
-// Local returns the vertex with an input id whose entry this rank owns. Of every input id that there is, one rank knows.
+// Local returns the vertex with an input id whose entry this rank owns. Of every input id that
+// there is, one rank knows.
 func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
 	if d.owner(label) != d.rank {
 		return pregel.None, false
@@ -91,8 +94,8 @@ func (d *Directory) owner(label uint64) int {
 	return d.ranges.of(label - d.first)
 }
 
-// Find returns the vertices with the input ids given, None where there is none. It is a collective of the ranks that Build
-// had: each calls it with its own ids, as many as fit into messages.
+// Find returns the vertices with the input ids given, None where there is none. It is a collective
+// of the ranks that Build had: each calls it with its own ids, as many as fit into messages.
 func (d *Directory) Find(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64) ([]pregel.VertexID, error) {
 	return ask(ctx, group, call, labels, d.owner, func(label uint64) pregel.VertexID {
 		id, _ := d.Local(label)
@@ -100,8 +103,8 @@ func (d *Directory) Find(ctx context.Context, group *collective.Group, call coll
 	})
 }
 
-// Labels returns the input ids of vertices, all ones of what is none. It is a collective of the ranks that Build had: each
-// calls it with its own vertices, as many as fit into messages.
+// Labels returns the input ids of vertices, all ones of what is none. It is a collective of the
+// ranks that Build had: each calls it with its own vertices, as many as fit into messages.
 func (d *Directory) Labels(ctx context.Context, group *collective.Group, call collective.Call, ids []pregel.VertexID) ([]uint64, error) {
 	n := pregel.VertexID(d.graph.N)
 	of := func(id pregel.VertexID) int {

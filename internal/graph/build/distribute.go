@@ -22,7 +22,8 @@ import (
 type owners struct {
 	rank       []int
 	partitions uint64
-	inverse    uint64 // 2^64 / partitions, rounded up: two products give a remainder (Lemire, Kaser, Kurz 2019)
+	// 2^64 / partitions, rounded up: two products give a remainder (Lemire, Kaser, Kurz 2019)
+	inverse uint64
 }
 
 func newOwners(rank []int) owners {
@@ -121,7 +122,8 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 					}
 					f := b.facts(v)
 					words := &out[worker][o.of(id)].words[0]
-					*words = append(*words, uint64(id)|uint64(f.Out)<<32, uint64(f.In)|uint64(f.Tuples)<<32, f.Label)
+					*words = append(*words, uint64(id)|uint64(f.Out)<<32,
+						uint64(f.In)|uint64(f.Tuples)<<32, f.Label)
 				}
 			})
 			return hi < n, nil
@@ -132,10 +134,12 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 				for ; len(words) > 0; words = words[stride:] {
 					id := pregel.VertexID(uint32(words[0]))
 					if !a.Has(id) {
-						return fmt.Errorf("from rank %d: %w: vertex %d", run.rank, collective.ErrMessage, id)
+						return fmt.Errorf("from rank %d: %w: vertex %d", run.rank,
+							collective.ErrMessage, id)
 					}
 					a.Vertex(id, graph.Facts{
-						Label: words[2], Out: uint32(words[0] >> 32), In: uint32(words[1]), Tuples: uint32(words[1] >> 32),
+						Label: words[2], Out: uint32(words[0] >> 32), In: uint32(words[1]),
+						Tuples: uint32(words[1] >> 32),
 					})
 				}
 				came.Add(int64(run.hi - run.lo))
@@ -152,8 +156,8 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 	return nil
 }
 
-// arcs brings the edges of the store to the owners of their ends' partitions, side by side: first come the ids of the
-// other ends.
+// arcs brings the edges of the store to the owners of their ends' partitions, side by side: first
+// come the ids of the other ends.
 func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
 	d, err := b.newDealer(ctx, lists)
 	if err != nil {
@@ -177,8 +181,8 @@ func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
 	return nil
 }
 
-// idsOf returns the ids of the places of the range so many ranks on, as far as this rank wants them, and tells the rank as
-// far back what it wants.
+// idsOf returns the ids of the places of the range so many ranks on, as far as this rank wants
+// them, and tells the rank as far back what it wants.
 func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint32, error) {
 	if step == 0 {
 		return b.ids, nil
@@ -195,11 +199,14 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 	table := mem.Make[uint32](arena, b.sizes[at])
 	set := 8 * bitmap.Words(len(table))
 	if len(data) < set {
-		return nil, fmt.Errorf("from rank %d: %w: %d bytes of ids", at, collective.ErrMessage, len(data))
+		return nil, fmt.Errorf("from rank %d: %w: %d bytes of ids", at, collective.ErrMessage,
+			len(data))
 	}
 	known, ids := wire.Slice[uint64](data[:set]), wire.Slice[uint32](data[set:])
-	if bitmap.Count(known) != len(ids) || len(table)&63 != 0 && known[len(known)-1]>>(len(table)&63) != 0 {
-		return nil, fmt.Errorf("from rank %d: %w: %d ids for %d vertices", at, collective.ErrMessage, len(ids), bitmap.Count(known))
+	if bitmap.Count(known) != len(ids) || len(table)&63 != 0 &&
+		known[len(known)-1]>>(len(table)&63) != 0 {
+		return nil, fmt.Errorf("from rank %d: %w: %d ids for %d vertices", at,
+			collective.ErrMessage, len(ids), bitmap.Count(known))
 	}
 	next := 0
 	bitmap.Each(known, func(v uint32) {
@@ -207,19 +214,22 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 		next++
 	})
 	if slices.ContainsFunc(ids, func(id uint32) bool { return int(id) >= b.g.N }) {
-		return nil, fmt.Errorf("from rank %d: %w: an id that is not below %d", at, collective.ErrMessage, b.g.N)
+		return nil, fmt.Errorf("from rank %d: %w: an id that is not below %d", at,
+			collective.ErrMessage, b.g.N)
 	}
 	return table, nil
 }
 
 // total makes the graph's counts those of the whole.
 func (b *builder) total(ctx context.Context, g *graph.Graph) error {
-	sums, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, g.Arcs, uint64(b.loops), uint64(b.dropped))
+	sums, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, g.Arcs,
+		uint64(b.loops), uint64(b.dropped))
 	if err != nil {
 		return err
 	}
 	g.Arcs, g.Loops, g.Dropped = sums[0], int(sums[1]), int(sums[2])
-	least, err := collective.CombineOne(ctx, b.group, b.call(), collective.MinFloat64, math.Float64bits(g.LeastWeight))
+	least, err := collective.CombineOne(ctx, b.group, b.call(), collective.MinFloat64,
+		math.Float64bits(g.LeastWeight))
 	g.LeastWeight = math.Float64frombits(least)
 	return err
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// counters counts what touches the vertices of a range: the edges from them and to them, where the graph is directed, else
-// both in out; and, for TEPS, by how much tuples, loops apart, are more than these: duplicates less loops, modulo 2^32.
+// counters counts what touches the vertices of a range: the edges from them and to them, where the
+// graph is directed, else both in out; and, for TEPS, by how much tuples, loops apart, are more
+// than these: duplicates less loops, modulo 2^32.
 type counters struct{ out, in, more []uint32 }
 
 func (b *builder) newCounters(arena *mem.Arena, n int) counters {
@@ -68,7 +69,8 @@ type deduplicator struct {
 	b       *builder
 	shared  bool // counters have several writers
 	dropped atomic.Int64
-	counted atomic.Int64 // ends of edges, in the counters of degrees: two of each, one of an undirected loop
+	// ends of edges, in the counters of degrees: two of each, one of an undirected loop
+	counted atomic.Int64
 	largest atomic.Int64 // edges of a tile that were too many
 }
 
@@ -79,7 +81,8 @@ type scratch struct {
 	weights []float64
 }
 
-// distinct drops duplicates and counts degrees, side by side: what concerns the others goes to them after each.
+// distinct drops duplicates and counts degrees, side by side: what concerns the others goes to them
+// after each.
 func (b *builder) distinct(ctx context.Context) error {
 	s := &deduplicator{b: b, shared: b.team.Size() > 1}
 	scratches := make([]scratch, b.team.Size())
@@ -122,7 +125,8 @@ func (b *builder) distinct(ctx context.Context) error {
 	return b.refuse(ctx)
 }
 
-// tileEnds are the counters that the edges of a tile are counted in, and where in them its windows begin.
+// tileEnds are the counters that the edges of a tile are counted in, and where in them its windows
+// begin.
 type tileEnds struct {
 	here, other []uint32
 	there       *counters // of all other ends
@@ -204,7 +208,8 @@ func (s *deduplicator) add(counts []uint32, i, n uint32) {
 	}
 }
 
-// loop counts a loop, which is in the counts of the row's side already: an undirected one is stored once.
+// loop counts a loop, which is in the counts of the row's side already: an undirected one is stored
+// once.
 func (s *deduplicator) loop(v uint32) {
 	ends := uint32(1)
 	if s.b.in.Directed {
@@ -218,8 +223,8 @@ func (s *deduplicator) loop(v uint32) {
 	}
 }
 
-// search keeps one of all edges with the same key: the first, with the weight that the options ask for. It calls twice with
-// the keys of the others.
+// search keeps one of all edges with the same key: the first, with the weight that the options ask
+// for. It calls twice with the keys of the others.
 func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice func(key uint64)) {
 	size := 1 << bits.Len(uint(total+total/2)) // at most two thirds full
 	t.table = slices.Grow(t.table[:0], size)[:size]

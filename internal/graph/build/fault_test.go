@@ -73,7 +73,8 @@ func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInpu
 			tuples[i] = [2]uint64{rng.Uint64N(5000) * spread, rng.Uint64N(5000) * spread}
 			largest = max(largest, tuples[i][0], tuples[i][1])
 		}
-		s := edges.Whole(&edges.Input{Name: "some", Edges: edges.Pack(largest+1, tuples, nil), Directed: directed}, largest)
+		s := edges.Whole(&edges.Input{Name: "some", Edges: edges.Pack(largest+1, tuples,
+			nil), Directed: directed}, largest)
 		s.Naming = naming
 		if naming == edges.Texts {
 			s.Names = fiveThousand()
@@ -186,7 +187,8 @@ func TestLinkFails(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					g, d, err := Graph(t.Context(), group, 10, shares[rank], []int{0, 1, 2}, graph.Options{Partitions: 3})
+					g, d, err := Graph(t.Context(), group, 10, shares[rank], []int{0, 1, 2},
+						graph.Options{Partitions: 3})
 					all[rank] = built{g, d, err}
 				}()
 			}
@@ -215,7 +217,8 @@ func (l *breaking) Send(ctx context.Context, to int, tag uint32, data []byte) er
 	return l.Link.Send(ctx, to, tag, data)
 }
 
-// TestRefusals: what is asked for differently, or makes no sense, is refused everywhere in the same words.
+// TestRefusals: what is asked for differently, or makes no sense, is refused everywhere in the same
+// words.
 func TestRefusals(t *testing.T) {
 	plain := func(int) graph.Options { return graph.Options{Partitions: 2} }
 	for _, test := range []struct {
@@ -238,7 +241,8 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			what: "spans", change: func(s []*edges.RankInput) {
-				s[0].Spans, s[1].Spans = []edges.Span{{From: 0, To: 5, Size: 9}}, []edges.Span{{From: 6, To: 9, Size: 9}}
+				s[0].Spans, s[1].Spans = []edges.Span{{From: 0, To: 5, Size: 9}},
+					[]edges.Span{{From: 6, To: 9, Size: 9}}
 			},
 			want: "some: ranks 0 and 1: file 1: to byte 5 of 9 bytes, then from byte 6 of 9: it is not the same file everywhere",
 		},
@@ -271,13 +275,14 @@ func TestRefusals(t *testing.T) {
 			test.owner = []int{0, 1}
 		}
 		within(t, test.what, func() {
-			allFail(t, test.what, buildOver(t, t.Context(), shares, test.owner, test.options), test.want)
+			allFail(t, test.what, buildOver(t, t.Context(), shares, test.owner, test.options),
+				test.want)
 		})
 	}
 }
 
-// TestListedFaults: the first edge in the order of all shares that has an end that is not listed, and the first id that is
-// listed again, are told to the share that has them.
+// TestListedFaults: the first edge in the order of all shares that has an end that is not listed,
+// and the first id that is listed again, are told to the share that has them.
 func TestListedFaults(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 12))
@@ -313,7 +318,8 @@ func TestListedFaults(t *testing.T) {
 		for rank := range ranks {
 			lo, hi := edges.Part(len(tuples), rank, ranks)
 			from, to := edges.Part(len(list), rank, ranks)
-			s := edges.Whole(&edges.Input{Name: "listed", Edges: edges.Pack(300*gap, tuples[lo:hi], nil), Directed: true}, 0)
+			s := edges.Whole(&edges.Input{Name: "listed", Edges: edges.Pack(300*gap, tuples[lo:hi],
+				nil), Directed: true}, 0)
 			for _, e := range tuples[lo:hi] {
 				s.Largest = max(s.Largest, e[0], e[1])
 			}
@@ -369,7 +375,8 @@ func TestMemory(t *testing.T) {
 				t.Fatal(b.err)
 			}
 			peak, now := meters[rank].Peak(), meters[rank].Now()
-			t.Logf("%s: rank %d: peak %s, stays %s; the whole: peak %s, stays %s", how.name, rank, mem.Text(peak), mem.Text(now), mem.Text(whole.Peak()), mem.Text(stays))
+			t.Logf("%s: rank %d: peak %s, stays %s; the whole: peak %s, stays %s", how.name, rank,
+				mem.Text(peak), mem.Text(now), mem.Text(whole.Peak()), mem.Text(stays))
 			if 100*peak > 40*whole.Peak() || 100*now > 32*stays {
 				t.Errorf("%s: rank %d takes more than its share", how.name, rank)
 			}

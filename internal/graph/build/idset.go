@@ -6,8 +6,9 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// idSet is a hash set of ids in an arena. A slot holds an id's complement, so that 0 is free: no id is all ones, b.end is above them. When
-// it has as many slots as it may have, what is in it becomes a rising list: the table is read and written at random, which files are not for.
+// idSet is a hash set of ids in an arena. A slot holds an id's complement, so that 0 is free: no id
+// is all ones, b.end is above them. When it has as many slots as it may have, what is in it becomes
+// a rising list: the table is read and written at random, which files are not for.
 type idSet struct {
 	arena *mem.Arena
 	most  int      // slots
@@ -19,7 +20,8 @@ type idSet struct {
 // leastSlots is what a set begins with.
 const leastSlots = 1 << 12
 
-// mostSlots returns how many slots each of so many sets may have: all of them together take a sixteenth of the budget.
+// mostSlots returns how many slots each of so many sets may have: all of them together take a
+// sixteenth of the budget.
 func mostSlots(sets int) int {
 	limit := mem.Process().Limit()
 	if limit == 0 {

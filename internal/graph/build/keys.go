@@ -14,7 +14,8 @@ import (
 // chunkKeys is how many keys a bucket's chunk holds: 4 KiB.
 const chunkKeys = 512
 
-// keyPool hands out chunks of keys to buckets. A chunk's last word names the bucket's chunk before it.
+// keyPool hands out chunks of keys to buckets. A chunk's last word names the bucket's chunk before
+// it.
 type keyPool struct {
 	words []uint64
 	taken atomic.Int64
@@ -34,8 +35,9 @@ func (c *cursor) put(pool *keyPool, key uint64) {
 	c.at++
 }
 
-// distinct takes duplicates off the degrees: keys of the tuples are dealt to buckets by hash, and each bucket, small enough
-// for a cache, is searched with a hash table. The tuples themselves stay as they are; sorting the lists drops duplicates.
+// distinct takes duplicates off the degrees: keys of the tuples are dealt to buckets by hash, and
+// each bucket, small enough for a cache, is searched with a hash table. The tuples themselves stay
+// as they are; sorting the lists drops duplicates.
 func (t *tuples) distinct(ctx context.Context) error {
 	b := t.b
 	n := b.in.Edges.Len()
@@ -85,8 +87,8 @@ func (t *tuples) distinct(ctx context.Context) error {
 	return b.refuse(ctx)
 }
 
-// searchBucket takes one off the degrees of both ends of every duplicate, and returns how many there are. The table is for the
-// next call, too.
+// searchBucket takes one off the degrees of both ends of every duplicate, and returns how many
+// there are. The table is for the next call, too.
 func (t *tuples) searchBucket(pool *keyPool, heads [][]cursor, bucket int, width uint, memory *[]uint64) (dropped int64) {
 	total := 0
 	eachRun(pool, heads, bucket, func(keys []uint64) { total += len(keys) })
@@ -105,7 +107,8 @@ func (t *tuples) searchBucket(pool *keyPool, heads [][]cursor, bucket int, width
 				i = (i + 1) & mask
 			}
 			if table[i] == 0 {
-				table[i] = ^key // 0 is free; no key is all ones, for width <= 32 leaves an endpoint below 2^32-1
+				// 0 is free; no key is all ones, for width <= 32 leaves an endpoint below 2^32-1
+				table[i] = ^key
 				continue
 			}
 			dropped++

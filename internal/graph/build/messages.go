@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// messages is a graph.Exchange: rounds of messages, each as a message to the rank of the partition it is for, with whether
-// there are more.
+// messages is a graph.Exchange: rounds of messages, each as a message to the rank of the partition
+// it is for, with whether there are more.
 //
 //	| more (1) | from (4) | to (4) | bytes (8) | ... | from (4) | ...
 func (b *builder) messages(ctx context.Context, send iter.Seq[graph.Message], take func(graph.Message) error) error {

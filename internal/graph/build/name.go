@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// name numbers ids that are not dense: those of each range by rising id, in the order of the ranges. What routes the edges
-// then has numbers alone, and a table of the ids that this rank's tuples have.
+// name numbers ids that are not dense: those of each range by rising id, in the order of the
+// ranges. What routes the edges then has numbers alone, and a table of the ids that this rank's
+// tuples have.
 func (b *builder) name(ctx context.Context) error {
 	ids, err := b.endpoints(ctx)
 	if err != nil {
@@ -74,8 +75,8 @@ func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 	return ids, err
 }
 
-// exchangeNames finds the ids of this rank's range, in b.labels: the listed ones or, unless these are all, also the ends of
-// all ranks' tuples.
+// exchangeNames finds the ids of this rank's range, in b.labels: the listed ones or, unless these
+// are all, also the ends of all ranks' tuples.
 func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 	mine := b.declared
 	listed := b.in.Naming == edges.Listed
@@ -109,7 +110,8 @@ func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 	return nil
 }
 
-// sendIDs sends the rank so many ranks on its ids among this rank's, and returns those that come from as many ranks back, which are the caller's to free.
+// sendIDs sends the rank so many ranks on its ids among this rank's, and returns those that come
+// from as many ranks back, which are the caller's to free.
 func (b *builder) sendIDs(ctx context.Context, step int, ids [][]uint64) ([]uint64, error) {
 	data, err := b.sendReceive(ctx, step, wire.Bytes(ids[(b.rank+step)%b.ranks]), &b.numbering)
 	if err != nil {
@@ -150,7 +152,8 @@ func (b *builder) risingIDs(data []byte) ([]uint64, error) {
 	return ids, nil
 }
 
-// numbered is ids of a range that this rank's tuples have, and their numbers; those of its own range are the range's places.
+// numbered is ids of a range that this rank's tuples have, and their numbers; those of its own
+// range are the range's places.
 type numbered struct {
 	ids     *edges.Index
 	numbers []uint32
@@ -167,8 +170,8 @@ func (b *builder) number(id uint64) uint64 {
 	return b.places.starts[rank] + at
 }
 
-// askNumbers asks the rank so many ranks on for the numbers of its ids, and answers the one as many ranks back. The ids are
-// sent once more rather than kept here for everybody.
+// askNumbers asks the rank so many ranks on for the numbers of its ids, and answers the one as many
+// ranks back. The ids are sent once more rather than kept here for everybody.
 func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) error {
 	if step == 0 {
 		b.numbers[b.rank].ids = b.labels
@@ -198,8 +201,10 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 		return err
 	}
 	numbers := wire.Slice[uint32](data)
-	if len(data) != 4*len(ids[to]) || !slices.IsSorted(numbers) || len(numbers) > 0 && int(numbers[len(numbers)-1]) >= b.sizes[to] {
-		return fmt.Errorf("from rank %d: %w: %d bytes for the numbers of %d ids", to, collective.ErrMessage, len(data), len(ids[to]))
+	if len(data) != 4*len(ids[to]) || !slices.IsSorted(numbers) || len(numbers) > 0 &&
+		int(numbers[len(numbers)-1]) >= b.sizes[to] {
+		return fmt.Errorf("from rank %d: %w: %d bytes for the numbers of %d ids", to,
+			collective.ErrMessage, len(data), len(ids[to]))
 	}
 	b.numbers[to] = numbered{edges.NewIndex(&b.numbering, ids[to]), numbers}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// Names are the names of a graph's vertices by their input ids, of which each rank has those of a range: the ranges of all ranks follow one another.
-// Nil stands for a graph without names.
+// Names are the names of a graph's vertices by their input ids, of which each rank has those of a
+// range: the ranges of all ranks follow one another. Nil stands for a graph without names.
 type Names struct {
 	rank    int
 	starts  []uint64 // of the ranges, and how many names there are
@@ -26,7 +26,8 @@ func newNames(ctx context.Context, group *collective.Group, call collective.Call
 	for c := own.Cursor(0, uint64(own.Len())); c.Next(); {
 		longest = max(longest, len(c.Name()))
 	}
-	all, err := group.Allgather(ctx, call, appendWord(appendWord(nil, uint64(own.Len())), uint64(longest)))
+	all, err := group.Allgather(ctx, call, appendWord(appendWord(nil, uint64(own.Len())),
+		uint64(longest)))
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +102,16 @@ func (x *Names) Owner(label uint64) int {
 	return at
 }
 
-// What a rank asks all others for in a round, and about how many bytes of names it then gets from all of them.
+// What a rank asks all others for in a round, and about how many bytes of names it then gets from
+// all of them.
 const (
 	fetchLabels = 1 << 14
 	fetchBytes  = 4 << 20
 )
 
-// Fetch calls use with the names of input ids, which all are below Len and none of them twice, in any order. It is a collective of the ranks: each calls
-// it with its own ids, in rounds until all have got all. A name is use's until it returns.
+// Fetch calls use with the names of input ids, which all are below Len and none of them twice, in
+// any order. It is a collective of the ranks: each calls it with its own ids, in rounds until all
+// have got all. A name is use's until it returns.
 func (x *Names) Fetch(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64, use func(label uint64, name []byte)) error {
 	ranks := group.Link().Size()
 	pending := make([][]uint64, ranks)
@@ -153,22 +156,26 @@ func (x *Names) Fetch(ctx context.Context, group *collective.Group, call collect
 	}
 }
 
-// answer answers what ranks ask for: at least one name each, and then as many as fit. more reports that a rank asks for any.
+// answer answers what ranks ask for: at least one name each, and then as many as fit. more reports
+// that a rank asks for any.
 func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
 	back = make([][]byte, len(in))
 	for rank, data := range in {
 		asked, err := words(data, len(data)/8)
 		if err != nil || len(asked) == 0 || asked[0] > 1 || len(asked) > fetchLabels+1 {
-			return nil, false, fmt.Errorf("from rank %d: %w: %d bytes ask for names", rank, collective.ErrMessage, len(data))
+			return nil, false, fmt.Errorf("from rank %d: %w: %d bytes ask for names", rank,
+				collective.ErrMessage, len(data))
 		}
 		more = more || asked[0] == 1
 		var name []byte
 		for _, label := range asked[1:] {
 			var ok bool
 			if name, ok = x.Append(name[:0], label); !ok {
-				return nil, false, fmt.Errorf("from rank %d: %w: asked for the name of %d", rank, collective.ErrMessage, label)
+				return nil, false, fmt.Errorf("from rank %d: %w: asked for the name of %d", rank,
+					collective.ErrMessage, label)
 			}
-			if back[rank] = append(binary.AppendUvarint(back[rank], uint64(len(name))), name...); len(back[rank]) >= fetchBytes/len(in) {
+			if back[rank] = append(binary.AppendUvarint(back[rank], uint64(len(name))),
+				name...); len(back[rank]) >= fetchBytes/len(in) {
 				break
 			}
 		}
@@ -176,7 +183,8 @@ func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
 	return back, more, nil
 }
 
-// eachName calls use with names that another rank has sent for some of what it was asked for, and returns for how many.
+// eachName calls use with names that another rank has sent for some of what it was asked for, and
+// returns for how many.
 func eachName(data []byte, asked []uint64, use func(label uint64, name []byte)) (n int, err error) {
 	for ; len(data) > 0; n++ {
 		size, i := binary.Uvarint(data)

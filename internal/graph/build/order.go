@@ -25,10 +25,10 @@ type degreeRun struct {
 	n      uint64
 }
 
-// order gives ids to the vertices of this range: their ranks among all by falling degree, of equals the smaller input id
-// first. Hot vertices get small ids, so that the bits and values looked at most lie together (Nakao20, 3.2). Asked for the
-// input's order, it keeps that. All ranks send how many vertices they have of each degree; a rank's vertices of a degree then
-// follow one another.
+// order gives ids to the vertices of this range: their ranks among all by falling degree, of equals
+// the smaller input id first. Hot vertices get small ids, so that the bits and values looked at
+// most lie together (Nakao20, 3.2). Asked for the input's order, it keeps that. All ranks send how
+// many vertices they have of each degree; a rank's vertices of a degree then follow one another.
 func (b *builder) order(ctx context.Context) error {
 	n := b.sizes[b.rank]
 	tmp := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
@@ -124,7 +124,8 @@ func decodeRuns(dst []degreeRun, rank int, data []byte) ([]degreeRun, error) {
 		degree, i := binary.Uvarint(data)
 		n, j := binary.Uvarint(data[max(i, 0):])
 		if i <= 0 || j <= 0 || degree > math.MaxUint32 || n == 0 || n > math.MaxUint32 {
-			return nil, fmt.Errorf("%w: neither a degree nor a number of vertices", collective.ErrMessage)
+			return nil, fmt.Errorf("%w: neither a degree nor a number of vertices",
+				collective.ErrMessage)
 		}
 		dst = append(dst, degreeRun{uint32(degree), rank, n})
 		data = data[i+j:]

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// BenchmarkPeers reports the memory of all lists that partitions have of each other, in bytes, and what bitmaps with ranks over all owned
-// vertices would take.
+// BenchmarkPeers reports the memory of all lists that partitions have of each other, in bytes, and
+// what bitmaps with ranks over all owned vertices would take.
 func BenchmarkPeers(b *testing.B) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -20,16 +20,19 @@ func BenchmarkPeers(b *testing.B) {
 		name string
 		generate.Generator
 	}{
-		{"kronecker", generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}}, {"uniform", generate.Uniform{N: 1 << 18, Degree: 32, Seed: 5}},
+		{"kronecker", generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}},
+		{"uniform", generate.Uniform{N: 1 << 18, Degree: 32, Seed: 5}},
 	} {
 		for _, partitions := range []int{4, 16, 64, 256} {
 			b.Run(fmt.Sprintf("%s/%d", g.name, partitions), func(b *testing.B) {
 				for range b.N {
-					in, err := generate.Input(b.Context(), g.Generator, generate.Options{Team: team})
+					in, err := generate.Input(b.Context(), g.Generator,
+						generate.Options{Team: team})
 					if err != nil {
 						b.Fatal(err)
 					}
-					made, err := build.Local(b.Context(), in, graph.Options{Partitions: partitions, Team: team})
+					made, err := build.Local(b.Context(), in,
+						graph.Options{Partitions: partitions, Team: team})
 					if err != nil {
 						b.Fatal(err)
 					}

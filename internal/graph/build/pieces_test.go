@@ -47,8 +47,10 @@ func TestSendReceive(t *testing.T) {
 					arena := &mem.Arena{}
 					defer arena.Close()
 					got, err := b.sendReceive(t.Context(), step, all[b.rank], arena)
-					if want := all[(b.rank-step+ranks)%ranks]; err != nil || !bytes.Equal(got, want) {
-						t.Errorf("%v, step %d, rank %d: %d bytes, %v, expected %d", sizes, step, b.rank, len(got), err, len(want))
+					if want := all[(b.rank-step+ranks)%ranks]; err != nil ||
+						!bytes.Equal(got, want) {
+						t.Errorf("%v, step %d, rank %d: %d bytes, %v, expected %d", sizes, step,
+							b.rank, len(got), err, len(want))
 					}
 				})
 			}
@@ -59,13 +61,16 @@ func TestSendReceive(t *testing.T) {
 
 // TestSendReceiveOfALiar: a rank that says what makes no sense ends with an error.
 func TestSendReceiveOfALiar(t *testing.T) {
-	for _, said := range [][]byte{{}, make([]byte, 7), appendWord(appendWord(nil, mostSent+1), leastPiece), appendWord(appendWord(nil, 10), leastPiece-1), appendWord(appendWord(nil, 10), leastPiece)} {
+	for _, said := range [][]byte{{}, make([]byte, 7), appendWord(appendWord(nil, mostSent+1),
+		leastPiece), appendWord(appendWord(nil, 10), leastPiece-1), appendWord(appendWord(nil, 10),
+		leastPiece)} {
 		all := pieceBuilders(t, 2)
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() {
 			for _, data := range [][]byte{said, make([]byte, 11)} {
-				if _, err := all[1].group.Alltoall(ctx, all[1].call(), [][]byte{data, nil}); err != nil {
+				if _, err := all[1].group.Alltoall(ctx, all[1].call(),
+					[][]byte{data, nil}); err != nil {
 					return // nobody waits any more
 				}
 			}
@@ -96,7 +101,8 @@ func TestIDSet(t *testing.T) {
 			}
 			got, want := s.rising(), slices.Sorted(maps.Keys(twin))
 			if !slices.Equal(got, want) {
-				t.Errorf("%d ids, at most %d slots: %d ids, expected %d", n, most, len(got), len(want))
+				t.Errorf("%d ids, at most %d slots: %d ids, expected %d", n, most, len(got),
+					len(want))
 			}
 			mem.Free(arena, got)
 		}

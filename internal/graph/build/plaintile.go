@@ -61,7 +61,8 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 	s.counted.Add(2 * int64(total-dropped))
 }
 
-// keySet is a hash set of keys. A slot holds a key's complement, so that 0 is free; the key of all ones has a place of its own.
+// keySet is a hash set of keys. A slot holds a key's complement, so that 0 is free; the key of all
+// ones has a place of its own.
 type keySet struct {
 	table []uint32 // at most half full, unless there are 2^31 keys or more
 	shift uint

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ranges cut the input's ids into as many runs as there are ranks: rank d owns the directory entries of those from starts[d] on, before
-// starts[d+1]. Some may be empty.
+// ranges cut the input's ids into as many runs as there are ranks: rank d owns the directory
+// entries of those from starts[d] on, before starts[d+1]. Some may be empty.
 type ranges struct {
 	starts []uint64
 	ends   []uint64 // the next one's start; of the last, what no id is
@@ -17,12 +17,15 @@ type ranges struct {
 	shift  uint
 }
 
-// tableBits is the size of the table that says in which range the ids with the same high bits begin.
+// tableBits is the size of the table that says in which range the ids with the same high bits
+// begin.
 const tableBits = 12
 
-// newRanges makes ranges of their first ids, rising, the first of them 0, and what all ids are below.
+// newRanges makes ranges of their first ids, rising, the first of them 0, and what all ids are
+// below.
 func newRanges(starts []uint64, end uint64) *ranges {
-	r := &ranges{starts: starts, ends: append(slices.Clone(starts[1:]), math.MaxUint64), end: end, shift: uint(max(bits.Len64(end-1)-tableBits, 0))}
+	r := &ranges{starts: starts, ends: append(slices.Clone(starts[1:]),
+		math.MaxUint64), end: end, shift: uint(max(bits.Len64(end-1)-tableBits, 0))}
 	r.table = make([]uint32, (end-1)>>r.shift+1)
 	d := 0
 	for i := range r.table {
@@ -34,7 +37,8 @@ func newRanges(starts []uint64, end uint64) *ranges {
 	return r
 }
 
-// of returns the range of an id. Which range that is cannot be predicted, so the first step, nearly always the last, is no branch.
+// of returns the range of an id. Which range that is cannot be predicted, so the first step, nearly
+// always the last, is no branch.
 func (r *ranges) of(id uint64) int {
 	d := uint64(r.table[id>>r.shift])
 	_, before := bits.Sub64(id, r.ends[d], 0)
@@ -59,8 +63,9 @@ func (r *ranges) sizes() []int {
 // point is an id of a sample, and how much work it stands for.
 type point struct{ id, cost uint64 }
 
-// cut returns the first ids of n runs of the ids below end that are about the same work: that of the sample's points, and
-// each for every id, whether it occurs or not. All together must be below 2^64.
+// cut returns the first ids of n runs of the ids below end that are about the same work: that of
+// the sample's points, and each for every id, whether it occurs or not. All together must be below
+// 2^64.
 func cut(sample []point, end, each uint64, n int) []uint64 {
 	slices.SortFunc(sample, func(a, b point) int { return cmp.Compare(a.id, b.id) })
 	total := each * end

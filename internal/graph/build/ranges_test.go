@@ -49,7 +49,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestCutBalances: no run costs more than its part and half of what the costliest point costs, at either end.
+// TestCutBalances: no run costs more than its part and half of what the costliest point costs, at
+// either end.
 func TestCutBalances(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 300 {

@@ -46,7 +46,8 @@ func (b *builder) found(p pair) {
 	}
 }
 
-// refuse fails if any rank has found an edge more than once and that is not wanted: with the least of them.
+// refuse fails if any rank has found an edge more than once and that is not wanted: with the least
+// of them.
 func (b *builder) refuse(ctx context.Context) error {
 	if b.o.Duplicates != graph.RefuseDuplicates {
 		return nil

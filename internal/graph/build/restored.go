@@ -13,15 +13,17 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// Share is what a rank knows of a run of the vertices of a graph that was stored, by rising input id: the runs of all ranks follow one another.
+// Share is what a rank knows of a run of the vertices of a graph that was stored, by rising input
+// id: the runs of all ranks follow one another.
 type Share struct {
 	// Of says which graph, stored how: all ranks must say the same.
 	Of string
-	// IDs are the vertices, and Labels their input ids, unless those of all vertices follow one another.
+	// IDs are the vertices, and Labels their input ids, unless those of all vertices follow one
+	// another.
 	IDs    []uint32
 	Labels []uint64
-	// Names are those of a range of the vertices, by rising input id, as IDs are of a run of them; nil of a graph without names. The ranges of
-	// all ranks follow one another.
+	// Names are those of a range of the vertices, by rising input id, as IDs are of a run of them;
+	// nil of a graph without names. The ranges of all ranks follow one another.
 	Names *names.Dictionary
 }
 
@@ -34,8 +36,10 @@ type restoredTerms struct {
 	First, Last uint64 // input ids, if there are any
 }
 
-// Restored returns the directory of a graph of which each rank has opened its partitions, as they were stored, and its share of the index. All ranks
-// call it at the same time, with the same owner and tag. If it fails on one rank it fails on all, with the same error, and the graph is still the caller's.
+// Restored returns the directory of a graph of which each rank has opened its partitions, as they
+// were stored, and its share of the index. All ranks call it at the same time, with the same owner
+// and tag. If it fails on one rank it fails on all, with the same error, and the graph is still the
+// caller's.
 func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph.Graph, owner []int, x Share) (*Directory, error) {
 	var d *Directory
 	err := group.Together(ctx, tag, func(ctx context.Context) (err error) {
@@ -50,11 +54,14 @@ func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph
 			return err
 		}
 		for rank := range ranks {
-			if r := &ranks[rank]; r.Of != x.Of || !slices.Equal(r.Owner, owner) || r.Count < 0 || r.Named != (x.Names != nil) {
-				return fmt.Errorf("ranks %d and %d have opened different graphs: %.100s and %.100s", group.Link().Rank(), rank, x.Of, r.Of)
+			if r := &ranks[rank]; r.Of != x.Of || !slices.Equal(r.Owner, owner) || r.Count < 0 ||
+				r.Named != (x.Names != nil) {
+				return fmt.Errorf("ranks %d and %d have opened different graphs: %.100s and %.100s",
+					group.Link().Rank(), rank, x.Of, r.Of)
 			}
 		}
-		if d, err = restored(g, owner, x, group.Link().Rank(), ranks); err != nil || x.Names == nil {
+		if d, err = restored(g, owner, x, group.Link().Rank(), ranks); err != nil ||
+			x.Names == nil {
 			return err
 		}
 		d.Names, err = newNames(ctx, group, call, x.Names)
@@ -75,8 +82,10 @@ func restored(g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTe
 		switch {
 		case consecutive:
 			starts[i] = uint64(count)
-		case i > 0 && r.Count > 0 && (r.First < end || r.Last < r.First || r.Last == math.MaxUint64):
-			return nil, fmt.Errorf("rank %d has input ids from %d to %d, after others below %d: %w", i, r.First, r.Last, end, collective.ErrMessage)
+		case i > 0 && r.Count > 0 &&
+			(r.First < end || r.Last < r.First || r.Last == math.MaxUint64):
+			return nil, fmt.Errorf("rank %d has input ids from %d to %d, after others below %d: %w",
+				i, r.First, r.Last, end, collective.ErrMessage)
 		case i > 0 && r.Count > 0:
 			starts[i] = r.First
 		default:
@@ -88,12 +97,14 @@ func restored(g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTe
 		}
 	}
 	if count != g.N {
-		return nil, fmt.Errorf("all ranks know of %d vertices, expected %d: %w", count, g.N, collective.ErrMessage)
+		return nil, fmt.Errorf("all ranks know of %d vertices, expected %d: %w", count, g.N,
+			collective.ErrMessage)
 	}
 	if consecutive {
 		end = uint64(count)
 	}
-	d := &Directory{rank: rank, graph: g, owners: newOwners(owner), ranges: newRanges(starts, max(end, 1)), size: len(x.IDs), arena: &mem.Arena{Kind: mem.Graph}}
+	d := &Directory{rank: rank, graph: g, owners: newOwners(owner), ranges: newRanges(starts,
+		max(end, 1)), size: len(x.IDs), arena: &mem.Arena{Kind: mem.Graph}}
 	d.ids = mem.Make[uint32](d.arena, len(x.IDs))
 	copy(d.ids, x.IDs)
 	if consecutive {

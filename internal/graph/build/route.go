@@ -12,13 +12,15 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// How an edge is stored: from the row to the other end, or reversed. Edges of undirected graphs all count as from the row.
+// How an edge is stored: from the row to the other end, or reversed. Edges of undirected graphs all
+// count as from the row.
 const (
 	fromRow = iota
 	toRow
 )
 
-// router reads this rank's tuples and sends them to the owners of their rows' directory entries, as blocks of edges of a tile.
+// router reads this rank's tuples and sends them to the owners of their rows' directory entries, as
+// blocks of edges of a tile.
 type router struct {
 	b      *builder
 	tiles  *tiling
@@ -37,15 +39,17 @@ func (b *builder) newRouter() *router {
 		ways = 2
 	}
 	r := &router{
-		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()), stages: make([]*tileStage, b.team.Size()),
-		tiles: newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
-		count: max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
+		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()),
+		stages: make([]*tileStage, b.team.Size()),
+		tiles:  newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
+		count:  max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
 	}
 	r.arena.Meter, r.arena.Kind = b.o.Meter, mem.Loading
 	return r
 }
 
-// produce sends the tuples of the next blocks. Where the order of tuples matters it is done by one worker.
+// produce sends the tuples of the next blocks. Where the order of tuples matters it is done by one
+// worker.
 func (r *router) produce(out [][]sendBuffer) (bool, error) {
 	b := r.b
 	list := b.in.Edges
@@ -105,7 +109,8 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 		return err
 	}
 	loops := 0
-	dropLoops := b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense) // no vertex is one by a loop alone
+	// no vertex is one by a loop alone
+	dropLoops := b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense)
 	for i, tile := range st.tiles[:block.N] {
 		if block.U[i] == block.V[i] {
 			loops++
@@ -151,8 +156,9 @@ func (r *router) locate(block *edges.Block, st *tileStage) error {
 	return nil
 }
 
-// reversed is 1 if an edge's second end is its row, and 0 if its first is. It must not depend on how a tuple names an undirected edge:
-// the hash takes both ends alike, and says whether the smaller one is the row. A loop is not reversed. Numbers are below 2^32.
+// reversed is 1 if an edge's second end is its row, and 0 if its first is. It must not depend on
+// how a tuple names an undirected edge: the hash takes both ends alike, and says whether the
+// smaller one is the row. A loop is not reversed. Numbers are below 2^32.
 func reversed(u, v uint64) uint64 {
 	const golden = 0x9e3779b97f4a7c15
 	return ((u^v)*golden ^ (u - v)) >> 63
@@ -166,7 +172,8 @@ func (b *builder) weight(w float64) float64 {
 	return w
 }
 
-// lanes is on how many lanes edges are stored: one for each thread or, where their order matters, one for each sender.
+// lanes is on how many lanes edges are stored: one for each thread or, where their order matters,
+// one for each sender.
 func (b *builder) lanes() int {
 	if b.o.Ordered() {
 		return b.ranks
@@ -179,9 +186,11 @@ type run struct {
 	rank, way, lo, hi int
 }
 
-// eachRun calls f for all records that came in a round, on the team, each of which is so many edges or vertices: run by run, or, where their order matters, all of a
-// rank and way in one.
-func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker int, r run) error) error {
+// eachRun calls f for all records that came in a round, on the team, each of which is so many edges
+// or vertices: run by run, or, where their order matters, all of a rank and way in one.
+func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker int,
+	r run) error,
+) error {
 	grain := 1 << 14 / records
 	var runs []run
 	for rank, p := range from {
@@ -206,11 +215,13 @@ func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker 
 	return err
 }
 
-// route sends the edges, their ends numbered, to the owners of their rows' directory entries, into the store.
+// route sends the edges, their ends numbered, to the owners of their rows' directory entries, into
+// the store.
 func (b *builder) route(ctx context.Context) error {
 	r := b.newRouter()
 	defer r.arena.Close()
-	b.store = newStore(r.tiles, b.rank, b.sizes, b.all.tuples/b.ranks, b.lanes(), b.o.Weights, b.o.Meter)
+	b.store = newStore(r.tiles, b.rank, b.sizes, b.all.tuples/b.ranks, b.lanes(), b.o.Weights,
+		b.o.Meter)
 	if b.in.Naming != edges.Numbers && b.dense {
 		b.present = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
 	}
@@ -226,7 +237,8 @@ func (b *builder) route(ctx context.Context) error {
 				for i := run.lo; i < run.hi; i++ {
 					tile, n, ok := p.head(run.way, i, stride)
 					if !ok || run.way > 0 || !b.takeBlock(lane, tile, p, i, n) {
-						return fmt.Errorf("from rank %d: %w: edges of tile %d", run.rank, collective.ErrMessage, tile)
+						return fmt.Errorf("from rank %d: %w: edges of tile %d", run.rank,
+							collective.ErrMessage, tile)
 					}
 				}
 				return nil
@@ -237,7 +249,8 @@ func (b *builder) route(ctx context.Context) error {
 	return err
 }
 
-// takeBlock stores the n edges of block i that came. It reports whether they are edges of places that there are.
+// takeBlock stores the n edges of block i that came. It reports whether they are edges of places
+// that there are.
 func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) bool {
 	s := b.store
 	others := s.others()
@@ -249,7 +262,8 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 	d := s.sides[s.rankOfOther[other]]
 	other -= s.firstOther[d.at]
 	// Where the last windows end, and beyond: no edge is there.
-	rows, ends := min(s.places[s.rank]-row<<s.rowBits, 1<<s.rowBits), min(s.places[d.at]-other<<s.otherBits, 1<<s.otherBits)
+	rows, ends := min(s.places[s.rank]-row<<s.rowBits, 1<<s.rowBits),
+		min(s.places[d.at]-other<<s.otherBits, 1<<s.otherBits)
 	loops := d.at == b.rank && b.o.DropLoops && b.present != nil
 	stride := blockWords(s.high)
 	low := from.low(0, i, stride, n)
@@ -258,7 +272,8 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 	if whole && d.putLine(lane, number, low) {
 		return true
 	}
-	in := block{low: low, high: from.other(0, i, stride, n), weight: from.weights[0].slice(i*blockEdges, i*blockEdges+n)}
+	in := block{low: low, high: from.other(0, i, stride,
+		n), weight: from.weights[0].slice(i*blockEdges, i*blockEdges+n)}
 	if !whole {
 		c := chunk{low: in.low, high: in.high, weight: in.weight}
 		kept := 0

@@ -15,11 +15,12 @@ type column struct {
 	double []float64
 }
 
-// kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be reversed, or in- and out-arcs.
+// kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be
+// reversed, or in- and out-arcs.
 const kinds = 2
 
-// sendBuffer is what one rank has for another in a round: records of a fixed number of words, each with a weight, or some, if the graph
-// has weights. As a message, all little-endian:
+// sendBuffer is what one rank has for another in a round: records of a fixed number of words, each
+// with a weight, or some, if the graph has weights. As a message, all little-endian:
 //
 //	| more (8) | records of kind 0 (8) | of kind 1 (8) | words ... | words ... | weights ... | weights ... |
 //
@@ -104,10 +105,12 @@ func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
 	return dst
 }
 
-// decode views a message as a sendBuffer, whose memory it shares. Records have so many bytes of weights.
+// decode views a message as a sendBuffer, whose memory it shares. Records have so many bytes of
+// weights.
 func decode(data []byte, stride, weigh int, kind edges.Weights) (p sendBuffer, more bool, err error) {
 	if len(data) < 8*header {
-		return p, false, fmt.Errorf("%w: %d bytes are too few for a sendBuffer", collective.ErrMessage, len(data))
+		return p, false, fmt.Errorf("%w: %d bytes are too few for a sendBuffer",
+			collective.ErrMessage, len(data))
 	}
 	record := uint64(8*stride + weigh)
 	flag, left := binary.LittleEndian.Uint64(data), uint64(len(data)-8*header)
@@ -115,13 +118,15 @@ func decode(data []byte, stride, weigh int, kind edges.Weights) (p sendBuffer, m
 	for k := range kinds {
 		n := binary.LittleEndian.Uint64(data[8+8*k:])
 		if n > left/record {
-			return p, false, fmt.Errorf("%w: %d records of %d bytes in the %d that are left", collective.ErrMessage, n, record, left)
+			return p, false, fmt.Errorf("%w: %d records of %d bytes in the %d that are left",
+				collective.ErrMessage, n, record, left)
 		}
 		left -= n * record
 		records[k] = int(n)
 	}
 	if flag > 1 || left > 0 {
-		return p, false, fmt.Errorf("%w: flag %d, and %d bytes after the last record", collective.ErrMessage, flag, left)
+		return p, false, fmt.Errorf("%w: flag %d, and %d bytes after the last record",
+			collective.ErrMessage, flag, left)
 	}
 	data = data[8*header:]
 	take := func(bytes int) []byte {

@@ -23,8 +23,10 @@ func TestSendBuffer(t *testing.T) {
 			for k := range kinds {
 				for i := range parts {
 					want.words[k] = append(want.words[k], parts[i].words[k]...)
-					want.weights[k].single = append(want.weights[k].single, parts[i].weights[k].single...)
-					want.weights[k].double = append(want.weights[k].double, parts[i].weights[k].double...)
+					want.weights[k].single = append(want.weights[k].single,
+						parts[i].weights[k].single...)
+					want.weights[k].double = append(want.weights[k].double,
+						parts[i].weights[k].double...)
 				}
 			}
 			data := encode(nil, []*sendBuffer{&parts[0], &parts[1]}, stride, true)
@@ -33,14 +35,16 @@ func TestSendBuffer(t *testing.T) {
 				t.Fatal(err, more)
 			}
 			for k := range kinds {
-				if !slices.Equal(got.words[k], want.words[k]) || !slices.Equal(got.weights[k].single, want.weights[k].single) ||
+				if !slices.Equal(got.words[k], want.words[k]) ||
+					!slices.Equal(got.weights[k].single, want.weights[k].single) ||
 					!slices.Equal(got.weights[k].double, want.weights[k].double) {
 					t.Errorf("%v, stride %d, kind %d: got %v, want %v", kind, stride, k, got, want)
 				}
 			}
 			for cut := range data {
 				if _, _, err := decode(data[:cut], stride, weightSize(kind), kind); err == nil {
-					t.Errorf("%v, stride %d: %d of %d bytes were taken", kind, stride, cut, len(data))
+					t.Errorf("%v, stride %d: %d of %d bytes were taken", kind, stride, cut,
+						len(data))
 				}
 			}
 		}

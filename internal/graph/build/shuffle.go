@@ -8,13 +8,14 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// shuffle moves records from all ranks to all ranks, in rounds. While one round is on its way the next is produced.
+// shuffle moves records from all ranks to all ranks, in rounds. While one round is on its way the
+// next is produced.
 type shuffle struct {
 	stride  int           // words of a record
 	weights edges.Weights // that records have
 	weighs  int           // weights of a record; 0 is 1
-	// produce puts what a round has into send buffers, by worker and rank, and reports whether there is more. It is called until
-	// there is none.
+	// produce puts what a round has into send buffers, by worker and rank, and reports whether
+	// there is more. It is called until there is none.
 	produce func(out [][]sendBuffer) (more bool, err error)
 	// consume takes in what came, by rank.
 	consume func(from []sendBuffer) error
@@ -72,7 +73,8 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		}
 		from := make([]sendBuffer, b.ranks)
 		for rank, data := range in {
-			p, another, err := decode(data, f.stride, max(f.weighs, 1)*weightSize(f.weights), f.weights)
+			p, another, err := decode(data, f.stride, max(f.weighs, 1)*weightSize(f.weights),
+				f.weights)
 			if err != nil {
 				return fmt.Errorf("from rank %d: %w", rank, err)
 			}

@@ -24,7 +24,8 @@ func someInput(t *testing.T, directed bool) *edges.Input {
 // TestBuildEnds interrupts every stage of building.
 func TestBuildEnds(t *testing.T) {
 	for _, stage := range []string{
-		"finding the vertices", "counting degrees", "looking for duplicates", "building the in-edges", "sorting the lists", "building the out-edges",
+		"finding the vertices", "counting degrees", "looking for duplicates",
+		"building the in-edges", "sorting the lists", "building the out-edges",
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("enough")
@@ -48,12 +49,14 @@ func TestBuildEnds(t *testing.T) {
 	defer g.Close()
 	p := g.Parts[0]
 	pull := p.Layout(pregel.Out).Blocks[0].Pull
-	if s, err := p.SendersView(ctx, pull); s != nil || !errors.Is(err, context.Canceled) || p.HasSendersView(pull) {
+	if s, err := p.SendersView(ctx, pull); s != nil || !errors.Is(err, context.Canceled) ||
+		p.HasSendersView(pull) {
 		t.Errorf("senders' view: error %v", err)
 	}
 }
 
-// TestRankThatIsAloneEnds interrupts a rank that deals its edges to itself: it reads no more of them.
+// TestRankThatIsAloneEnds interrupts a rank that deals its edges to itself: it reads no more of
+// them.
 func TestRankThatIsAloneEnds(t *testing.T) {
 	tuples := make([][2]uint64, 1<<19)
 	for i := range tuples {
@@ -71,7 +74,8 @@ func TestRankThatIsAloneEnds(t *testing.T) {
 			cancel(why)
 		}
 	}}
-	if _, _, err := Graph(ctx, collective.Alone(), 10, share, []int{0, 0}, o); !errors.Is(err, why) {
+	if _, _, err := Graph(ctx, collective.Alone(), 10, share, []int{0, 0}, o); !errors.Is(err,
+		why) {
 		t.Errorf("error %v", err)
 	}
 	if read == 0 || read > int64(len(tuples))/4 {
@@ -94,8 +98,8 @@ func (e ending) Err() error {
 	return err
 }
 
-// TestStoppedViewKeepsNothing stops the making of the senders' view at each place where it looks whether to go on:
-// nothing of it stays, and made in the end the view is whole.
+// TestStoppedViewKeepsNothing stops the making of the senders' view at each place where it looks
+// whether to go on: nothing of it stays, and made in the end the view is whole.
 func TestStoppedViewKeepsNothing(t *testing.T) {
 	g, err := Local(t.Context(), someInput(t, true), graph.Options{Grid: graph.Of(2)})
 	if err != nil {
@@ -113,7 +117,8 @@ func TestStoppedViewKeepsNothing(t *testing.T) {
 		}
 		stopped++
 		if found := g.Bytes(); !errors.Is(err, context.Canceled) || found != before {
-			t.Errorf("stopped at place %d: error %v, %d bytes became %d", stopped, err, before, found)
+			t.Errorf("stopped at place %d: error %v, %d bytes became %d", stopped, err, before,
+				found)
 		}
 	}
 	if stopped == 0 || g.Bytes() <= before {
@@ -135,8 +140,10 @@ func TestLightestEdge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if u, v, w, ok := g.LightestEdge(); !ok || u != 20 || v != 30 || w != -2 || g.LeastWeight != -2 {
-				t.Errorf("%d partitions, %v: %t %d-%d %g, least %g", p, weights, ok, u, v, w, g.LeastWeight)
+			if u, v, w, ok := g.LightestEdge(); !ok || u != 20 || v != 30 || w != -2 ||
+				g.LeastWeight != -2 {
+				t.Errorf("%d partitions, %v: %t %d-%d %g, least %g", p, weights, ok, u, v, w,
+					g.LeastWeight)
 			}
 			some := &graph.Graph{Order: g.Order, IDs: g.IDs, Labels: g.Labels, Parts: make([]*graph.Partition, p)}
 			some.Parts[p/2] = g.Parts[p/2]

@@ -13,8 +13,9 @@ const (
 	mostSlab              = 1024
 )
 
-// store holds the edges of a directory: those of whose rows this rank owns the entries, apart by the rank that owns the entry of
-// the other end and by tile. Edges come on lanes, one a writer. Each tile is a chain of chunks for every lane.
+// store holds the edges of a directory: those of whose rows this rank owns the entries, apart by
+// the rank that owns the entry of the other end and by tile. Edges come on lanes, one a writer.
+// Each tile is a chain of chunks for every lane.
 type store struct {
 	*tiling
 	rank    int
@@ -58,7 +59,8 @@ func newStore(t *tiling, rank int, places []int, expected, lanes int, weights ed
 	for s.chunk > leastChunk && s.chunk*4*lanes*max(rows*t.others()*t.ways, 1) > expected {
 		s.chunk /= 2
 	}
-	s.slab = min(max(expected/len(places)/s.chunk/4, 1), mostSlab) // so that what is left of the last ones is little
+	// so that what is left of the last ones is little
+	s.slab = min(max(expected/len(places)/s.chunk/4, 1), mostSlab)
 	for at := range places {
 		d := &side{store: s, at: at, rows: rows, others: t.firstOther[at+1] - t.firstOther[at]}
 		d.chains = make([]chain, d.tiles()*lanes)
@@ -68,10 +70,12 @@ func newStore(t *tiling, rank int, places []int, expected, lanes int, weights ed
 	return s
 }
 
-// tiles is how many the side has. A tile is the window of its row, that of its other end, and its way.
+// tiles is how many the side has. A tile is the window of its row, that of its other end, and its
+// way.
 func (d *side) tiles() int { return d.rows * d.others * d.ways }
 
-// tile returns what tile i is: the first row and other end, from the first of the rank's, and the way.
+// tile returns what tile i is: the first row and other end, from the first of the rank's, and the
+// way.
 func (d *side) tile(i int) (row, other uint32, way int) {
 	window := i / d.ways
 	return uint32(window/d.others) << d.rowBits, uint32(window%d.others) << d.otherBits, i % d.ways
@@ -83,7 +87,8 @@ func (d *side) chain(lane, tile int) *chain { return &d.chains[tile*d.lanes+lane
 // putLine adds a full block of edges that are nothing but 32 bits, if the chunk has room.
 func (d *side) putLine(lane, tile int, low []uint32) bool {
 	c := d.chain(lane, tile).last
-	if d.high > 0 || d.weights != edges.Unweighted || len(low) < blockEdges || c == nil || d.chunk-c.n < blockEdges {
+	if d.high > 0 || d.weights != edges.Unweighted || len(low) < blockEdges || c == nil ||
+		d.chunk-c.n < blockEdges {
 		return false
 	}
 	*(*[blockEdges]uint32)(c.low[c.n:]) = *(*[blockEdges]uint32)(low)
@@ -152,8 +157,8 @@ func (d *side) take() *chunk {
 	return c
 }
 
-// join puts the lanes of a tile one after the other, which is the order of the input where that matters, and returns how many edges
-// they have.
+// join puts the lanes of a tile one after the other, which is the order of the input where that
+// matters, and returns how many edges they have.
 func (d *side) join(tile int) (all chain, n int) {
 	for lane := range d.lanes {
 		c := d.chain(lane, tile)

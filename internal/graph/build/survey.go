@@ -25,14 +25,15 @@ type Survey struct {
 	MeanDegree                               float64
 	Largest                                  uint64 // input id of a vertex of LargestDegree
 
-	// ListBytes is the memory of the tuples as they are held, GraphBytes of the built graph, LoadBytes of both and what
-	// building takes at its peak.
+	// ListBytes is the memory of the tuples as they are held, GraphBytes of the built graph,
+	// LoadBytes of both and what building takes at its peak.
 	ListBytes, GraphBytes, LoadBytes int64
 }
 
 // Inspect surveys an input.
 func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey, error) {
-	b, err := newBuilder(collective.Alone(), 0, alone(in), nil, graph.Options{Duplicates: graph.LeastDuplicate, Team: team})
+	b, err := newBuilder(collective.Alone(), 0, alone(in), nil,
+		graph.Options{Duplicates: graph.LeastDuplicate, Team: team})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,8 @@ func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey
 		return nil, named(in.Name, err)
 	}
 	s := &Survey{
-		Vertices: b.sizes[0], Tuples: b.all.tuples, Loops: b.loops, Duplicates: b.dropped, Directed: in.Directed, Weighted: in.Edges.Weighted(),
+		Vertices: b.sizes[0], Tuples: b.all.tuples, Loops: b.loops, Duplicates: b.dropped,
+		Directed: in.Directed, Weighted: in.Edges.Weighted(),
 	}
 	s.degrees(b)
 	s.memory(b)
@@ -54,7 +56,8 @@ func (b *builder) survey(ctx context.Context) error {
 		return err
 	}
 	// Degrees, twice, and a word for each tuple.
-	if err := graph.Enough("counting its edges", 8*float64(b.end)+8*float64(b.all.tuples)); err != nil {
+	if err := graph.Enough("counting its edges",
+		8*float64(b.end)+8*float64(b.all.tuples)); err != nil {
 		return err
 	}
 	return b.tuples.degrees(ctx)
@@ -76,17 +79,19 @@ func (s *Survey) degrees(b *builder) {
 			s.LargestDegree, s.Largest = d, b.label(i)
 		}
 		sum += d
-		all = append(all, uint32(min(d, math.MaxUint32))) // of these the least and the median are taken
+		// of these the least and the median are taken
+		all = append(all, uint32(min(d, math.MaxUint32)))
 	}
 	if len(all) == 0 {
 		return
 	}
 	slices.Sort(all)
-	s.LeastDegree, s.MedianDegree, s.MeanDegree = int(all[0]), int(all[len(all)/2]), float64(sum)/float64(len(all))
+	s.LeastDegree, s.MedianDegree, s.MeanDegree = int(all[0]), int(all[len(all)/2]),
+		float64(sum)/float64(len(all))
 }
 
-// memory predicts what the graph takes, duplicates kept: neighbours and, if any, weights; for each vertex its handle and
-// back, degree, first neighbour and start of its list.
+// memory predicts what the graph takes, duplicates kept: neighbours and, if any, weights; for each
+// vertex its handle and back, degree, first neighbour and start of its list.
 func (s *Survey) memory(b *builder) {
 	edge, sides := int64(4), int64(1)
 	if s.Weighted {

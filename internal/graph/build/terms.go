@@ -55,8 +55,10 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 	first, _ := b.in.Labels.First()
 	mine := facts{
 		Terms: terms{
-			Owner: b.owner, Grid: b.o.Grid, InputOrder: b.o.InputOrder, Duplicates: b.o.Duplicates, DropLoops: b.o.DropLoops, Units: b.o.UnitWeights, Degrees: b.o.TupleDegrees,
-			Weights: b.o.Weights, Naming: b.in.Naming, Directed: b.in.Directed, Weighted: b.in.Edges.Weighted(), Vertices: b.in.Vertices, First: first,
+			Owner: b.owner, Grid: b.o.Grid, InputOrder: b.o.InputOrder, Duplicates: b.o.Duplicates,
+			DropLoops: b.o.DropLoops, Units: b.o.UnitWeights, Degrees: b.o.TupleDegrees,
+			Weights: b.o.Weights, Naming: b.in.Naming, Directed: b.in.Directed,
+			Weighted: b.in.Edges.Weighted(), Vertices: b.in.Vertices, First: first,
 			Named: b.in.Names != nil,
 		},
 		Tuples: b.in.Edges.Len(), Largest: b.largest, Listed: len(b.in.IDs), Spans: b.in.Spans,
@@ -97,7 +99,8 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 	for rank := range ranks {
 		s := &ranks[rank]
 		if err := same(&ranks[0].Terms, &s.Terms); err != nil {
-			return fmt.Errorf("ranks 0 and %d were not given shares of the same graph: %w", rank, err)
+			return fmt.Errorf("ranks 0 and %d were not given shares of the same graph: %w", rank,
+				err)
 		}
 		if rank > 0 {
 			if err := follow(ranks[rank-1].Spans, s.Spans); err != nil {
@@ -184,7 +187,8 @@ func (b *builder) plan() (end uint64, dense bool) {
 		}
 		return n, true
 	}
-	// An id of a dense space costs some words with the rank that owns its entry, and a tuple as many: no more are worth it.
+	// An id of a dense space costs some words with the rank that owns its entry, and a tuple as
+	// many: no more are worth it.
 	end = b.all.last + 1
 	if b.all.tuples+b.all.listed == 0 {
 		return 0, true
@@ -253,7 +257,8 @@ func (b *builder) sample(end uint64) ([]point, error) {
 		}
 		ends = append(append(ends, block.U[:block.N]...), block.V[:block.N]...)
 	}
-	ends = slices.DeleteFunc(ends, func(id uint64) bool { return id >= end }) // an error that route finds
+	// an error that route finds
+	ends = slices.DeleteFunc(ends, func(id uint64) bool { return id >= end })
 	points := represent(ends, 2*endpointCost*uint64(b.in.Edges.Len()))
 	some := make([]uint64, 0, 1<<14)
 	for i := range min(cap(some), len(b.in.IDs)) {

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// takeNames takes over the names that this rank has: of its range, where the endpoints are numbers, else of its tuples.
+// takeNames takes over the names that this rank has: of its range, where the endpoints are numbers,
+// else of its tuples.
 func (b *builder) takeNames(ctx context.Context) (err error) {
 	if b.in.Naming == edges.Texts {
 		return b.numberNames(ctx)
@@ -25,12 +26,15 @@ func (b *builder) takeNames(ctx context.Context) (err error) {
 	return err
 }
 
-// numberNames numbers vertices that ranks call by names: each rank has a dictionary of those in its own tuples. All names together, in rising
-// order, are cut into pieces of about as many bytes, some for each rank, which follow one another: a rank's range. In each round every rank
-// sends each other rank what it has of one piece of that one's range; who gets the piece merges what came, adds it to the dictionary of its
-// range and returns the places that the names have there. Only distinct names move, and nobody has more than its range, its own and one piece.
+// numberNames numbers vertices that ranks call by names: each rank has a dictionary of those in its
+// own tuples. All names together, in rising order, are cut into pieces of about as many bytes, some
+// for each rank, which follow one another: a rank's range. In each round every rank sends each
+// other rank what it has of one piece of that one's range; who gets the piece merges what came,
+// adds it to the dictionary of its range and returns the places that the names have there. Only
+// distinct names move, and nobody has more than its range, its own and one piece.
 //
-// A vertex's number, and its input id, is its name's place among all names: that of a process that reads the whole file.
+// A vertex's number, and its input id, is its name's place among all names: that of a process that
+// reads the whole file.
 func (b *builder) numberNames(ctx context.Context) error {
 	own := b.in.Names
 	rounds, cuts, err := b.cutNames(ctx, own)
@@ -38,7 +42,8 @@ func (b *builder) numberNames(ctx context.Context) error {
 		return err
 	}
 	mem.Ask(mem.Names, 4*int64(own.Len()))
-	x := &textExchange{b: b, own: own, rounds: rounds, bounds: make([]uint64, len(cuts)+2), places: make([]uint32, own.Len())}
+	x := &textExchange{b: b, own: own, rounds: rounds, bounds: make([]uint64,
+		len(cuts)+2), places: make([]uint32, own.Len())}
 	for i, text := range cuts {
 		at, _ := own.Search(text)
 		x.bounds[i+1] = max(at, x.bounds[i])
@@ -97,7 +102,9 @@ type textExchange struct {
 	b      *builder
 	own    *names.Dictionary
 	rounds int
-	bounds []uint64 // piece i of all, those of rank 0 first, has the own names from bounds[i] on, before bounds[i+1]
+	// piece i of all, those of rank 0 first, has the own names from bounds[i] on, before
+	// bounds[i+1]
+	bounds []uint64
 	places []uint32 // of the own names, each in its range
 	merged names.Builder
 }
@@ -130,8 +137,9 @@ func (x *textExchange) round(ctx context.Context, round int) error {
 	return nil
 }
 
-// mergePieces adds the names of pieces, one from each rank, to a dictionary in rising order, and returns for each rank the places of its names there:
-// varints, the first place and then what each adds to the one before.
+// mergePieces adds the names of pieces, one from each rank, to a dictionary in rising order, and
+// returns for each rank the places of its names there: varints, the first place and then what each
+// adds to the one before.
 func mergePieces(to *names.Builder, pieces [][]byte) ([][]byte, error) {
 	readers, back := make([]*names.Reader, len(pieces)), make([][]byte, len(pieces))
 	before := make([]int, len(pieces))
@@ -187,31 +195,37 @@ func decodePlaces(places []uint32, data []byte) error {
 	place := uint64(0)
 	for i := range places {
 		more, n := binary.Uvarint(data)
-		if n <= 0 || more > graph.MaxVertices || i > 0 && more == 0 || place+more >= graph.MaxVertices {
-			return fmt.Errorf("%w: name %d of %d has no place", collective.ErrMessage, i, len(places))
+		if n <= 0 || more > graph.MaxVertices || i > 0 && more == 0 ||
+			place+more >= graph.MaxVertices {
+			return fmt.Errorf("%w: name %d of %d has no place", collective.ErrMessage, i,
+				len(places))
 		}
 		place += more
 		places[i], data = uint32(place), data[n:]
 	}
 	if len(data) > 0 {
-		return fmt.Errorf("%w: %d bytes after the places of %d names", collective.ErrMessage, len(data), len(places))
+		return fmt.Errorf("%w: %d bytes after the places of %d names", collective.ErrMessage,
+			len(data), len(places))
 	}
 	return nil
 }
 
-// What a rank tells of its names so that they can be cut: at most so many texts, which have at most so many bytes if there are two or more.
+// What a rank tells of its names so that they can be cut: at most so many texts, which have at most
+// so many bytes if there are two or more.
 const (
 	textSamples     = 4096
 	textSampleBytes = 256 << 10
 )
 
-// textPoint is a text between a rank's names, and how many bytes the names have from there to the next.
+// textPoint is a text between a rank's names, and how many bytes the names have from there to the
+// next.
 type textPoint struct {
 	text   []byte
 	weight uint64
 }
 
-// cutNames returns in how many pieces each rank's range comes, and the texts at which all pieces but the first begin, by a sample that rank 0 gathers.
+// cutNames returns in how many pieces each rank's range comes, and the texts at which all pieces
+// but the first begin, by a sample that rank 0 gathers.
 func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds int, cuts [][]byte, err error) {
 	all, err := b.group.Gather(ctx, b.call(), 0, encodePoints(sampleNames(own)))
 	if err != nil {
@@ -232,18 +246,21 @@ func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds i
 	}
 	points, err := decodePoints(nil, data)
 	if err != nil || (len(points)+1)%b.ranks != 0 {
-		return 0, nil, fmt.Errorf("%d cuts of the names for %d ranks: %w", len(points), b.ranks, cmp.Or(err, collective.ErrMessage))
+		return 0, nil, fmt.Errorf("%d cuts of the names for %d ranks: %w", len(points), b.ranks,
+			cmp.Or(err, collective.ErrMessage))
 	}
 	for i, p := range points {
 		if i > 0 && bytes.Compare(p.text, cuts[i-1]) < 0 {
-			return 0, nil, fmt.Errorf("%w: the cuts of the names do not rise", collective.ErrMessage)
+			return 0, nil, fmt.Errorf("%w: the cuts of the names do not rise",
+				collective.ErrMessage)
 		}
 		cuts = append(cuts, p.text)
 	}
 	return (len(points) + 1) / b.ranks, cuts, nil
 }
 
-// sampleNames returns texts between a rank's names about every so many bytes: the shortest that are greater than the name before and not than the next.
+// sampleNames returns texts between a rank's names about every so many bytes: the shortest that are
+// greater than the name before and not than the next.
 func sampleNames(d *names.Dictionary) []textPoint {
 	n, total := uint64(d.Len()), uint64(0)
 	for c := d.Cursor(0, n); c.Next(); {
@@ -274,8 +291,8 @@ func sampleNames(d *names.Dictionary) []textPoint {
 	}
 }
 
-// cutPoints returns the points at which the pieces of all ranks' ranges begin, but the first: each piece has about as many bytes, of all ranks together,
-// as a round may have.
+// cutPoints returns the points at which the pieces of all ranks' ranges begin, but the first: each
+// piece has about as many bytes, of all ranks together, as a round may have.
 func cutPoints(points []textPoint, ranks int) []textPoint {
 	slices.SortFunc(points, func(a, z textPoint) int { return bytes.Compare(a.text, z.text) })
 	total := uint64(0)
@@ -313,7 +330,8 @@ func encodePoints(points []textPoint) []byte {
 	return data
 }
 
-// maxWeight bounds the bytes of names that a point of a sample stands for, so that sums do not overflow.
+// maxWeight bounds the bytes of names that a point of a sample stands for, so that sums do not
+// overflow.
 const maxWeight = 1 << 50
 
 // decodePoints appends what another rank has encoded. The texts are parts of data.

@@ -20,7 +20,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// someName is a name: one of few, one of many with a long beginning that others have, in several scripts, with quotes, or long.
+// someName is a name: one of few, one of many with a long beginning that others have, in several
+// scripts, with quotes, or long.
 func someName(rng *rand.Rand) string {
 	switch rng.IntN(7) {
 	case 0:
@@ -38,7 +39,8 @@ func someName(rng *rand.Rand) string {
 	}
 }
 
-// vertexFile writes a table of vertices: those given, each once, in any order, and others that no edge names.
+// vertexFile writes a table of vertices: those given, each once, in any order, and others that no
+// edge names.
 func vertexFile(t *testing.T, rng *rand.Rand, some []string, name func() string) string {
 	t.Helper()
 	for range rng.IntN(200) {
@@ -65,8 +67,9 @@ func vertexFile(t *testing.T, rng *rand.Rand, some []string, name func() string)
 	return path
 }
 
-// TestTextsTwin: a table of names that several ranks read is the graph that one process makes of it, names included; so is one of numbers, close to each
-// other or far apart, and either with a table of vertices beside it.
+// TestTextsTwin: a table of names that several ranks read is the graph that one process makes of
+// it, names included; so is one of numbers, close to each other or far apart, and either with a
+// table of vertices beside it.
 func TestTextsTwin(t *testing.T) {
 	usual := limits
 	defer func() { limits = usual }()
@@ -127,7 +130,8 @@ func TestTextsTwin(t *testing.T) {
 			shares = append(shares, s)
 		}
 		got := buildOver(t, t.Context(), shares, owner, func(int) graph.Options { return o })
-		text := fmt.Sprintf("seed %d: %d vertices, %d ranks, rounds of %d", seed, want.N, ranks, limits.textRound)
+		text := fmt.Sprintf("seed %d: %d vertices, %d ranks, rounds of %d", seed, want.N, ranks,
+			limits.textRound)
 		for rank, b := range got {
 			if b.err != nil {
 				t.Fatalf("%s: rank %d: %v", text, rank, b.err)
@@ -158,7 +162,8 @@ func compareNames(t *testing.T, rng *rand.Rand, got []built, want *names.Diction
 			here, ok := b.d.Names.Append(nil, label)
 			at, found := b.d.Names.Find(name)
 			if ok != found || ok && (string(here) != name || at != label) {
-				return fmt.Errorf("rank %d has %q, %t, and %d, %t, of %d: %q", rank, here, ok, at, found, label, name)
+				return fmt.Errorf("rank %d has %q, %t, and %d, %t, of %d: %q", rank, here, ok, at,
+					found, label, name)
 			}
 			if ok {
 				knows++
@@ -179,15 +184,18 @@ func compareNames(t *testing.T, rng *rand.Rand, got []built, want *names.Diction
 	}
 	everywhere(t, len(got), func(rank int, group *collective.Group) {
 		var came []uint64
-		err := got[rank].d.Names.Fetch(t.Context(), group, collective.Call{Tag: 70}, asked[rank], func(label uint64, name []byte) {
-			if came = append(came, label); want.Name(label) != string(name) {
-				errs[rank] = fmt.Errorf("the name of %d is %q, expected %q", label, name, want.Name(label))
-			}
-		})
+		err := got[rank].d.Names.Fetch(t.Context(), group, collective.Call{Tag: 70}, asked[rank],
+			func(label uint64, name []byte) {
+				if came = append(came, label); want.Name(label) != string(name) {
+					errs[rank] = fmt.Errorf("the name of %d is %q, expected %q", label, name,
+						want.Name(label))
+				}
+			})
 		slices.Sort(came)
 		slices.Sort(asked[rank])
 		if !slices.Equal(came, asked[rank]) {
-			err = errors.Join(err, fmt.Errorf("rank %d got the names of %v, expected %v", rank, came, asked[rank]))
+			err = errors.Join(err, fmt.Errorf("rank %d got the names of %v, expected %v", rank,
+				came, asked[rank]))
 		}
 		errs[rank] = errors.Join(errs[rank], err)
 	})
@@ -238,7 +246,8 @@ func FuzzTextMessages(f *testing.F) {
 			if err := decodePlaces(places, back[1]); err != nil {
 				t.Fatal(err)
 			}
-			if all := to.Dictionary(); all.Name(uint64(places[0])) != "Grace" || all.Name(uint64(places[1])) != "Grace Hopper" {
+			if all := to.Dictionary(); all.Name(uint64(places[0])) != "Grace" ||
+				all.Name(uint64(places[1])) != "Grace Hopper" {
 				t.Fatalf("places %v of %d names", places, all.Len())
 			}
 		}

@@ -17,7 +17,8 @@ type tileStage struct {
 }
 
 func newTileStage(t *tiling, kind edges.Weights, arena *mem.Arena) *tileStage {
-	return &tileStage{blockStage: newBlockStage(t.tiles(), t.high, kind, arena), t: t, each: t.others() * t.ways}
+	return &tileStage{blockStage: newBlockStage(t.tiles(), t.high, kind,
+		arena), t: t, each: t.others() * t.ways}
 }
 
 // flushTile sends what a tile has to the rank of its rows.

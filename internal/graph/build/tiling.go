@@ -6,22 +6,28 @@ import (
 )
 
 const (
-	// leastKey is the number of bits of a key that every edge has; a wide key has up to mostBytes bytes more.
+	// leastKey is the number of bits of a key that every edge has; a wide key has up to mostBytes
+	// bytes more.
 	leastKey, mostBytes = 32, 2
 )
 
 // limits are sizes that tests change, so that small graphs are built as large ones are.
 var limits = struct {
-	tileEdges int // about how many edges lie in a tile: what looks for duplicates among them stays in a cache
-	tiles     int // about how many tiles there may be before keys get another byte: each rank has a cache line for each
+	// about how many edges lie in a tile: what looks for duplicates among them stays in a cache
+	tileEdges int
+	// about how many tiles there may be before keys get another byte: each rank has a cache line
+	// for each
+	tiles     int
 	textRound int // about how many bytes of names a rank gets in a round
-	// sureTuples is of how many tuples no vertex can have more edges than a counter of 32 bits counts.
+	// sureTuples is of how many tuples no vertex can have more edges than a counter of 32 bits
+	// counts.
 	sureTuples uint64
 }{1 << 14, 1 << 16, 8 << 20, math.MaxUint32}
 
-// tiling cuts the pairs of places, a row and another end, into tiles: a window of rows by a window of other ends, small enough for
-// what is known of the places of both to stay in a cache. Windows do not cross the borders of ranks' ranges. Each way in which edges
-// may be reversed has a tile of its own.
+// tiling cuts the pairs of places, a row and another end, into tiles: a window of rows by a window
+// of other ends, small enough for what is known of the places of both to stay in a cache. Windows
+// do not cross the borders of ranks' ranges. Each way in which edges may be reversed has a tile of
+// its own.
 //
 //	            other ends of rank 0   of rank 1
 //	          +---------+---------+----+---------+---+
@@ -32,10 +38,11 @@ var limits = struct {
 //	rows of 1 |    0    |   ...
 type tiling struct {
 	ways               int
-	rowBits, otherBits uint  // of a place in its window
-	high               int   // bytes of a key beside its first 32 bits
-	firstRow           []int // number of the first window of each rank's rows, and the number of all
-	firstOther         []int // the same of other ends
+	rowBits, otherBits uint // of a place in its window
+	high               int  // bytes of a key beside its first 32 bits
+	// number of the first window of each rank's rows, and the number of all
+	firstRow   []int
+	firstOther []int // the same of other ends
 	// The same once more, as it is looked up.
 	ranks                  []rankWindows
 	rankOfRow, rankOfOther []int32 // by window
@@ -47,7 +54,8 @@ type rankWindows struct {
 	row, other uint32
 }
 
-// newTiling makes tiles for so many edges of all ranks, of which each has so many places, from starts on.
+// newTiling makes tiles for so many edges of all ranks, of which each has so many places, from
+// starts on.
 func newTiling(places []int, starts []uint64, edges, ways int) *tiling {
 	all, most := 0, 1
 	for _, n := range places {
@@ -58,12 +66,14 @@ func newTiling(places []int, starts []uint64, edges, ways int) *tiling {
 	all = max(all, 1)
 	ideal := max(2*bits.Len(uint(all-1))+1-bits.Len(uint(max(edges/limits.tileEdges, 1))), 0)
 	for t.high = 0; ; t.high++ {
-		if t.cut(places, uint(min(ideal, leastKey+8*t.high)), uint(bits.Len(uint(most-1)))); t.tiles() <= limits.tiles || t.high == mostBytes {
+		if t.cut(places, uint(min(ideal, leastKey+8*t.high)),
+			uint(bits.Len(uint(most-1)))); t.tiles() <= limits.tiles || t.high == mostBytes {
 			break
 		}
 	}
 	for rank := range places {
-		t.ranks = append(t.ranks, rankWindows{starts[rank], uint32(t.firstRow[rank]), uint32(t.firstOther[rank])})
+		t.ranks = append(t.ranks,
+			rankWindows{starts[rank], uint32(t.firstRow[rank]), uint32(t.firstOther[rank])})
 		for range t.firstRow[rank+1] - t.firstRow[rank] {
 			t.rankOfRow = append(t.rankOfRow, int32(rank))
 		}

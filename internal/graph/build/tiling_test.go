@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// TestTiles brings edges through the blocks of each rank into its store, which has the same edges; the keys are of each size.
+// TestTiles brings edges through the blocks of each rank into its store, which has the same edges;
+// the keys are of each size.
 func TestTiles(t *testing.T) {
 	usual := limits
 	defer func() { limits = usual }()
@@ -67,7 +68,8 @@ func TestTiles(t *testing.T) {
 			b.rank, b.store = rank, newStore(tiles, rank, places, n/ranks, 1, kind, nil)
 			stride := blockWords(tiles.high)
 			for i := range len(out[rank].words[0]) / stride {
-				if tile, n, ok := out[rank].head(0, i, stride); !ok || !b.takeBlock(0, tile, &out[rank], i, n) {
+				if tile, n, ok := out[rank].head(0, i, stride); !ok ||
+					!b.takeBlock(0, tile, &out[rank], i, n) {
 					t.Fatalf("seed %d: block %d of tile %d", seed, i, tile)
 				}
 			}
@@ -75,7 +77,8 @@ func TestTiles(t *testing.T) {
 			slices.Sort(got)
 			slices.Sort(want[rank])
 			if !slices.Equal(got, want[rank]) {
-				t.Fatalf("seed %d, %+v: rank %d has %v, want %v", seed, tiles, rank, got, want[rank])
+				t.Fatalf("seed %d, %+v: rank %d has %v, want %v", seed, tiles, rank, got,
+					want[rank])
 			}
 			b.store.close()
 		}
@@ -95,7 +98,8 @@ func storedEdges(s *store, starts []uint64) []string {
 			for c := joined.first; c != nil; c = c.next {
 				for k := range c.n {
 					u, v := s.split(c.key(k, s.high))
-					all = append(all, fmt.Sprint(starts[s.rank]+uint64(row+u), starts[d.at]+uint64(end+v), way, c.weight.at(k)))
+					all = append(all, fmt.Sprint(starts[s.rank]+uint64(row+u),
+						starts[d.at]+uint64(end+v), way, c.weight.at(k)))
 				}
 			}
 		}
@@ -115,7 +119,8 @@ func FuzzTakeBlock(f *testing.F) {
 		p := sendBuffer{}
 		p.words[0] = slices.Repeat([]uint64{keys, more}, 10)[:blockWords(tiles.high)]
 		p.words[0][0] = head
-		if tile, n, ok := p.head(0, 0, blockWords(tiles.high)); !ok || !b.takeBlock(0, tile, &p, 0, n) {
+		if tile, n, ok := p.head(0, 0, blockWords(tiles.high)); !ok ||
+			!b.takeBlock(0, tile, &p, 0, n) {
 			return
 		}
 		for _, d := range b.store.sides {
@@ -123,8 +128,10 @@ func FuzzTakeBlock(f *testing.F) {
 				row, end, _ := d.tile(i)
 				for c := d.chain(0, i).first; c != nil; c = c.next {
 					for k := range c.n {
-						if u, v := tiles.split(c.key(k, tiles.high)); int(row+u) >= places[0] || int(end+v) >= places[d.at] {
-							t.Errorf("edge %d-%d of places %v and %v", row+u, end+v, places[0], places[d.at])
+						if u, v := tiles.split(c.key(k, tiles.high)); int(row+u) >= places[0] ||
+							int(end+v) >= places[d.at] {
+							t.Errorf("edge %d-%d of places %v and %v", row+u, end+v, places[0],
+								places[d.at])
 						}
 					}
 				}

@@ -13,9 +13,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// tuples are the edges of a rank that is alone: its list of tuples, read once to count degrees, once to find duplicates, if
-// they matter, and once for the lists of each direction. A store of the edges would take a third more memory at the peak, as
-// long as the list has to stay, and a quarter more time.
+// tuples are the edges of a rank that is alone: its list of tuples, read once to count degrees,
+// once to find duplicates, if they matter, and once for the lists of each direction. A store of the
+// edges would take a third more memory at the peak, as long as the list has to stay, and a quarter
+// more time.
 type tuples struct {
 	b       *builder
 	raw     counters // duplicates included
@@ -23,7 +24,8 @@ type tuples struct {
 	touched []uint32 // for TEPS: how many tuples, loops apart, touch each vertex
 }
 
-// discover finds the largest endpoint, if the number of vertices depends on it and nobody knows it yet.
+// discover finds the largest endpoint, if the number of vertices depends on it and nobody knows it
+// yet.
 func (b *builder) discover(ctx context.Context) error {
 	b.largest = b.in.Largest
 	if b.in.Naming != edges.Numbers || b.in.Vertices > 0 || b.largest > 0 {
@@ -83,7 +85,8 @@ func (t *tuples) count(ctx context.Context) error {
 	private := []counters{t.raw}
 	tmp := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
 	defer tmp.Close()
-	// Counters of their own spare threads the atomics, where the memory for them is small beside the edges.
+	// Counters of their own spare threads the atomics, where the memory for them is small beside
+	// the edges.
 	shared := b.team.Size() > 1 && b.team.Size()*b.sizes[0] > b.in.Edges.Len()
 	for i := 1; i < b.team.Size() && !shared; i++ {
 		private = append(private, t.newCounters(tmp))
@@ -213,8 +216,11 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 	return s.Finish(ctx)
 }
 
-// scan calls f for every block of the list, from the team's goroutines, until one fails or ctx ends; in order, from one.
-func (b *builder) scan(ctx context.Context, stage string, inOrder bool, f func(worker int, block *edges.Block) error) error {
+// scan calls f for every block of the list, from the team's goroutines, until one fails or ctx
+// ends; in order, from one.
+func (b *builder) scan(ctx context.Context, stage string, inOrder bool, f func(worker int,
+	block *edges.Block) error,
+) error {
 	const grain = 16
 	list := b.in.Edges
 	blocks := make([]edges.Block, b.team.Size())

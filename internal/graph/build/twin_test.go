@@ -70,7 +70,8 @@ type problem struct {
 	text   string
 }
 
-// newProblem makes tuples, cuts them anywhere among ranks, and names vertices in one of the ways that shares have.
+// newProblem makes tuples, cuts them anywhere among ranks, and names vertices in one of the ways
+// that shares have.
 func newProblem(rng *rand.Rand, ranks int) *problem {
 	n := []int{1, 2, 5, 60, 64, 300, 1500}[rng.IntN(7)]
 	m := rng.IntN(4 * n)
@@ -136,7 +137,8 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 		ids, n = kept, len(kept)
 		labels = edges.NewLabels(ids)
 	}
-	p.whole = &edges.Input{Name: "random", Edges: edges.Pack(uint64(n), tuples, weights), Vertices: n, Labels: labels, Directed: directed}
+	p.whole = &edges.Input{Name: "random", Edges: edges.Pack(uint64(n), tuples,
+		weights), Vertices: n, Labels: labels, Directed: directed}
 	discovered := naming == edges.Numbers && rng.IntN(3) == 0 && len(tuples) > 0
 	if discovered {
 		p.whole.Vertices = 0
@@ -165,7 +167,8 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 			end = largest + 1
 		}
 		s := &edges.RankInput{
-			Input:  edges.Input{Name: "random", Edges: edges.Pack(end, mine, weights[lo:hi]), Directed: directed, Vertices: p.whole.Vertices},
+			Input: edges.Input{Name: "random", Edges: edges.Pack(end, mine,
+				weights[lo:hi]), Directed: directed, Vertices: p.whole.Vertices},
 			Naming: naming, Largest: largest,
 		}
 		switch naming {
@@ -179,7 +182,8 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 		}
 		p.shares = append(p.shares, s)
 	}
-	p.text = fmt.Sprintf("%d vertices, %d tuples, directed %t, naming %d, sparse %t, discovered %t", n, len(tuples), directed, naming, sparse, discovered)
+	p.text = fmt.Sprintf("%d vertices, %d tuples, directed %t, naming %d, sparse %t, discovered %t",
+		n, len(tuples), directed, naming, sparse, discovered)
 	return p
 }
 
@@ -219,10 +223,13 @@ func TestTwin(t *testing.T) {
 			grid = graph.Squarest(len(owner))
 		}
 		o := graph.Options{
-			Partitions: len(owner), Grid: grid, Duplicates: graph.Duplicates(rng.IntN(5)), DropLoops: rng.IntN(2) == 0,
-			Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0, TupleDegrees: rng.IntN(2) == 0,
+			Partitions: len(owner), Grid: grid, Duplicates: graph.Duplicates(rng.IntN(5)),
+			DropLoops: rng.IntN(2) == 0,
+			Weights:   edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
+			TupleDegrees: rng.IntN(2) == 0,
 		}
-		text := fmt.Sprintf("seed %d, %+v, %d ranks, owners %v, %s, %+v", seed, limits, ranks, owner, p.text, o)
+		text := fmt.Sprintf("seed %d, %+v, %d ranks, owners %v, %s, %+v", seed, limits, ranks,
+			owner, p.text, o)
 		want, wrong := Local(t.Context(), p.whole, o)
 		threads := 1 + rng.IntN(3)
 		teams := make([]*parallel.Team, ranks)
@@ -257,8 +264,10 @@ func TestTwin(t *testing.T) {
 
 // compareShare compares a rank's share with the whole.
 func compareShare(rank int, g, want *graph.Graph, owner []int) error {
-	if g.N != want.N || g.Arcs != want.Arcs || g.Loops != want.Loops || g.Dropped != want.Dropped || g.Tuples != want.Tuples ||
-		g.Connected != want.Connected || g.LeastWeight != want.LeastWeight || g.Directed != want.Directed || g.Weights != want.Weights ||
+	if g.N != want.N || g.Arcs != want.Arcs || g.Loops != want.Loops || g.Dropped != want.Dropped ||
+		g.Tuples != want.Tuples ||
+		g.Connected != want.Connected || g.LeastWeight != want.LeastWeight ||
+		g.Directed != want.Directed || g.Weights != want.Weights ||
 		!reflect.DeepEqual(g.Options, want.Options) {
 		return fmt.Errorf("got %+v, want %+v", g, want)
 	}
@@ -282,7 +291,8 @@ func compareShare(rank int, g, want *graph.Graph, owner []int) error {
 				return fmt.Errorf("vertex %d is input vertex %d", id, p.Inputs[v])
 			}
 			if want.TupleDegrees != nil && p.TupleDegrees[v] != want.TupleDegrees[want.Order[id]] {
-				return fmt.Errorf("vertex %d: %d tuples, want %d", id, p.TupleDegrees[v], want.TupleDegrees[want.Order[id]])
+				return fmt.Errorf("vertex %d: %d tuples, want %d", id, p.TupleDegrees[v],
+					want.TupleDegrees[want.Order[id]])
 			}
 		}
 	}
@@ -343,7 +353,8 @@ func compareDirectory(t testing.TB, rng *rand.Rand, got []built, want *graph.Gra
 		for rank, b := range got {
 			if here, found := b.d.Local(label); found {
 				if knows++; here != id || !ok {
-					return fmt.Errorf("rank %d has %d as %d, want %d, %t", rank, label, here, id, ok)
+					return fmt.Errorf("rank %d has %d as %d, want %d, %t", rank, label, here, id,
+						ok)
 				}
 			}
 		}

@@ -45,17 +45,21 @@ func BenchmarkValidateSSSP(b *testing.B) {
 }
 
 // benchmarkRanks judges with two ranks of one thread each.
-func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context, s *Validator) (Result, error)) {
+func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context,
+	s *Validator) (Result, error),
+) {
 	const ranks = 2
 	_, err := together(b, ranks, func(ctx context.Context, g *collective.Group) (int, error) {
 		rank := g.Link().Rank()
 		first := len(tuples) * rank / ranks
-		s, err := New(ctx, g, 0, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first, 1<<benchScale, nil)
+		s, err := New(ctx, g, 0, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first,
+			1<<benchScale, nil)
 		if err != nil {
 			return 0, err
 		}
 		defer s.Close()
-		if rank > 0 { // it follows the first rank, whose root is one vertex too many when there is no more to do
+		// it follows the first rank, whose root is one vertex too many when there is no more to do
+		if rank > 0 {
 			for err == nil {
 				_, err = run(ctx, s)
 			}
@@ -72,7 +76,8 @@ func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context, 
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())*ranks/float64(b.N)/float64(len(tuples)), "ns/tuple/thread")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())*ranks/float64(b.N)/float64(len(tuples)),
+		"ns/tuple/thread")
 }
 
 func BenchmarkRanksBFS(b *testing.B) {

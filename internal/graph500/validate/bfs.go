@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// BFS judges a breadth-first tree by the five rules of the specification. parent has the parent of each vertex of this rank's
-// range, a number of the whole graph, or [Unreached].
+// BFS judges a breadth-first tree by the five rules of the specification. parent has the parent of
+// each vertex of this rank's range, a number of the whole graph, or [Unreached].
 //
 //  1. the parents of every vertex lead to the root: no cycles;
 //  2. a tree edge joins levels that differ by one: so by construction, since levels are derived from the parents;
@@ -16,7 +16,8 @@ import (
 //  4. no tuple joins a vertex of the tree with one out of it, so that the tree spans the root's component;
 //  5. some tuple joins each vertex with its parent.
 //
-// A broken rule is a *[Violation]; any other error is that of reading the list, or of the ranks' exchange.
+// A broken rule is a *[Violation]; any other error is that of reading the list, or of the ranks'
+// exchange.
 func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Result, error) {
 	reached, err := v.begin(ctx, root, parent)
 	if err != nil {
@@ -45,8 +46,8 @@ func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Resu
 	return Result{count, int(deepest) + 1, int64(reached)}, nil
 }
 
-// checkTags checks a block by tags and returns the number of its tuples in the tree's component, and the position of
-// the first tuple at fault or -1.
+// checkTags checks a block by tags and returns the number of its tuples in the tree's component,
+// and the position of the first tuple at fault or -1.
 func (v *Validator) checkTags(s *scratch, c *vertexState) (count, bad int) {
 	us, vs := s.U[:s.N], s.V[:s.N]
 	if bad := max(gather(&s.tagU, v.own.tags, us), gather(&s.tagV, c.tags, vs)); bad >= 0 {
@@ -112,7 +113,8 @@ func (v *Validator) confirmBlock(s *scratch, k int, c *vertexState) {
 	}
 }
 
-// judgeLevels returns what says of a tuple that checkTags or checkDepths refused what is wrong with it.
+// judgeLevels returns what says of a tuple that checkTags or checkDepths refused what is wrong with
+// it.
 func judgeLevels(depth func(c *vertexState, x uint64) uint32) judgeTuple {
 	return func(a, b *vertexState, x, y uint64, _ float64) *Violation {
 		dx, dy := depth(a, x), depth(b, y)

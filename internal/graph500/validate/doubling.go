@@ -8,9 +8,10 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// double finds the depths of vertices shared by several ranks. A vertex knows an ancestor and how far above it is, asks that
-// one's rank for its depth or else for what it knows itself, and so sees twice as far in each round. Whoever does not see the
-// root as far away as there are vertices in the tree is below a cycle.
+// double finds the depths of vertices shared by several ranks. A vertex knows an ancestor and how
+// far above it is, asks that one's rank for its depth or else for what it knows itself, and so sees
+// twice as far in each round. Whoever does not see the root as far away as there are vertices in
+// the tree is below a cycle.
 func (v *Validator) double(ctx context.Context, reached uint64) error {
 	n := len(v.own.depth)
 	c := doubling{Validator: v, ancestor: v.other.parent[:n], steps: v.other.depth[:n]}
@@ -36,7 +37,8 @@ func (v *Validator) double(ctx context.Context, reached uint64) error {
 	}
 }
 
-// doubling is a search for depths under way. Invariant: the vertex steps[x] above own vertex x is ancestor[x], while x is pending.
+// doubling is a search for depths under way. Invariant: the vertex steps[x] above own vertex x is
+// ancestor[x], while x is pending.
 type doubling struct {
 	*Validator
 	ancestor, steps []uint32
@@ -70,7 +72,8 @@ func (c *doubling) pending() uint64 {
 	return uint64(left)
 }
 
-// round lets every pending vertex ask its ancestor. bad is what is wrong with the tree, err that ranks do not talk.
+// round lets every pending vertex ask its ancestor. bad is what is wrong with the tree, err that
+// ranks do not talk.
 func (c *doubling) round(ctx context.Context) (bad, err error) {
 	ranks := c.ranks.size()
 	ask, reply := make([][]uint32, ranks), make([][]answer, ranks)
@@ -144,7 +147,8 @@ func (c *doubling) learn(x int, a answer) error {
 // longestCycle is how many vertices of a cycle are counted for those who look for the error.
 const longestCycle = 100
 
-// longCycle says that the least vertex that does not see the root leads to a cycle; all of what it sees is on that.
+// longCycle says that the least vertex that does not see the root leads to a cycle; all of what it
+// sees is on that.
 func (c *doubling) longCycle(ctx context.Context) error {
 	mine := []uint64{math.MaxUint64, 0}
 	for x, depth := range c.own.depth {

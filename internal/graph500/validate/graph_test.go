@@ -27,7 +27,9 @@ func listOf(n int, tuples []tuple) *edges.Packed {
 
 // kronecker makes the benchmark's own graph.
 func kronecker(t testing.TB, scale int, weights edges.Weights) (*edges.Input, []tuple) {
-	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{Weights: weights})
+	in, err := generate.Input(t.Context(),
+		generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3},
+		generate.Options{Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,8 @@ func kronecker(t testing.TB, scale int, weights edges.Weights) (*edges.Input, []
 	return in, tuples
 }
 
-// random makes a small graph of a random kind: sparse or dense, with loops, duplicates and weights of zero.
+// random makes a small graph of a random kind: sparse or dense, with loops, duplicates and weights
+// of zero.
 func random(rng *rand.Rand) (int, []tuple) {
 	n := 1 + rng.IntN(40)
 	tuples := make([]tuple, rng.IntN(3*n+1))
@@ -108,7 +111,8 @@ func shortest(rng *rand.Rand, n int, tuples []tuple, root uint32) ([]uint32, []f
 		if settled[p.to] {
 			continue
 		}
-		if n < 100 { // take any way as short; all in the queue come from settled vertices, so none makes a cycle
+		// take any way as short; all in the queue come from settled vertices, so none makes a cycle
+		if n < 100 {
 			for _, q := range *todo {
 				if q.to == p.to && q.dist == p.dist && rng.IntN(2) == 0 {
 					p = q
@@ -143,15 +147,17 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// broken is the slow twin of the validators: the rules that a result breaks, each checked the obvious way. dist is nil
-// for breadth-first trees. Numbers below 1 stand for what the validators check before the rules.
+// broken is the slow twin of the validators: the rules that a result breaks, each checked the
+// obvious way. dist is nil for breadth-first trees. Numbers below 1 stand for what the validators
+// check before the rules.
 func broken(n int, tuples []tuple, root uint32, parent []uint32, dist []float32) map[int]bool {
 	rules := map[int]bool{}
 	for x, p := range parent {
 		if p != Unreached && int(p) >= n {
 			rules[0] = true
 		}
-		if dist != nil && (math.IsNaN(float64(dist[x])) || dist[x] < 0 && dist[x] != -1 || (dist[x] == -1) != (p == Unreached)) {
+		if dist != nil && (math.IsNaN(float64(dist[x])) || dist[x] < 0 && dist[x] != -1 ||
+			(dist[x] == -1) != (p == Unreached)) {
 			rules[0] = true
 		}
 	}
@@ -178,7 +184,8 @@ func broken(n int, tuples []tuple, root uint32, parent []uint32, dist []float32)
 		}
 		for _, e := range [][2]uint64{{t.u, t.v}, {t.v, t.u}} {
 			from, to := e[0], e[1]
-			if dist == nil && level[to] > level[from]+1 || dist != nil && dist[to] > dist[from]+t.w {
+			if dist == nil && level[to] > level[from]+1 || dist != nil && dist[to] > dist[from]+
+				t.w {
 				rules[3] = true
 			}
 			if uint64(parent[to]) == from {

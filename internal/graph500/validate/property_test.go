@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestMutationsAgainstTwin judges random trees of random graphs, and the same with one thing changed. What the twin
-// finds nothing wrong with must pass, and what is refused must break the rule that is named.
+// TestMutationsAgainstTwin judges random trees of random graphs, and the same with one thing
+// changed. What the twin finds nothing wrong with must pass, and what is refused must break the
+// rule that is named.
 func TestMutationsAgainstTwin(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -46,7 +47,8 @@ func TestMutationsAgainstTwin(t *testing.T) {
 		tree := breadthFirst(rng, n, tuples, root)
 		r, valid := check("breadth-first tree", tree, nil)
 		if !valid || r.Edges != component(tuples, tree) {
-			t.Fatalf("seed %d: valid tree: %v, %t, want %d edges", seed, r, valid, component(tuples, tree))
+			t.Fatalf("seed %d: valid tree: %v, %t, want %d edges", seed, r, valid,
+				component(tuples, tree))
 		}
 		for range 5 {
 			mutant := slices.Clone(tree)
@@ -117,8 +119,10 @@ func TestOfficialGraphs(t *testing.T) {
 		for _, d := range dist {
 			sum += max(float64(d), 0)
 		}
-		if err != nil || got.Edges != test.want.Edges || got.Reached != test.want.Reached || slices.Max(dist) != test.dist || math.Abs(sum-test.sum) > 1e-8 {
-			t.Errorf("SCALE %d: SSSP finds %v, %v, greatest %v, sum %v", test.scale, got, err, slices.Max(dist), sum)
+		if err != nil || got.Edges != test.want.Edges || got.Reached != test.want.Reached ||
+			slices.Max(dist) != test.dist || math.Abs(sum-test.sum) > 1e-8 {
+			t.Errorf("SCALE %d: SSSP finds %v, %v, greatest %v, sum %v", test.scale, got, err,
+				slices.Max(dist), sum)
 		}
 		v.Close()
 	}
@@ -149,8 +153,8 @@ func mutate(rng *rand.Rand, parent []uint32, dist []float32) {
 	}
 }
 
-// TestDeepTrees validates paths whose levels no tag can hold, with the vertices in every order that climbing may find
-// hard, and the greatest depth of tags with those next to it.
+// TestDeepTrees validates paths whose levels no tag can hold, with the vertices in every order that
+// climbing may find hard, and the greatest depth of tags with those next to it.
 func TestDeepTrees(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -188,7 +192,8 @@ func TestDeepTrees(t *testing.T) {
 			wantRule(t, err, 1)
 			parent[order[1]] = uint32(root)
 			for rule, more := range map[int][]tuple{
-				0: {{uint64(n), uint64(n + 1), 1}}, // a component apart is no fault, and its edges do not count
+				// a component apart is no fault, and its edges do not count
+				0: {{uint64(n), uint64(n + 1), 1}},
 				3: {{uint64(last), uint64(order[n-3]), 1}},
 				4: {{root, uint64(n), 1}},
 			} {

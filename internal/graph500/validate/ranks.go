@@ -13,8 +13,8 @@ import (
 // piece bounds a message between two ranks, in bytes.
 const piece = 1 << 18
 
-// ranks are those of a Validator: collectives have the first of its tags, states that go round the second, and what was
-// confirmed of them the third.
+// ranks are those of a Validator: collectives have the first of its tags, states that go round the
+// second, and what was confirmed of them the third.
 type ranks struct {
 	group *collective.Group
 	tag   uint32

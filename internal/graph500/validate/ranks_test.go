@@ -37,8 +37,11 @@ func (s share) Read(i int, b *edges.Block) error {
 	return nil
 }
 
-// together runs a rank of a group in each of several goroutines, and fails when they do not end with the same.
-func together[T comparable](t testing.TB, ranks int, run func(ctx context.Context, g *collective.Group) (T, error)) (T, error) {
+// together runs a rank of a group in each of several goroutines, and fails when they do not end
+// with the same.
+func together[T comparable](t testing.TB, ranks int, run func(ctx context.Context,
+	g *collective.Group) (T, error),
+) (T, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -58,15 +61,18 @@ func together[T comparable](t testing.TB, ranks int, run func(ctx context.Contex
 	all.Wait()
 	for rank := range ranks {
 		var mine, first *Violation
-		if errors.As(errs[rank], &mine) != errors.As(errs[0], &first) || mine != nil && *mine != *first ||
+		if errors.As(errs[rank], &mine) != errors.As(errs[0], &first) || mine != nil &&
+			*mine != *first ||
 			(errs[rank] == nil) != (errs[0] == nil) || results[rank] != results[0] {
-			t.Fatalf("rank %d of %d finds %v, %v; rank 0 %v, %v", rank, ranks, results[rank], errs[rank], results[0], errs[0])
+			t.Fatalf("rank %d of %d finds %v, %v; rank 0 %v, %v", rank, ranks, results[rank],
+				errs[rank], results[0], errs[0])
 		}
 	}
 	return results[0], errs[0]
 }
 
-// ranksJudge judges with several ranks, each with a part of the tuples and of the result; dist is nil for BFS.
+// ranksJudge judges with several ranks, each with a part of the tuples and of the result; dist is
+// nil for BFS.
 func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64, parent []uint32, dist []float32) (Result, error) {
 	t.Helper()
 	return together(t, ranks, func(ctx context.Context, g *collective.Group) (Result, error) {
@@ -74,7 +80,8 @@ func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64
 		defer team.Close()
 		rank := g.Link().Rank()
 		first := len(tuples) * rank / ranks
-		s, err := New(ctx, g, 7, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first, n, team)
+		s, err := New(ctx, g, 7, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first,
+			n, team)
 		if err != nil {
 			return Result{}, err
 		}
@@ -100,8 +107,8 @@ func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64
 	})
 }
 
-// manyRanks checks that any number of ranks finds what one process does: the same result, or that the same rule is broken,
-// and if exact in the same words.
+// manyRanks checks that any number of ranks finds what one process does: the same result, or that
+// the same rule is broken, and if exact in the same words.
 func manyRanks(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32, want Result, wantErr error) {
 	t.Helper()
 	var broken *Violation
@@ -115,10 +122,12 @@ func manyRanks(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32
 			continue
 		}
 		var violated *Violation
-		if !errors.As(err, &violated) || violated.Rule != broken.Rule || violated.Name != broken.Name {
+		if !errors.As(err, &violated) || violated.Rule != broken.Rule ||
+			violated.Name != broken.Name {
 			t.Fatalf("%d ranks find %v; one process %v", ranks, err, wantErr)
 		}
-		if ends := strings.Contains(broken.Text, "parents for") || strings.Contains(broken.Text, "cycle of"); violated.Text != broken.Text && !ends {
+		if ends := strings.Contains(broken.Text, "parents for") ||
+			strings.Contains(broken.Text, "cycle of"); violated.Text != broken.Text && !ends {
 			t.Errorf("%d ranks say %q; one process %q", ranks, err, wantErr)
 		}
 	}
@@ -141,11 +150,13 @@ func TestRanksOfficialGraphs(t *testing.T) {
 		for ranks := 1; ranks <= 6; ranks++ {
 			got, err := ranksJudge(t, ranks, 2, n, tuples, uint64(test.root), tree, nil)
 			if err != nil || got != test.want {
-				t.Errorf("SCALE %d, %d ranks: BFS finds %v, %v, want %v", test.scale, ranks, got, err, test.want)
+				t.Errorf("SCALE %d, %d ranks: BFS finds %v, %v, want %v", test.scale, ranks, got,
+					err, test.want)
 			}
 			got, err = ranksJudge(t, ranks, 2, n, tuples, uint64(test.root), parent, dist)
 			if err != nil || got.Edges != test.want.Edges || got.Reached != test.want.Reached {
-				t.Errorf("SCALE %d, %d ranks: SSSP finds %v, %v, want %v", test.scale, ranks, got, err, test.want)
+				t.Errorf("SCALE %d, %d ranks: SSSP finds %v, %v, want %v", test.scale, ranks, got,
+					err, test.want)
 			}
 		}
 	}
@@ -213,7 +224,8 @@ func TestRanksDeepTrees(t *testing.T) {
 		if want := (Result{int64(n - 1), n, int64(n)}); err != nil || got != want {
 			t.Errorf("path of %d: %v, %v", n, got, err)
 		}
-		_, err = ranksJudge(t, 3, 2, n, append(slices.Clone(tuples), tuple{uint64(last), uint64(order[n-3]), 1}), root, parent, nil)
+		_, err = ranksJudge(t, 3, 2, n, append(slices.Clone(tuples),
+			tuple{uint64(last), uint64(order[n-3]), 1}), root, parent, nil)
 		wantRule(t, err, 3, "levels ")
 		spoiled := slices.Clone(parent)
 		spoiled[last] = Unreached
@@ -237,7 +249,8 @@ func TestRanksTupleOutOfRange(t *testing.T) {
 	for _, bad := range []tuple{{7, 1, 1}, {1, 7, 1}} {
 		for ranks := 1; ranks <= 3; ranks++ {
 			parent, _ := houseSSSP()
-			_, err := ranksJudge(t, ranks, 1, 6, append(slices.Clone(house[:6]), bad), 0, parent[:6], nil)
+			_, err := ranksJudge(t, ranks, 1, 6, append(slices.Clone(house[:6]), bad), 0,
+				parent[:6], nil)
 			if err == nil || !strings.Contains(err.Error(), "tuple 6 of the edge list joins") {
 				t.Errorf("got %v", err)
 			}
@@ -257,7 +270,8 @@ func TestRanksReadError(t *testing.T) {
 			return 0, err
 		})
 		var violated *Violation
-		if err == nil || errors.As(err, &violated) || !strings.Contains(err.Error(), "disk on fire") {
+		if err == nil || errors.As(err, &violated) ||
+			!strings.Contains(err.Error(), "disk on fire") {
 			t.Errorf("got %v", err)
 		}
 	}

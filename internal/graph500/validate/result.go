@@ -1,5 +1,5 @@
-// Package validate judges the trees that searches found, by the rules of Graph500's specification, against the edge list
-// and nothing else: no structure that a search went by can hide an error.
+// Package validate judges the trees that searches found, by the rules of Graph500's specification,
+// against the edge list and nothing else: no structure that a search went by can hide an error.
 package validate
 
 import "fmt"
@@ -9,7 +9,8 @@ const Unreached = ^uint32(0)
 
 // Result is what a valid search amounts to.
 type Result struct {
-	// Edges is nedge by the reference's rule: tuples that join two reached vertices, duplicates counted, loops not.
+	// Edges is nedge by the reference's rule: tuples that join two reached vertices, duplicates
+	// counted, loops not.
 	Edges int64
 	// Levels is the number of levels of the tree, the root's included.
 	Levels int
@@ -19,9 +20,11 @@ type Result struct {
 
 // Violation is the error of a search whose result breaks a rule.
 type Violation struct {
-	// Rule is the specification's number, 1 to 5, or 0 for what must hold before its rules make sense.
+	// Rule is the specification's number, 1 to 5, or 0 for what must hold before its rules make
+	// sense.
 	Rule int
-	// Name is the rule in a word: cycle, tree edge, edge, component, no edge; or range, root, reached.
+	// Name is the rule in a word: cycle, tree edge, edge, component, no edge; or range, root,
+	// reached.
 	Name string
 	// Text names the vertices or the edge at fault.
 	Text string

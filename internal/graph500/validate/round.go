@@ -11,15 +11,16 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// checkBlock checks a block of the tile of c's rank, and returns the number of its tuples in the tree's component, and the
-// position of the first at fault or -1; judgeTuple then says what is wrong with that tuple.
+// checkBlock checks a block of the tile of c's rank, and returns the number of its tuples in the
+// tree's component, and the position of the first at fault or -1; judgeTuple then says what is
+// wrong with that tuple.
 type (
 	checkBlock func(sc *scratch, c *vertexState) (count, bad int)
 	judgeTuple func(a, b *vertexState, x, y uint64, weight float64) *Violation
 )
 
-// round checks all tiles while the states go round: the parents, and own, which is received in other. It returns the number of
-// tuples in the tree's component.
+// round checks all tiles while the states go round: the parents, and own, which is received in
+// other. It returns the number of tuples in the tree's component.
 func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlock, judge judgeTuple) (int64, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,8 +97,8 @@ func (v *Validator) receiveState(ctx context.Context, q int, second []byte) (*ve
 	return c, nil
 }
 
-// returnConfirmed tells the rank of c what was confirmed of its vertices, and takes in what the rank that had the own
-// state in step k confirmed.
+// returnConfirmed tells the rank of c what was confirmed of its vertices, and takes in what the
+// rank that had the own state in step k confirmed.
 func (v *Validator) returnConfirmed(ctx context.Context, k int, c *vertexState) error {
 	ranks := v.ranks.size()
 	to, from := (v.ranks.rank()+k)%ranks, (v.ranks.rank()-k+ranks)%ranks
@@ -119,7 +120,8 @@ func (v *Validator) returnConfirmed(ctx context.Context, k int, c *vertexState) 
 	return err
 }
 
-// tile checks the tile of rank q, whose state c is, and returns the number of its tuples in the tree's component.
+// tile checks the tile of rank q, whose state c is, and returns the number of its tuples in the
+// tree's component.
 func (v *Validator) tile(ctx context.Context, q int, c *vertexState, check checkBlock, judge judgeTuple) (int64, error) {
 	f := newFirst()
 	list := v.tiles[q]
@@ -147,7 +149,8 @@ func (v *Validator) tile(ctx context.Context, q int, c *vertexState, check check
 	return total.Load(), f.err
 }
 
-// fault says what is wrong with a tuple of a tile. Only that of a rank alone may have vertices that there are not.
+// fault says what is wrong with a tuple of a tile. Only that of a rank alone may have vertices that
+// there are not.
 func (v *Validator) fault(at int, x, y uint64, weight float64, c *vertexState, judge judgeTuple) error {
 	if x >= uint64(len(v.own.depth)) || y >= uint64(len(c.parent)) {
 		return v.outOfRange(at, x, y)

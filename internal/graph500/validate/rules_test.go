@@ -17,7 +17,8 @@ import (
 
 const none = Unreached
 
-// house is the graph that the tests of the rules corrupt results of: a square with a tail, and an edge apart.
+// house is the graph that the tests of the rules corrupt results of: a square with a tail, and an
+// edge apart.
 //
 //	0 --.1-- 1 --.1-- 2 --.5-- 4     6 --.1-- 7
 //	|                 |        |
@@ -25,7 +26,15 @@ const none = Unreached
 //	|                 |        |
 //	+------- 3 -------+        5     and 3-3, a loop, and 0-1 again, heavier
 var house = []tuple{
-	{0, 1, .1}, {2, 1, .1}, {0, 3, .3}, {3, 2, .5}, {2, 4, .5}, {5, 4, .25}, {6, 7, .1}, {3, 3, .1}, {1, 0, .9},
+	{0, 1, .1},
+	{2, 1, .1},
+	{0, 3, .3},
+	{3, 2, .5},
+	{2, 4, .5},
+	{5, 4, .25},
+	{6, 7, .1},
+	{3, 3, .1},
+	{1, 0, .9},
 }
 
 func houseBFS() []uint32 { return []uint32{0, 0, 1, 0, 2, 4, none, none} }
@@ -60,7 +69,9 @@ func alone(t testing.TB, list edges.List, n int, team *parallel.Team) *Validator
 	return v
 }
 
-func judge(t *testing.T, n int, tuples []tuple, run func(*Validator) (Result, error)) (Result, error) {
+func judge(t *testing.T, n int, tuples []tuple, run func(*Validator) (Result,
+	error),
+) (Result, error) {
 	t.Helper()
 	list := listOf(n, tuples)
 	defer list.Close()
@@ -134,7 +145,8 @@ func TestRule1TreeHasNoCycles(t *testing.T) {
 }
 
 func TestRule2TreeEdgesJoinAdjacentLevels(t *testing.T) {
-	// Levels follow from the parents, so no breadth-first tree breaks this rule: what can go wrong is to find them.
+	// Levels follow from the parents, so no breadth-first tree breaks this rule: what can go wrong
+	// is to find them.
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
 		n := 2 + rng.IntN(100_000)
@@ -152,7 +164,8 @@ func TestRule2TreeEdgesJoinAdjacentLevels(t *testing.T) {
 		team := parallel.NewTeam(3, false)
 		v := alone(t, list, n, team)
 		got, err := v.BFS(t.Context(), uint64(order[0]), parent)
-		if want := int(slices.Max(level)) + 1; err != nil || got.Levels != want || got.Edges != int64(n-1) || !slices.Equal(v.own.depth, level) {
+		if want := int(slices.Max(level)) + 1; err != nil || got.Levels != want ||
+			got.Edges != int64(n-1) || !slices.Equal(v.own.depth, level) {
 			t.Fatalf("%d vertices: %v, %v, want %d levels", n, got, err, want)
 		}
 		v.Close()
@@ -172,8 +185,10 @@ func TestRule2TreeEdgesMakeUpTheDistance(t *testing.T) {
 	_, err = sssp(t, 8, house, 0, parent, dist)
 	wantRule(t, err, 2, "vertex 5")
 
-	for _, between := range []tuple{{1, 2, .25}, {2, 1, .25}} { // 1 leads to 2 by it, and not 2 to 1
-		_, err = sssp(t, 3, []tuple{{0, 1, .25}, {0, 2, .5}, between}, 0, []uint32{0, 2, 0}, []float32{0, .25, .5})
+	// 1 leads to 2 by it, and not 2 to 1
+	for _, between := range []tuple{{1, 2, .25}, {2, 1, .25}} {
+		_, err = sssp(t, 3, []tuple{{0, 1, .25}, {0, 2, .5}, between}, 0, []uint32{0, 2, 0},
+			[]float32{0, .25, .5})
 		wantRule(t, err, 2, "vertex 1")
 	}
 }
@@ -208,7 +223,8 @@ func TestRule4TreeSpansTheComponent(t *testing.T) {
 	_, err = sssp(t, 8, house, 0, parent, dist)
 	wantRule(t, err, 4, "edge 4-5")
 
-	// With a weight of one, the -1 of a vertex that is not reached would be a neighbour's distance less the weight.
+	// With a weight of one, the -1 of a vertex that is not reached would be a neighbour's distance
+	// less the weight.
 	_, err = sssp(t, 2, []tuple{{0, 1, 1}}, 0, []uint32{0, none}, []float32{0, -1})
 	wantRule(t, err, 4, "edge 0-1")
 }
@@ -247,7 +263,8 @@ func TestWhatMustHoldBeforeTheRules(t *testing.T) {
 		_, err := sssp(t, 8, house, 0, parent, dist)
 		wantRule(t, err, 0, test.want)
 		before, _ := houseSSSP()
-		if _, err := bfs(t, 8, house, 0, parent); !slices.Equal(parent, before) && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+		if _, err := bfs(t, 8, house, 0, parent); !slices.Equal(parent, before) &&
+			(err == nil || !strings.HasPrefix(err.Error(), test.want)) {
 			t.Errorf("%s: BFS says %v", test.name, err)
 		}
 	}

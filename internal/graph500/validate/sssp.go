@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// SSSP judges a shortest-path tree: the parent of each vertex of this rank's range or [Unreached], and its distance or -1.
-// The rules are those of [Validator.BFS] with distances in the place of levels, all sums in single precision, as the reference
-// has it:
+// SSSP judges a shortest-path tree: the parent of each vertex of this rank's range or [Unreached],
+// and its distance or -1. The rules are those of [Validator.BFS] with distances in the place of
+// levels, all sums in single precision, as the reference has it:
 //
 //  1. the parents of every vertex lead to the root (the reference lets cycles of weight zero pass);
 //  2. the distance of a vertex is its parent's plus the weight of a tuple that joins the two, exactly;
@@ -76,8 +76,8 @@ func parentName(p uint32) string {
 	return strconv.FormatUint(uint64(p), 10)
 }
 
-// checkDistances returns the number of a block's tuples in the tree's component, and the position of the first tuple
-// at fault or -1.
+// checkDistances returns the number of a block's tuples in the tree's component, and the position
+// of the first tuple at fault or -1.
 func (v *Validator) checkDistances(s *scratch, c *vertexState) (count, bad int) {
 	us, vs, ws := s.U[:s.N], s.V[:s.N], s.W[:s.N]
 	if bad := max(gather(&s.distU, v.own.dist, us), gather(&s.distV, c.dist, vs)); bad >= 0 {
@@ -139,8 +139,8 @@ func judgeDistances(a, b *vertexState, x, y uint64, weight float64) *Violation {
 	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y, float32(weight), dx, dy)
 }
 
-// treeEdges says what is wrong with the edge from its parent of the least vertex whose tree edge nobody met, if there is
-// one: rule 2 when there is such an edge, rule 5 when there is none.
+// treeEdges says what is wrong with the edge from its parent of the least vertex whose tree edge
+// nobody met, if there is one: rule 2 when there is such an edge, rule 5 when there is none.
 func (v *Validator) treeEdges(ctx context.Context) error {
 	own := &v.own
 	mine := []uint64{math.MaxUint64, 0, 0}
@@ -174,8 +174,8 @@ func (v *Validator) treeEdges(ctx context.Context) error {
 		x, dist, p, math.Float32frombits(uint32(above)), math.Float64frombits(found[0]))
 }
 
-// lightest returns the bits of the least weight of the tuples here that join two vertices, or a greater number if there
-// is none. Weights are not negative: rule 3 has seen to that.
+// lightest returns the bits of the least weight of the tuples here that join two vertices, or a
+// greater number if there is none. Weights are not negative: rule 3 has seen to that.
 func (v *Validator) lightest(ctx context.Context, x, p uint64) (uint64, error) {
 	var mu sync.Mutex
 	least := uint64(math.MaxUint64)

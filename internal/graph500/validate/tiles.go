@@ -12,7 +12,8 @@ import (
 // dealt is how many blocks of the list a rank deals out before the ranks exchange them.
 const dealt = 32
 
-// home puts first the endpoint whose rank gets a tuple: by chance, so that half of a hub's tuples go to others.
+// home puts first the endpoint whose rank gets a tuple: by chance, so that half of a hub's tuples
+// go to others.
 func home(u, v uint64) (uint64, uint64) {
 	if (u+v)*0x9e3779b97f4a7c15>>63 != 0 {
 		return v, u
@@ -20,8 +21,9 @@ func home(u, v uint64) (uint64, uint64) {
 	return u, v
 }
 
-// deal brings every tuple but loops, which no rule is about, to its tile. A tuple travels as its first endpoint, counted
-// from that of the rank it goes to, its other one, and its weight if there are weights.
+// deal brings every tuple but loops, which no rule is about, to its tile. A tuple travels as its
+// first endpoint, counted from that of the rank it goes to, its other one, and its weight if there
+// are weights.
 func (v *Validator) deal(ctx context.Context, list edges.List, first int) error {
 	counts, err := v.count(ctx, list, first)
 	if err := v.ranks.firstError(ctx, err); err != nil {

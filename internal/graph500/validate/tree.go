@@ -13,10 +13,10 @@ const (
 	pending    = ^uint32(0) - 1 // in the tree, at a depth not known yet
 )
 
-// A tag is what the pass over the tuples needs of a vertex in two bytes, so that a cache holds it for twice as many
-// vertices as depths, and four times as many as depth and parent: the depth, and the low bits of the parent. Two
-// neighbours whose depths differ by more than one, and a tuple that is no tree edge, are told from tags alone, but for
-// one tuple in 1<<parentBits.
+// A tag is what the pass over the tuples needs of a vertex in two bytes, so that a cache holds it
+// for twice as many vertices as depths, and four times as many as depth and parent: the depth, and
+// the low bits of the parent. Two neighbours whose depths differ by more than one, and a tuple that
+// is no tree edge, are told from tags alone, but for one tuple in 1<<parentBits.
 const (
 	parentBits = 10
 	parentMask = 1<<parentBits - 1
@@ -25,8 +25,8 @@ const (
 	maxTagDepth   = tagNotReached - 2
 )
 
-// begin checks what must hold before a parent can be followed, sets depth and confirmed to what is known so far, and returns
-// the number of vertices that all ranks have in the tree.
+// begin checks what must hold before a parent can be followed, sets depth and confirmed to what is
+// known so far, and returns the number of vertices that all ranks have in the tree.
 func (v *Validator) begin(ctx context.Context, root uint64, parent []uint32) (uint64, error) {
 	if err := v.ranks.firstError(ctx, v.beginOwn(ctx, root, parent)); err != nil {
 		return 0, err
@@ -76,9 +76,10 @@ func (v *Validator) beginOwn(ctx context.Context, root uint64, parent []uint32) 
 	return err
 }
 
-// depths finds the depth of every vertex from the parents alone, which rule 1 is about: the parents of every vertex of the
-// tree lead, in the end, to the root. It writes the tags and returns the greatest depth. A rank alone climbs from vertex to
-// vertex: to double would take it 4 (BFS) to 9 times (SSSP) as long, and two more words a vertex.
+// depths finds the depth of every vertex from the parents alone, which rule 1 is about: the parents
+// of every vertex of the tree lead, in the end, to the root. It writes the tags and returns the
+// greatest depth. A rank alone climbs from vertex to vertex: to double would take it 4 (BFS) to 9
+// times (SSSP) as long, and two more words a vertex.
 func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) {
 	var err error
 	if v.ranks.size() == 1 {
@@ -115,9 +116,10 @@ func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) 
 
 // climb finds the depths of a rank that has all vertices.
 //
-// A vertex climbs to the first ancestor whose depth is known and then climbs again to fill in the depths between; a
-// climb longer than the tree has vertices is in a cycle. Each worker passes a vertex of unknown depth once, so that the
-// work of each is O(n) however deep the tree is and whatever the order of its vertices.
+// A vertex climbs to the first ancestor whose depth is known and then climbs again to fill in the
+// depths between; a climb longer than the tree has vertices is in a cycle. Each worker passes a
+// vertex of unknown depth once, so that the work of each is O(n) however deep the tree is and
+// whatever the order of its vertices.
 func (v *Validator) climb(ctx context.Context) error {
 	return v.vertices(ctx, func(lo, hi int) error {
 		for x := lo; x < hi; x++ {

@@ -15,35 +15,39 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// vertexGrain and blockGrain are what a worker takes at a time, some 50 to 200 microseconds of work.
+// vertexGrain and blockGrain are what a worker takes at a time, some 50 to 200 microseconds of
+// work.
 const (
 	vertexGrain = 1 << 15
 	blockGrain  = 16
 )
 
-// Validator judges the results of many searches of one graph by the rules of the specification, against the edge list. The
-// ranks of a group share the tuples and the results. Each rank has a range of the vertices, all ranges of the same size, and
-// holds no more of a result than its own range and one other at a time.
+// Validator judges the results of many searches of one graph by the rules of the specification,
+// against the edge list. The ranks of a group share the tuples and the results. Each rank has a
+// range of the vertices, all ranges of the same size, and holds no more of a result than its own
+// range and one other at a time.
 //
-// New sends every tuple to a rank that has one of its endpoints, into the tile of the rank that has the other. When a result is
-// judged, the ranges go round: in step k rank r has its own and that of rank r+k, which is all that its tile r+k needs.
+// New sends every tuple to a rank that has one of its endpoints, into the tile of the rank that has
+// the other. When a result is judged, the ranges go round: in step k rank r has its own and that of
+// rank r+k, which is all that its tile r+k needs.
 //
 //	        v of rank 0   of rank 1   of rank 2
 //	rank 0     step 0       step 1      step 2        u is of the rank that has the tile
 //	rank 1     step 2       step 0      step 1
 //	rank 2     step 1       step 2      step 0
 //
-// Whoever meets a tree edge confirms it; a bit for each vertex of the other range goes back after the step. The only tile of a
-// rank that is alone is the list itself, and nothing is sent.
+// Whoever meets a tree edge confirms it; a bit for each vertex of the other range goes back after
+// the step. The only tile of a rank that is alone is the list itself, and nothing is sent.
 //
-// New, BFS and SSSP are collective: all ranks must call the same in the same order. All of them return the same result or the
-// same violation.
+// New, BFS and SSSP are collective: all ranks must call the same in the same order. All of them
+// return the same result or the same violation.
 type Validator struct {
 	ranks    ranks
 	n, per   int
 	weighted bool
-	tiles    []edges.List // by the rank of v; both endpoints count from the first vertex of their ranges
-	team     *parallel.Team
+	// by the rank of v; both endpoints count from the first vertex of their ranges
+	tiles []edges.List
+	team  *parallel.Team
 
 	own, other vertexState
 	reached    int64    // own vertices in the tree
@@ -63,9 +67,10 @@ type vertexState struct {
 	confirmed []uint64 // vertices whose tree edge was met in the list
 }
 
-// scratch is what a worker decodes a block into. Its loops take one step each over the block - gather what the vertices
-// hold, compare, look at the parents of what may be a tree edge - because a loop of few instructions has more reads
-// under way at once, and one tuple in twenty is a tree edge: a branch that cannot be predicted.
+// scratch is what a worker decodes a block into. Its loops take one step each over the block -
+// gather what the vertices hold, compare, look at the parents of what may be a tree edge - because
+// a loop of few instructions has more reads under way at once, and one tuple in twenty is a tree
+// edge: a branch that cannot be predicted.
 type scratch struct {
 	edges.Block
 	tagU, tagV   [edges.BlockSize]uint16
@@ -76,10 +81,10 @@ type scratch struct {
 // Tags is how many tags of its group a Validator uses, from the one it is given on.
 const Tags = 3
 
-// New makes the validator of a graph of n vertices, n < 2^32 - 2. list is this rank's tuples, which begin with
-// the given number of the whole list. A rank that is alone reads the list whenever it judges, others need it no longer.
-// Beside the tuples a Validator holds some 17 bytes for each vertex of its range until it is closed, 6 if it is alone. team
-// may be nil.
+// New makes the validator of a graph of n vertices, n < 2^32 - 2. list is this rank's tuples, which
+// begin with the given number of the whole list. A rank that is alone reads the list whenever it
+// judges, others need it no longer. Beside the tuples a Validator holds some 17 bytes for each
+// vertex of its range until it is closed, 6 if it is alone. team may be nil.
 func New(ctx context.Context, group *collective.Group, tag uint32, list edges.List, first, n int, team *parallel.Team) (*Validator, error) {
 	if n < 0 || n >= int(pending) {
 		return nil, fmt.Errorf("a validator of %d vertices: at most %d are possible", n, pending-1)
@@ -98,7 +103,8 @@ func New(ctx context.Context, group *collective.Group, tag uint32, list edges.Li
 		v.tiles = []edges.List{list}
 		return v, nil
 	}
-	// What another rank's state is received in also serves to find depths, which needs two words a vertex.
+	// What another rank's state is received in also serves to find depths, which needs two words a
+	// vertex.
 	v.other = vertexState{
 		parent: mem.Make[uint32](v.arena, v.per), depth: mem.Make[uint32](v.arena, v.per),
 		tags: mem.Make[uint16](v.arena, v.per), confirmed: mem.Make[uint64](v.arena, words),
@@ -129,7 +135,8 @@ func (v *Validator) Range(rank int) (lo, hi int) {
 
 func (v *Validator) size(rank int) int { return min(max(v.n-rank*v.per, 0), v.per) }
 
-// first keeps the error at the least position of a parallel loop, so that what is reported does not depend on timing.
+// first keeps the error at the least position of a parallel loop, so that what is reported does not
+// depend on timing.
 type first struct {
 	at  atomic.Int64
 	mu  sync.Mutex
@@ -154,8 +161,8 @@ func (f *first) report(at int, err error) {
 	}
 }
 
-// vertices runs body on ranges of the own vertices, counted from the first, that cover them. body returns the error of the
-// first vertex at fault.
+// vertices runs body on ranges of the own vertices, counted from the first, that cover them. body
+// returns the error of the first vertex at fault.
 func (v *Validator) vertices(ctx context.Context, body func(lo, hi int) error) error {
 	f := newFirst()
 	v.team.For(len(v.own.depth), vertexGrain, func(_, lo, hi int) {
@@ -195,7 +202,8 @@ func confirm(confirmed []uint64, x uint64) {
 	}
 }
 
-// unconfirmed returns the least own vertex, counted from the first, that is in the tree by an edge nobody met.
+// unconfirmed returns the least own vertex, counted from the first, that is in the tree by an edge
+// nobody met.
 func (v *Validator) unconfirmed() (uint64, bool) {
 	if int64(bitmap.Count(v.own.confirmed)) == v.reached {
 		return 0, false

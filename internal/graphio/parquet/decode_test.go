@@ -11,7 +11,8 @@ import (
 func TestUnusedWidths(t *testing.T) {
 	for _, width := range []byte{0, 1, 64, 65, 255} {
 		for _, n := range []int{2, 33, 34, 129, 130, 200} {
-			data := []byte{128, 1, 4, byte(n), byte(n >> 7), 0} // blocks of 128 in 4 miniblocks, from 0 on
+			// blocks of 128 in 4 miniblocks, from 0 on
+			data := []byte{128, 1, 4, byte(n), byte(n >> 7), 0}
 			if data[4] > 0 {
 				data[3] |= 128
 			} else {

@@ -8,11 +8,13 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// TestThriftLength: the struct that the library reads ends where it is said to end, and no part of it is one.
+// TestThriftLength: the struct that the library reads ends where it is said to end, and no part of
+// it is one.
 func TestThriftLength(t *testing.T) {
 	for _, kind := range []graphio.ColumnType{graphio.IntColumn, graphio.TextColumn} {
 		var file bytes.Buffer
-		w := Create(&file, []graphio.ParquetColumn{{Name: "u", Type: kind}, {Name: "v", Type: graphio.IntColumn}})
+		w := Create(&file,
+			[]graphio.ParquetColumn{{Name: "u", Type: kind}, {Name: "v", Type: graphio.IntColumn}})
 		for i := range int64(40) {
 			if kind == graphio.TextColumn {
 				w.Text(0, fmt.Append(nil, i))
@@ -29,7 +31,8 @@ func TestThriftLength(t *testing.T) {
 		}
 		seed := file.Bytes()
 		footer := seed[len(seed)-8-int(uint32(seed[len(seed)-8])|uint32(seed[len(seed)-7])<<8) : len(seed)-8]
-		if n, err := thriftLength(append(bytes.Clone(footer), "more"...)); err != nil || n != len(footer) {
+		if n, err := thriftLength(append(bytes.Clone(footer), "more"...)); err != nil ||
+			n != len(footer) {
 			t.Fatalf("%d of %d bytes, %v", n, len(footer), err)
 		}
 		for cut := range footer {
@@ -41,7 +44,8 @@ func TestThriftLength(t *testing.T) {
 	if _, err := thriftLength(bytes.Repeat([]byte{0x1c}, 1000)); err == nil {
 		t.Error("structs within structs without end")
 	}
-	empty := append([]byte{0x19, 0xfc, 0xe8, 0x07}, make([]byte, 1001)...) // a list of a thousand structs of nothing
+	// a list of a thousand structs of nothing
+	empty := append([]byte{0x19, 0xfc, 0xe8, 0x07}, make([]byte, 1001)...)
 	if _, err := thriftLength(empty); err == nil {
 		t.Error("structs of nothing")
 	}

@@ -52,12 +52,15 @@ func TestForgedPages(t *testing.T) {
 		data     []byte
 		n        int
 	}{
-		"a run":              {format.Int64, dictionary, append(binary.AppendUvarint([]byte{1}, many<<1), 0), n},
-		"groups of no bits":  {format.Int64, dictionary, binary.AppendUvarint([]byte{0}, many<<1|1), n},
-		"differences":        {format.Int64, delta, header(128, 4, many), 1},
-		"parts of a block":   {format.Int64, delta, header(128, 1<<62, n), n},
-		"bits of a number":   {format.Int32, delta, wide, n},
-		"lengths":            {format.ByteArray, format.DeltaLengthByteArray, header(128, 4, many), 1},
+		"a run": {format.Int64, dictionary, append(binary.AppendUvarint([]byte{1},
+			many<<1), 0), n},
+		"groups of no bits": {format.Int64, dictionary, binary.AppendUvarint([]byte{0},
+			many<<1|1), n},
+		"differences":      {format.Int64, delta, header(128, 4, many), 1},
+		"parts of a block": {format.Int64, delta, header(128, 1<<62, n), n},
+		"bits of a number": {format.Int32, delta, wide, n},
+		"lengths": {format.ByteArray, format.DeltaLengthByteArray, header(128, 4,
+			many), 1},
 		"texts after others": {format.ByteArray, texts, cat(lengths(0), header(128, 4, many)), 1},
 		"shared texts":       {format.ByteArray, texts, twice, len(shared)},
 		"negative lengths":   {format.ByteArray, texts, cat(lengths(0, -1), lengths(1, 1)), 2},

@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// maxPage is how many bytes a page may have, and maxPageValues how many values: more than any writer makes.
+	// maxPage is how many bytes a page may have, and maxPageValues how many values: more than any
+	// writer makes.
 	maxPage       = 256 << 20
 	maxPageValues = 1 << 26
 	// maxPageHeader is how many bytes its header may have.

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// groupRows is how many rows a row group that is written has, of which each can be read by another thread or process.
+	// groupRows is how many rows a row group that is written has, of which each can be read by
+	// another thread or process.
 	groupRows = 1 << 20
 	// buffered is how many values of a column are handed over at a time.
 	buffered = 1 << 12
@@ -24,7 +25,8 @@ var nodes = [...]parquet.Node{
 	graphio.BoolColumn:  parquet.Leaf(parquet.BooleanType),
 }
 
-// writer writes a table: pages of plain values, compressed by Snappy. Each row is a value for each column, in order, and Row.
+// writer writes a table: pages of plain values, compressed by Snappy. Each row is a value for each
+// column, in order, and Row.
 type writer struct {
 	w       *parquet.GenericWriter[any]
 	columns []*parquet.ColumnWriter
@@ -32,7 +34,8 @@ type writer struct {
 	rows    int
 }
 
-// orderedGroup is a schema whose columns keep their order: those of parquet.Group are sorted by name.
+// orderedGroup is a schema whose columns keep their order: those of parquet.Group are sorted by
+// name.
 type orderedGroup struct {
 	parquet.Group
 	fields []parquet.Field
@@ -71,7 +74,8 @@ func (p *writer) Float(column int, x float64) { p.add(column, parquet.DoubleValu
 // Bool adds a value to a column of type BoolColumn.
 func (p *writer) Bool(column int, x bool) { p.add(column, parquet.BooleanValue(x)) }
 
-// Text adds a value to a column of type TextColumn. Its bytes must not change before some more rows have been written, as many as 4096.
+// Text adds a value to a column of type TextColumn. Its bytes must not change before some more rows
+// have been written, as many as 4096.
 func (p *writer) Text(column int, x []byte) { p.add(column, parquet.ByteArrayValue(x)) }
 
 // Row ends a row.

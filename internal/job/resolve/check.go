@@ -23,8 +23,8 @@ const (
 	maxRepetitions = 1_000_000
 )
 
-// CheckProgram refuses a job of a vertex program that cannot be run, before anything is loaded, and completes its spec. grid is
-// the job's or that of its graph of the catalog, if either is known.
+// CheckProgram refuses a job of a vertex program that cannot be run, before anything is loaded, and
+// completes its spec. grid is the job's or that of its graph of the catalog, if either is known.
 func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	switch {
 	case spec.Program == "":
@@ -111,7 +111,8 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 	return engine.Rehearse(context.Background(), program, o, grid)
 }
 
-// Loadable refuses generators that make what cannot be loaded; files are looked at where they are read.
+// Loadable refuses generators that make what cannot be loaded; files are looked at where they are
+// read.
 func Loadable(input string) error {
 	if !generate.IsGenerator(input) {
 		return nil
@@ -123,7 +124,8 @@ func Loadable(input string) error {
 	return generate.Loadable(g)
 }
 
-// Weighted is the source of a job's graph, with the weights that the program says where the job leaves them open.
+// Weighted is the source of a job's graph, with the weights that the program says where the job
+// leaves them open.
 func Weighted(source *job.Source, p engine.Registered, values map[string]string) (*job.Source, error) {
 	program, err := p.New(BeforeLoading(p.Parameters, values, source), nil)
 	if err == nil {

@@ -12,13 +12,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestKernel3IsLookedAtWhereItRuns: what only kernel 2 can do is refused with kernel 3, and not without.
+// TestKernel3IsLookedAtWhereItRuns: what only kernel 2 can do is refused with kernel 3, and not
+// without.
 func TestKernel3IsLookedAtWhereItRuns(t *testing.T) {
 	for _, sssp := range []bool{false, true} {
 		err := CheckGraph500(nil, &job.Spec{
-			Program: control.Graph500Program, Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1, SSSP: sssp}, Options: job.Options{Delivery: "ring"},
+			Program:  control.Graph500Program,
+			Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1, SSSP: sssp},
+			Options:  job.Options{Delivery: "ring"},
 		}, graph.Grid{Rows: 2, Columns: 2})
-		if refused := err != nil && strings.HasPrefix(err.Error(), "SSSPTree[float32]: ") && strings.Contains(err.Error(), "use delivery pull"); refused != sssp || err != nil && !refused {
+		if refused := err != nil && strings.HasPrefix(err.Error(), "SSSPTree[float32]: ") &&
+			strings.Contains(err.Error(), "use delivery pull"); refused != sssp || err != nil &&
+			!refused {
 			t.Errorf("with kernel 3 %t: found %v", sssp, err)
 		}
 	}
@@ -33,14 +38,17 @@ func (inputs) Combiner() pregel.Combiner[int64]                  { return combin
 func (inputs) Traits() pregel.Traits                             { return pregel.Traits{Columns: []pregel.Column{column}} }
 func (inputs) Compute(v *pregel.Vertex[float64, int64], _ int64) { v.Set(column.Of(v)) }
 
-// TestBenchmarksHaveNoColumns: a benchmark is refused that names columns, also one with nothing in it.
+// TestBenchmarksHaveNoColumns: a benchmark is refused that names columns, also one with nothing in
+// it.
 func TestBenchmarksHaveNoColumns(t *testing.T) {
 	for _, columns := range []map[string]*job.ColumnData{{"b": {ID: "x"}}, {"b": nil}} {
 		graph500 := &job.Spec{
-			Program: control.Graph500Program, Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1}, ColumnData: columns,
+			Program:  control.Graph500Program,
+			Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1}, ColumnData: columns,
 		}
 		netbench := &job.Spec{Program: control.NetbenchProgram, Netbench: &job.Netbench{}, ColumnData: columns}
-		for _, err := range []error{CheckGraph500(nil, graph500, graph.Of(1)), CheckNetbench(nil, netbench, graph.Of(1))} {
+		for _, err := range []error{CheckGraph500(nil, graph500, graph.Of(1)), CheckNetbench(nil,
+			netbench, graph.Of(1))} {
 			if err == nil || !strings.Contains(err.Error(), "columns") {
 				t.Errorf("error %v, expected that there are no columns", err)
 			}

@@ -7,7 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Demand is what is known of the memory that a graph takes before anything of it is read or made. The zero value is nothing.
+// Demand is what is known of the memory that a graph takes before anything of it is read or made.
+// The zero value is nothing.
 type Demand struct {
 	vertices uint64
 	tuples   int
@@ -15,8 +16,8 @@ type Demand struct {
 	options  graph.Options
 }
 
-// DemandOf returns what is known of a source, whose partitions lie in a grid: all of a generator; nothing of a file or a snapshot, which the
-// workers look at when they open it.
+// DemandOf returns what is known of a source, whose partitions lie in a grid: all of a generator;
+// nothing of a file or a snapshot, which the workers look at when they open it.
 func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	if s == nil || !generate.IsGenerator(s.Input) {
 		return Demand{}
@@ -39,7 +40,8 @@ func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	return d
 }
 
-// Bytes returns what a worker that has so many of all partitions is sure to need, 0 if nothing is known.
+// Bytes returns what a worker that has so many of all partitions is sure to need, 0 if nothing is
+// known.
 func (d Demand) Bytes(own, all int) int64 {
 	if d.vertices == 0 {
 		return 0

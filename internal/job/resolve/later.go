@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Later returns what a checkpoint says of the job of a vertex program, for whoever goes on from it, wherever that is started. here says that its files
-// are named as this process sees them; else they are the workers', which know relative names by their data roots.
+// Later returns what a checkpoint says of the job of a vertex program, for whoever goes on from it,
+// wherever that is started. here says that its files are named as this process sees them; else they
+// are the workers', which know relative names by their data roots.
 func Later(spec *job.Spec, here bool) ([]byte, error) {
 	s := &job.Spec{
 		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source, Options: spec.Options, Rows: spec.Rows,
@@ -50,8 +51,9 @@ func Earlier(data []byte) (*job.Spec, error) {
 	return s, nil
 }
 
-// When is when a job takes checkpoints: as it says itself, and what it leaves open as its master says. A job that names a number of supersteps, a time
-// or a mean time between failures says all of that; being strict is of either.
+// When is when a job takes checkpoints: as it says itself, and what it leaves open as its master
+// says. A job that names a number of supersteps, a time or a mean time between failures says all of
+// that; being strict is of either.
 func When(job *checkpoint.Policy, master checkpoint.Policy) checkpoint.Policy {
 	if job == nil {
 		return master

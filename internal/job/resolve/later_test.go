@@ -45,22 +45,24 @@ func TestWhenIsChecked(t *testing.T) {
 		"a checkpoint every 4294967295 supersteps": {Every: 1<<32 - 1},
 		"one of the two": {Every: 7, Interval: 1},
 	} {
-		err := CheckProgram(programs, &job.Spec{Program: "inputs", Graph: "g", KeepWhen: k}, graph.Of(2))
+		err := CheckProgram(programs, &job.Spec{Program: "inputs", Graph: "g", KeepWhen: k},
+			graph.Of(2))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
 	}
 }
 
-// TestFilesOfLater: what a checkpoint says of files is full names where they are this process's, and
-// what the job said where they are the workers', whose data roots relative names are below.
+// TestFilesOfLater: what a checkpoint says of files is full names where they are this process's,
+// and what the job said where they are the workers', whose data roots relative names are below.
 func TestFilesOfLater(t *testing.T) {
 	spec := &job.Spec{Program: "p", Source: &job.Source{Input: "graphs/g.el,more.el", Vertices: "v.csv"}}
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for here, want := range map[bool][2]string{
 		false: {"graphs/g.el,more.el", "v.csv"},
-		true:  {filepath.Join(dir, "graphs/g.el") + "," + filepath.Join(dir, "more.el"), filepath.Join(dir, "v.csv")},
+		true: {filepath.Join(dir, "graphs/g.el") + "," + filepath.Join(dir,
+			"more.el"), filepath.Join(dir, "v.csv")},
 	} {
 		data, err := Later(spec, here)
 		if err != nil {
@@ -73,10 +75,12 @@ func TestFilesOfLater(t *testing.T) {
 	}
 }
 
-// TestLaterRefusesWhatCannotBeReadAgain: a run whose description resume would refuse does not begin.
+// TestLaterRefusesWhatCannotBeReadAgain: a run whose description resume would refuse does not
+// begin.
 func TestLaterRefusesWhatCannotBeReadAgain(t *testing.T) {
 	for input, want := range map[string]string{
-		strings.Repeat("parts/", 1000): "expected at most 4096", "caf\xe9.csv": "cannot tell what is run",
+		strings.Repeat("parts/", 1000): "expected at most 4096",
+		"caf\xe9.csv":                  "cannot tell what is run",
 	} {
 		spec := &job.Spec{Program: "wcc", Source: &job.Source{Input: input}}
 		if _, err := Later(spec, true); err == nil || !strings.Contains(err.Error(), want) {

@@ -15,8 +15,9 @@ import (
 // OwnGraph is the name that the graph which a job loads for itself has on the workers.
 func OwnGraph(job string) string { return "job " + job }
 
-// VertexParameters returns the values of parameters with input ids in place of the names of vertices. In a list names are between commas; a backslash
-// stands before a comma that belongs to a name.
+// VertexParameters returns the values of parameters with input ids in place of the names of
+// vertices. In a list names are between commas; a backslash stands before a comma that belongs to a
+// name.
 func VertexParameters(parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool)) (map[string]string, error) {
 	values = maps.Clone(values)
 	for _, p := range parameters {
@@ -40,8 +41,9 @@ func VertexParameters(parameters []engine.Parameter, values map[string]string, f
 	return values, nil
 }
 
-// BeforeLoading returns the parameters of a job as far as they can be checked before its graph is there: where its vertices may have names,
-// each is taken for one. Without a source it is a graph of the catalog, whose master knows more.
+// BeforeLoading returns the parameters of a job as far as they can be checked before its graph is
+// there: where its vertices may have names, each is taken for one. Without a source it is a graph
+// of the catalog, whose master knows more.
 func BeforeLoading(parameters []engine.Parameter, values map[string]string, source *job.Source) map[string]string {
 	if source != nil && !MayBeNamed(source) {
 		return values
@@ -56,6 +58,7 @@ func MayBeNamed(source *job.Source) bool {
 
 // AsNames returns the parameters with an input id in place of whatever vertices are called.
 func AsNames(parameters []engine.Parameter, values map[string]string) map[string]string {
-	values, _ = VertexParameters(parameters, values, func(string) (uint64, bool) { return 0, true }) // which finds all
+	// which finds all
+	values, _ = VertexParameters(parameters, values, func(string) (uint64, bool) { return 0, true })
 	return values
 }

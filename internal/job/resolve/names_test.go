@@ -23,7 +23,8 @@ func TestVertexParameters(t *testing.T) {
 			t.Errorf("%s=%s is %q, %v; want %q", c.name, c.text, got[c.name], err, c.want)
 		}
 	}
-	if _, err := VertexParameters(parameters, map[string]string{"stations": "Paris,Rome"}, find); err == nil {
+	if _, err := VertexParameters(parameters, map[string]string{"stations": "Paris,Rome"},
+		find); err == nil {
 		t.Error("Rome is found")
 	}
 }

@@ -1,5 +1,6 @@
-// Package resolve turns the description of a job into what the engine takes, and refuses one that cannot be run: for the
-// command line, for the master, which leads jobs, and for workers, which run them.
+// Package resolve turns the description of a job into what the engine takes, and refuses one that
+// cannot be run: for the command line, for the master, which leads jobs, and for workers, which run
+// them.
 package resolve
 
 import (
@@ -25,8 +26,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Programs returns the programs of a build with fingerprints: all processes of a cluster have the same programs, built from
-// the same source.
+// Programs returns the programs of a build with fingerprints: all processes of a cluster have the
+// same programs, built from the same source.
 func Programs(build string, programs engine.Registry) (all []*control.Program) {
 	for _, p := range programs {
 		h := sha256.New()

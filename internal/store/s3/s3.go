@@ -30,16 +30,19 @@ type bucket struct {
 	anonymous    bool
 }
 
-// Times of requests to S3: to connect, until an answer begins, and how often a request that failed is sent again, later each time.
+// Times of requests to S3: to connect, until an answer begins, and how often a request that failed
+// is sent again, later each time.
 const (
 	connectTime = 10 * time.Second
 	answerTime  = 60 * time.Second
 	retries     = 6
 )
 
-// Open returns the store of s3://BUCKET/PREFIX. The server is that of AWS_ENDPOINT_URL, or else Amazon's, in the region of AWS_REGION; who we are is
-// in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials, or is what the machine that we run on says. Places cannot name
-// another server: it is the one who starts a process that decides where its data go.
+// Open returns the store of s3://BUCKET/PREFIX. The server is that of AWS_ENDPOINT_URL, or else
+// Amazon's, in the region of AWS_REGION; who we are is in AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials, or is what the machine that we run on says.
+// Places cannot name another server: it is the one who starts a process that decides where its data
+// go.
 func Open(place string) (store.Store, error) {
 	name, prefix, _ := strings.Cut(strings.TrimPrefix(place, store.S3), "/")
 	if err := s3utils.CheckValidBucketNameStrict(name); err != nil {
@@ -47,13 +50,17 @@ func Open(place string) (store.Store, error) {
 	}
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		if !fs.ValidPath(prefix) {
-			return nil, fmt.Errorf("%s: found prefix %q, expected names parted by slashes", place, prefix)
+			return nil, fmt.Errorf("%s: found prefix %q, expected names parted by slashes", place,
+				prefix)
 		}
 		prefix += "/"
 	}
-	endpoint, err := url.Parse(cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com"))
-	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" || strings.Trim(endpoint.Path, "/") != "" {
-		return nil, fmt.Errorf("%s: found AWS_ENDPOINT_URL %q, expected one such as https://s3.example.com:9000", place, endpoint)
+	endpoint, err := url.Parse(cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"),
+		os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com"))
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" &&
+		endpoint.Scheme != "https" || strings.Trim(endpoint.Path, "/") != "" {
+		return nil,
+			fmt.Errorf("%s: found AWS_ENDPOINT_URL %q, expected one such as https://s3.example.com:9000", place, endpoint)
 	}
 	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
 	if strings.HasSuffix(endpoint.Hostname(), ".amazonaws.com") {
@@ -70,7 +77,8 @@ func Open(place string) (store.Store, error) {
 	}
 	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout = connectTime, answerTime
 	client, err := minio.New(endpoint.Host, &minio.Options{
-		Creds: who, Secure: endpoint.Scheme == "https", Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+		Creds: who, Secure: endpoint.Scheme == "https",
+		Region:    cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
 		Transport: transport, MaxRetries: retries,
 	})
 	if err != nil {
@@ -103,7 +111,8 @@ func (s *bucket) put(ctx context.Context, name string, data io.ReaderAt, size in
 	}))
 }
 
-// again sends a request again while answers break off in their middle, which the client does not do.
+// again sends a request again while answers break off in their middle, which the client does not
+// do.
 func again(ctx context.Context, request func() error) error {
 	for try := 0; ; try++ {
 		err := request()
@@ -126,7 +135,8 @@ func (s *bucket) PutIfAbsent(ctx context.Context, name string, data []byte) erro
 	options.SetMatchETagExcept("*")
 	err := s.put(ctx, name, bytes.NewReader(data), int64(len(data)), options)
 	if status(err) == http.StatusPreconditionFailed || status(err) == http.StatusConflict {
-		if there, readErr := store.Get(ctx, s, name, int64(len(data))); readErr == nil && bytes.Equal(there, data) {
+		if there, readErr := store.Get(ctx, s, name, int64(len(data))); readErr == nil &&
+			bytes.Equal(there, data) {
 			return nil // by a request of ours whose answer was lost
 		}
 		return store.Failed("write", s, name, fs.ErrExist)
@@ -152,7 +162,8 @@ func (s *bucket) GetRange(ctx context.Context, o store.Object, off int64, p []by
 }
 
 func (s *bucket) read(ctx context.Context, o store.Object, options minio.GetObjectOptions, p []byte) (err error) {
-	body, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.name, s.prefix+o.Name, options)
+	body, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.name, s.prefix+o.Name,
+		options)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,8 @@ func TestOpenS3(t *testing.T) {
 	}
 }
 
-// TestListThatBreaksOff: the second page of a list breaks off, and the list goes on after the first.
+// TestListThatBreaksOff: the second page of a list breaks off, and the list goes on after the
+// first.
 func TestListThatBreaksOff(t *testing.T) {
 	breaks := 2
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,12 +56,14 @@ func TestListThatBreaksOff(t *testing.T) {
 				n, last = n+1, name
 			}
 		}
-		fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%t</IsTruncated><NextContinuationToken>%s</NextContinuationToken>%s</ListBucketResult>",
+		fmt.Fprintf(w,
+			"<ListBucketResult><IsTruncated>%t</IsTruncated><NextContinuationToken>%s</NextContinuationToken>%s</ListBucketResult>",
 			last < "h", last, text)
 	}))
 	defer server.Close()
 	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": server.URL,
+		"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1",
+		"AWS_ENDPOINT_URL": server.URL,
 	} {
 		t.Setenv(name, value)
 	}

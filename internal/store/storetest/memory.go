@@ -36,8 +36,8 @@ func (m *Memory) Names() []string {
 	return slices.Sorted(maps.Keys(m.objects))
 }
 
-// View is a store as one process sees it. Trouble, if not nil, is asked before and after each call: it may take its time, and an error
-// is the call's, which has been done if done.
+// View is a store as one process sees it. Trouble, if not nil, is asked before and after each call:
+// it may take its time, and an error is the call's, which has been done if done.
 type View struct {
 	*Memory
 	Trouble func(ctx context.Context, call, name string, done bool) error
@@ -125,7 +125,8 @@ func (v *View) List(ctx context.Context, prefix string) iter.Seq2[store.Object, 
 		err := v.call(ctx, "list", prefix, func() error {
 			for _, name := range slices.Sorted(maps.Keys(v.objects)) {
 				if strings.HasPrefix(name, prefix) {
-					found = append(found, store.Object{Name: name, Size: int64(len(v.objects[name].data)), Version: v.objects[name].version})
+					found = append(found,
+						store.Object{Name: name, Size: int64(len(v.objects[name].data)), Version: v.objects[name].version})
 				}
 			}
 			return nil

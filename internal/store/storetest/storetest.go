@@ -89,7 +89,8 @@ func whole(t *testing.T, s store.Store) {
 	for _, name := range []string{"a/b", "a/b/c/d", "none"} {
 		_, err := store.Get(t.Context(), s, name, 4)
 		is(t, err, fs.ErrNotExist)
-		is(t, s.GetRange(t.Context(), store.Object{Name: "none/" + name}, 0, make([]byte, 1)), fs.ErrNotExist)
+		is(t, s.GetRange(t.Context(), store.Object{Name: "none/" + name}, 0, make([]byte, 1)),
+			fs.ErrNotExist)
 	}
 }
 
@@ -112,12 +113,14 @@ func ranges(t *testing.T, s store.Store) {
 		want string
 	}{{0, 10, "0123456789"}, {0, 1, "0"}, {9, 1, "9"}, {3, 4, "3456"}, {4, 0, ""}} {
 		p := make([]byte, r.n)
-		if err := s.GetRange(t.Context(), store.Object{Name: "x"}, r.off, p); err != nil || string(p) != r.want {
+		if err := s.GetRange(t.Context(), store.Object{Name: "x"}, r.off, p); err != nil ||
+			string(p) != r.want {
 			t.Errorf("%d bytes from %d: found %q, %v", r.n, r.off, p, err)
 		}
 	}
 	for _, off := range []int64{5, 10, 11, 1 << 40} {
-		if err := s.GetRange(t.Context(), store.Object{Name: "x"}, off, make([]byte, 6)); err == nil {
+		if err := s.GetRange(t.Context(), store.Object{Name: "x"}, off,
+			make([]byte, 6)); err == nil {
 			t.Errorf("6 bytes from %d of 10 were read", off)
 		}
 	}

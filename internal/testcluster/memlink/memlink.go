@@ -1,4 +1,5 @@
-// Package memlink connects ranks of one process by memory, for tests of what runs over a collective.Link.
+// Package memlink connects ranks of one process by memory, for tests of what runs over a
+// collective.Link.
 package memlink
 
 import (
@@ -10,16 +11,17 @@ import (
 	"time"
 )
 
-// Memory connects ranks of one process. With costs, messages take as long as these say, on the clock of package time, so
-// that tests can check predictions in the virtual time of testing/synctest:
+// Memory connects ranks of one process. With costs, messages take as long as these say, on the
+// clock of package time, so that tests can check predictions in the virtual time of
+// testing/synctest:
 //
 //	          start           start+Gap+Alpha*n
 //	sender      |====================|           busy
 //	                  start+Beta          +Alpha*n
 //	receiver              |===================|  busy, later if it still receives another message
 //
-// A receiver takes messages in the order in which their first bytes come, whether it waits for them or not.
-// Where two sites share a trunk, a message starts when the trunk has taken those before it.
+// A receiver takes messages in the order in which their first bytes come, whether it waits for them
+// or not. Where two sites share a trunk, a message starts when the trunk has taken those before it.
 type Memory struct {
 	boxes []*mailbox
 	cost  func(from, to int) Cost
@@ -31,8 +33,8 @@ type Memory struct {
 	trunks  map[[2]int]time.Time
 }
 
-// Cost is what a message costs, as collective.Pair has it, in seconds and seconds a byte. Trunk, if it is not 0, is the
-// seconds a byte of what all pairs from one of the sites to the other share.
+// Cost is what a message costs, as collective.Pair has it, in seconds and seconds a byte. Trunk, if
+// it is not 0, is the seconds a byte of what all pairs from one of the sites to the other share.
 type Cost struct {
 	Alpha, Beta, Gap, Trunk float64
 	Sites                   [2]int
@@ -41,7 +43,8 @@ type Cost struct {
 // New connects n ranks. cost may be nil: messages then take no time but that of the copy.
 func New(n int, cost func(from, to int) Cost) *Memory {
 	m := &Memory{
-		cost: cost, sending: make([]time.Time, n), taking: make([]time.Time, n), coming: make([][]*message, n),
+		cost: cost, sending: make([]time.Time, n), taking: make([]time.Time, n),
+		coming: make([][]*message, n),
 		trunks: map[[2]int]time.Time{},
 	}
 	for range n {
@@ -189,7 +192,8 @@ type address struct {
 	tag  uint32
 }
 
-// message is a message on its way: its first byte comes at first, the others take body, all is there at whole.
+// message is a message on its way: its first byte comes at first, the others take body, all is
+// there at whole.
 type message struct {
 	from  int
 	data  []byte
@@ -204,7 +208,8 @@ type mailbox struct {
 	queues map[address]*queue
 }
 
-// queue is the messages under one address. It exists while it holds some or somebody waits for some.
+// queue is the messages under one address. It exists while it holds some or somebody waits for
+// some.
 type queue struct {
 	messages []*message
 	more     chan struct{} // closed and renewed when a message comes; nil while nobody waits

@@ -13,9 +13,10 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// BenchmarkAgainstRaw sends the same bytes by turns over TCP alone, as frames and as messages, each to the end before the
-// next, and reports the median of what share of the raw bandwidth frames and messages have: on a machine that does other
-// things, and TCP's own speed changes by the second, the only figure that says something.
+// BenchmarkAgainstRaw sends the same bytes by turns over TCP alone, as frames and as messages, each
+// to the end before the next, and reports the median of what share of the raw bandwidth frames and
+// messages have: on a machine that does other things, and TCP's own speed changes by the second,
+// the only figure that says something.
 func BenchmarkAgainstRaw(b *testing.B) {
 	for _, n := range []int{64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20} {
 		b.Run(fmt.Sprintf("%dKB", n>>10), func(b *testing.B) {
@@ -29,7 +30,8 @@ type transfer func(b *testing.B, n, k int)
 
 func against(b *testing.B, n, k int) {
 	_, from, to := pair(b, nil)
-	ways := []transfer{rawTransfer(b, n), frames(from, to), messages(from.session.Link(), to.session.Link())}
+	ways := []transfer{rawTransfer(b, n), frames(from, to), messages(from.session.Link(),
+		to.session.Link())}
 	seconds, work := make([][]float64, len(ways)), make([][]float64, len(ways))
 	for turn := 0; b.Loop(); turn++ {
 		for i, way := range ways {

@@ -7,8 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// isMemory reports whether what is written to a connection is copied to its reader by this machine's processors: then nothing is gained
-// while they have other work. A connection that is neither TCP's nor a Unix socket's is one that a Dialer has slowed down.
+// isMemory reports whether what is written to a connection is copied to its reader by this
+// machine's processors: then nothing is gained while they have other work. A connection that is
+// neither TCP's nor a Unix socket's is one that a Dialer has slowed down.
 func isMemory(c net.Conn) bool {
 	c = bare(c)
 	switch c.(type) {
@@ -24,12 +25,13 @@ func (p *Port) Distant(partition int) bool {
 	return s.ports[partition] == nil && !s.outs[s.layout.Owner[partition]].memory
 }
 
-// SendAhead sends a frame of the next superstep to a distant partition, if not too many frames are to be written. Its buffers must
-// stay as they are until End of that superstep returns.
+// SendAhead sends a frame of the next superstep to a distant partition, if not too many frames are
+// to be written. Its buffers must stay as they are until End of that superstep returns.
 func (p *Port) SendAhead(f *transport.Frame) (bool, error) {
 	s := p.session
 	if f.To < 0 || f.To >= len(s.ports) || s.ports[f.To] != nil || f.Ref != nil {
-		return false, fmt.Errorf("partition %d cannot send partition %d a %s frame ahead", p.index, f.To, kindName(uint8(f.Kind)))
+		return false, fmt.Errorf("partition %d cannot send partition %d a %s frame ahead", p.index,
+			f.To, kindName(uint8(f.Kind)))
 	}
 	if err := s.Err(); err != nil {
 		return false, err

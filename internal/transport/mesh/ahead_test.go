@@ -19,8 +19,8 @@ func word(superstep int, kind transport.Kind, b byte) *transport.Frame {
 	return &transport.Frame{To: 1, Superstep: superstep, Kind: kind, Count: 1, Raw: []byte{b}}
 }
 
-// TestFramesSentAheadComeInTheirSuperstep: whatever comes first, a superstep receives its own frames alone. What is claimed is in both
-// accounts, and what is not is dropped.
+// TestFramesSentAheadComeInTheirSuperstep: whatever comes first, a superstep receives its own
+// frames alone. What is claimed is in both accounts, and what is not is dropped.
 func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 	meshes, a, b := pair(t, slowedDial)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -84,8 +84,8 @@ func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 	}
 }
 
-// TestASessionThatBeginsLater: in the first superstep of a run that goes on from a checkpoint, whichever that is, its own frames come, and no
-// frame that was sent ahead for the next one.
+// TestASessionThatBeginsLater: in the first superstep of a run that goes on from a checkpoint,
+// whichever that is, its own frames come, and no frame that was sent ahead for the next one.
 func TestASessionThatBeginsLater(t *testing.T) {
 	for _, first := range []int{1, 2, 7} {
 		_, a, b := pair(t, slowedDial)
@@ -105,12 +105,14 @@ func TestASessionThatBeginsLater(t *testing.T) {
 	}
 }
 
-// TestDistantPartitions: a network leads neither to a partition of the same worker nor over loopback.
+// TestDistantPartitions: a network leads neither to a partition of the same worker nor over
+// loopback.
 func TestDistantPartitions(t *testing.T) {
 	_, plain, _ := pair(t, nil)
 	_, slow, _ := pair(t, slowedDial)
 	if plain.Distant(1) || slow.Distant(0) || !slow.Distant(1) {
-		t.Errorf("over loopback %t, itself %t, over a network %t", plain.Distant(1), slow.Distant(0), slow.Distant(1))
+		t.Errorf("over loopback %t, itself %t, over a network %t", plain.Distant(1),
+			slow.Distant(0), slow.Distant(1))
 	}
 	for _, f := range []*transport.Frame{{To: 0}, {To: 2}, {To: -1}, {To: 1, Ref: []string{"x"}, Count: 1}} {
 		if taken, err := slow.SendAhead(f); taken || err == nil {
@@ -119,8 +121,8 @@ func TestDistantPartitions(t *testing.T) {
 	}
 }
 
-// TestFramesSentAheadDoNotHoldUpOthers: more than the window is sent ahead to a partition whose superstep is over; another partition of
-// the same worker still gets its frame.
+// TestFramesSentAheadDoNotHoldUpOthers: more than the window is sent ahead to a partition whose
+// superstep is over; another partition of the same worker still gets its frame.
 func TestFramesSentAheadDoNotHoldUpOthers(t *testing.T) {
 	meshes, peers := cluster(t, 2, func(i int, o *Options) {
 		o.Window = 64 << 10

@@ -18,11 +18,12 @@ type arrival struct {
 	size   uint64 // on the wire
 }
 
-// sudden is how much memory a frame gets on its header's word alone; the rest comes as its bytes do.
+// sudden is how much memory a frame gets on its header's word alone; the rest comes as its bytes
+// do.
 const sudden = 16 << 20
 
-// grow makes room for n bytes of payload behind the first have, and returns it. Where the budget is tight it lies in a file, and where that has
-// no room it is refused.
+// grow makes room for n bytes of payload behind the first have, and returns it. Where the budget is
+// tight it lies in a file, and where that has no room it is refused.
 func (a *arrival) grow(b *mem.Budget, id *identity, have, n int) ([]byte, error) {
 	if have == 0 {
 		a.shift = int(-id.presence & 7)
@@ -46,7 +47,8 @@ func (a *arrival) grow(b *mem.Budget, id *identity, have, n int) ([]byte, error)
 func (a *arrival) complete(id *identity) {
 	presence, values := a.shift, a.shift+int(id.presence)
 	a.frame = transport.Frame{
-		From: int(id.from), To: int(id.to), Superstep: int(id.superstep), Kind: transport.Kind(id.kind),
+		From: int(id.from), To: int(id.to), Superstep: int(id.superstep),
+		Kind:     transport.Kind(id.kind),
 		Encoding: id.encoding, Count: int(id.count),
 	}
 	a.packed = nil

@@ -23,7 +23,8 @@ func processorTime(b *testing.B) int64 {
 	return used
 }
 
-// cpu reports the processor time of an operation, both sides together: on a busy machine the figure to compare.
+// cpu reports the processor time of an operation, both sides together: on a busy machine the figure
+// to compare.
 func cpu(b *testing.B) func() {
 	start := processorTime(b)
 	return func() { b.ReportMetric(float64(processorTime(b)-start)/float64(b.N), "cpu-ns/op") }
@@ -69,7 +70,8 @@ func BenchmarkRaw(b *testing.B) {
 	}
 }
 
-// BenchmarkEmptyExchange is a superstep in which every partition tells every other that it has nothing to say.
+// BenchmarkEmptyExchange is a superstep in which every partition tells every other that it has
+// nothing to say.
 func BenchmarkEmptyExchange(b *testing.B) {
 	for _, workers := range []int{2, 4, 8} {
 		b.Run(fmt.Sprintf("%dworkers", workers), func(b *testing.B) {

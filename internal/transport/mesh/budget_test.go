@@ -24,7 +24,8 @@ func tight(t *testing.T, dir string) *mem.Budget {
 	return b
 }
 
-// TestAllToAllInABudget has every partition send every other one frames larger than its worker has memory for: they come whole, out of files.
+// TestAllToAllInABudget has every partition send every other one frames larger than its worker has
+// memory for: they come whole, out of files.
 func TestAllToAllInABudget(t *testing.T) {
 	dir := t.TempDir()
 	if mem.SpillDir(dir) != nil {
@@ -66,7 +67,9 @@ func TestAllToAllInABudget(t *testing.T) {
 		_, err := e.End(ctx, superstep)
 		return err
 	}
-	for superstep := range 2 { // nobody is ahead of a partition of the same worker: frames between them are passed by reference
+	// nobody is ahead of a partition of the same worker: frames between them are passed by
+	// reference
+	for superstep := range 2 {
 		var group sync.WaitGroup
 		for p := range partitions {
 			group.Go(func() {
@@ -85,7 +88,8 @@ func TestAllToAllInABudget(t *testing.T) {
 	}
 }
 
-// TestNoMemoryForAFrame has no room for a frame, in memory nor in files: its session ends with the numbers, and another one goes on.
+// TestNoMemoryForAFrame has no room for a frame, in memory nor in files: its session ends with the
+// numbers, and another one goes on.
 func TestNoMemoryForAFrame(t *testing.T) {
 	meshes, peers := cluster(t, 2, func(i int, o *Options) {
 		if i == 1 {
@@ -95,7 +99,8 @@ func TestNoMemoryForAFrame(t *testing.T) {
 	one := openAll(t, meshes, 1, 1, dealt(peers, 2), nil)
 	two := openAll(t, meshes, 2, 1, dealt(peers, 2), nil)
 	send := func(sessions []*Session, size int) error {
-		f := &transport.Frame{From: 0, To: 1, Kind: transport.Expand, Count: size, Raw: make([]byte, size)}
+		f := &transport.Frame{From: 0, To: 1, Kind: transport.Expand, Count: size, Raw: make([]byte,
+			size)}
 		if err := sessions[0].Port(0).Send(f); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +108,9 @@ func TestNoMemoryForAFrame(t *testing.T) {
 		return err
 	}
 	err := send(one, 4<<20)
-	if mem.IsExhausted(err) == nil || !strings.Contains(err.Error(), "a frame of partition 0 to 1: not enough memory: ") || !strings.Contains(err.Error(), "are asked for frames") {
+	if mem.IsExhausted(err) == nil || !strings.Contains(err.Error(),
+		"a frame of partition 0 to 1: not enough memory: ") || !strings.Contains(err.Error(),
+		"are asked for frames") {
 		t.Errorf("error %v", err)
 	}
 	if err := send(two, 1<<10); err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// A frame crosses a connection as one chunk or several, one after another, pings between them. A chunk is a header and
-// a part of the frame's payload, which is its presence and then its values. Numbers are little-endian.
+// A frame crosses a connection as one chunk or several, one after another, pings between them. A
+// chunk is a header and a part of the frame's payload, which is its presence and then its values.
+// Numbers are little-endian.
 //
 //	 0  magic "SSFR"            4 | version        2 | kind 1 | encoding 1
 //	 8  job                                                              8
@@ -31,11 +32,12 @@ import (
 //	96  CRC32-C of bytes 0 to 95                                         4
 //	100 payload
 //
-// A compressed payload is a block of S2 (github.com/klauspost/compress/s2) that is shorter than what is in it. The last
-// checksum covers the sum of the payload, and with it everything. A ping has kind 255, nothing but magic,
-// version, incarnation, sequence and checksums, and no payload. A message of a Link has kind 254; it comes from and goes to a
-// worker's number instead of a partition's, has its tag in place of the superstep, values alone, and no count. Its chunks
-// may have those of frames, and of messages to other tags, between them.
+// A compressed payload is a block of S2 (github.com/klauspost/compress/s2) that is shorter than
+// what is in it. The last checksum covers the sum of the payload, and with it everything. A ping
+// has kind 255, nothing but magic, version, incarnation, sequence and checksums, and no payload. A
+// message of a Link has kind 254; it comes from and goes to a worker's number instead of a
+// partition's, has its tag in place of the superstep, values alone, and no count. Its chunks may
+// have those of frames, and of messages to other tags, between them.
 const (
 	chunkMagic   = "SSFR"
 	headerSize   = 100
@@ -64,7 +66,8 @@ type identity struct {
 func (i *identity) payload() uint64 { return i.presence + i.contents }
 
 func (i *identity) String() string {
-	return fmt.Sprintf("%s frame of job %d, epoch %d, superstep %d, partition %d to %d", kindName(i.kind), i.job, i.epoch, i.superstep, i.from, i.to)
+	return fmt.Sprintf("%s frame of job %d, epoch %d, superstep %d, partition %d to %d",
+		kindName(i.kind), i.job, i.epoch, i.superstep, i.from, i.to)
 }
 
 func kindName(kind uint8) string {
@@ -142,7 +145,8 @@ func (h *header) parse(b []byte, maxFrame uint64) error {
 			from: le.Uint32(b[32:]), to: le.Uint32(b[36:]),
 			count: le.Uint64(b[40:]), presence: le.Uint64(b[48:]), contents: le.Uint64(b[56:]),
 		},
-		offset: le.Uint64(b[64:]), length: le.Uint32(b[72:]), sequence: le.Uint32(b[80:]), sum: le.Uint64(b[84:]),
+		offset: le.Uint64(b[64:]), length: le.Uint32(b[72:]), sequence: le.Uint32(b[80:]),
+		sum:    le.Uint64(b[84:]),
 		packed: le.Uint32(b[92:]),
 	}
 	return h.check(b[77:80], maxFrame)
@@ -161,12 +165,16 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 		return nil
 	case int(h.kind) >= transport.Kinds && h.kind != kindMessage:
 		return fmt.Errorf("%w: kind %d", errCorrupt, h.kind)
-	case h.presence > maxFrame || h.contents > maxFrame || h.payload() > maxFrame || h.count > 1<<40:
-		return fmt.Errorf("%w: %d values, %d + %d bytes: the limit is %d bytes", errCorrupt, h.count, h.presence, h.contents, maxFrame)
-	case h.kind == kindMessage && (h.count > 0 || h.presence > 0 || h.encoding > 0 || h.form != formRaw):
+	case h.presence > maxFrame || h.contents > maxFrame || h.payload() > maxFrame ||
+		h.count > 1<<40:
+		return fmt.Errorf("%w: %d values, %d + %d bytes: the limit is %d bytes", errCorrupt,
+			h.count, h.presence, h.contents, maxFrame)
+	case h.kind == kindMessage && (h.count > 0 || h.presence > 0 || h.encoding > 0 ||
+		h.form != formRaw):
 		return fmt.Errorf("%w: a message with presence", errCorrupt)
 	case h.length > maxChunk:
-		return fmt.Errorf("%w: a chunk of %d bytes: the limit is %d", errCorrupt, h.length, maxChunk)
+		return fmt.Errorf("%w: a chunk of %d bytes: the limit is %d", errCorrupt, h.length,
+			maxChunk)
 	case h.offset > h.payload() || uint64(h.length) > h.payload()-h.offset:
 		return fmt.Errorf("%w: %d bytes at %d of %d", errCorrupt, h.length, h.offset, h.payload())
 	case h.packed > 0 && h.packed >= h.length:
@@ -193,8 +201,9 @@ type chunkReader struct {
 	packed   []byte // compressed payloads
 }
 
-// next reads a chunk. place returns where its payload goes, as long as the header says, or nil to have it read and
-// dropped: it is called after the header was checked, and before the payload is read.
+// next reads a chunk. place returns where its payload goes, as long as the header says, or nil to
+// have it read and dropped: it is called after the header was checked, and before the payload is
+// read.
 func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error {
 	if _, err := io.ReadFull(r.from, r.buffer[:]); err != nil {
 		return err
@@ -246,7 +255,8 @@ func (r *chunkReader) room(n int) []byte {
 func unpack(to, packed []byte) error {
 	n, err := s2.DecodedLen(packed)
 	if err != nil || n != len(to) {
-		return fmt.Errorf("%w: a compressed payload of %d bytes says %d, %v", errCorrupt, len(to), n, err)
+		return fmt.Errorf("%w: a compressed payload of %d bytes says %d, %v", errCorrupt, len(to),
+			n, err)
 	}
 	if _, err := s2.Decode(to[:n:n], packed); err != nil {
 		return fmt.Errorf("%w: a compressed payload: %w", errCorrupt, err)

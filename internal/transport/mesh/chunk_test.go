@@ -28,7 +28,8 @@ func encode(h header, payload []byte) []byte {
 // compressed makes a chunk of a message that travels compressed.
 func compressed(h header, payload []byte) []byte {
 	packed := s2.Encode(nil, payload)
-	h.length, h.contents, h.packed, h.sum = uint32(len(payload)), uint64(len(payload)), uint32(len(packed)), sumOf(packed, nil)
+	h.length, h.contents, h.packed, h.sum = uint32(len(payload)), uint64(len(payload)),
+		uint32(len(packed)), sumOf(packed, nil)
 	b := make([]byte, headerSize, headerSize+len(packed))
 	h.put(b)
 	return append(b, packed...)
@@ -40,7 +41,8 @@ func randomText(r *rand.Rand) (header, []byte) {
 	for range 5 {
 		payload[r.IntN(len(payload))] = byte(r.Uint32())
 	}
-	return header{identity: identity{kind: kindMessage, job: r.Uint64()}, sequence: r.Uint32()}, payload
+	return header{identity: identity{kind: kindMessage, job: r.Uint64()}, sequence: r.Uint32()},
+		payload
 }
 
 // decode reads one chunk.
@@ -66,7 +68,8 @@ func randomChunk(r *rand.Rand) (header, []byte) {
 	if r.IntN(4) == 0 {
 		return header{
 			identity: identity{
-				kind: kindMessage, epoch: r.Uint32(), superstep: r.Uint32(), from: r.Uint32(), to: r.Uint32(), job: r.Uint64(),
+				kind: kindMessage, epoch: r.Uint32(), superstep: r.Uint32(), from: r.Uint32(),
+				to: r.Uint32(), job: r.Uint64(),
 				incarnation: r.Uint64(), contents: uint64(len(payload)),
 			},
 			sequence: r.Uint32(),
@@ -75,8 +78,10 @@ func randomChunk(r *rand.Rand) (header, []byte) {
 	presence := uint64(r.IntN(len(payload) + 1))
 	return header{
 		identity: identity{
-			kind: uint8(r.IntN(transport.Kinds)), encoding: uint8(r.Uint32()), form: uint8(r.IntN(2)),
-			epoch: r.Uint32(), superstep: r.Uint32(), from: r.Uint32(), to: r.Uint32(), job: r.Uint64(), incarnation: r.Uint64(),
+			kind: uint8(r.IntN(transport.Kinds)), encoding: uint8(r.Uint32()),
+			form:  uint8(r.IntN(2)),
+			epoch: r.Uint32(), superstep: r.Uint32(), from: r.Uint32(), to: r.Uint32(),
+			job: r.Uint64(), incarnation: r.Uint64(),
 			count: r.Uint64() >> 24, presence: presence, contents: uint64(len(payload)) - presence,
 		},
 		sequence: r.Uint32(),
@@ -101,13 +106,15 @@ func TestCompressedChunksSurvive(t *testing.T) {
 		h, payload := randomText(r)
 		b := compressed(h, payload)
 		got, back, err := decode(b, h.sequence)
-		if err != nil || got.job != h.job || !bytes.Equal(back, payload) || len(b) >= headerSize+len(payload) {
+		if err != nil || got.job != h.job || !bytes.Equal(back, payload) || len(b) >= headerSize+
+			len(payload) {
 			t.Fatalf("%+v came back as %+v, %v", h, got, err)
 		}
 	}
 }
 
-// TestWrongCompressedChunksAreRefused: what passes the checksums and is no block of what its header says.
+// TestWrongCompressedChunksAreRefused: what passes the checksums and is no block of what its header
+// says.
 func TestWrongCompressedChunksAreRefused(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefgh"), 100)
 	for name, change := range map[string]func(h *header, packed []byte) []byte{
@@ -171,7 +178,8 @@ func TestOutOfOrderChunksAreRefused(t *testing.T) {
 	}
 }
 
-// TestOversizedLengthsAreRefusedBeforeAllocation gives headers with right checksums and absurd lengths.
+// TestOversizedLengthsAreRefusedBeforeAllocation gives headers with right checksums and absurd
+// lengths.
 func TestOversizedLengthsAreRefusedBeforeAllocation(t *testing.T) {
 	for name, change := range map[string]func(*header){
 		"chunk of 2^32-1 bytes":   func(h *header) { h.length, h.contents = 1<<32-1, 1<<32-1 },
@@ -244,12 +252,16 @@ func FuzzChunk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= headerSize { // else no input would pass the checksums
-			split := min(max(binary.LittleEndian.Uint64(b[48:]), binary.LittleEndian.Uint64(b[64:]))-binary.LittleEndian.Uint64(b[64:]), uint64(len(b)-headerSize))
+			split := min(max(binary.LittleEndian.Uint64(b[48:]),
+				binary.LittleEndian.Uint64(b[64:]))-binary.LittleEndian.Uint64(b[64:]),
+				uint64(len(b)-headerSize))
 			if binary.LittleEndian.Uint32(b[92:]) > 0 {
 				split = 0
 			}
-			binary.LittleEndian.PutUint64(b[84:], sumOf(b[headerSize:][:split], b[headerSize:][split:]))
-			binary.LittleEndian.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
+			binary.LittleEndian.PutUint64(b[84:],
+				sumOf(b[headerSize:][:split], b[headerSize:][split:]))
+			binary.LittleEndian.PutUint32(b[checkedBytes:],
+				crc32.Checksum(b[:checkedBytes], castagnoli))
 		}
 		sequence := uint32(0)
 		if len(b) >= 84 {

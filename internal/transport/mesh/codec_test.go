@@ -29,7 +29,8 @@ func TestValuesWithoutRawForm(t *testing.T) {
 		var group sync.WaitGroup
 		for i, p := range ports {
 			group.Go(func() {
-				if err := exchangeWords(t.Context(), p, len(ports), superstep, superstep*3000); err != nil {
+				if err := exchangeWords(t.Context(), p, len(ports), superstep,
+					superstep*3000); err != nil {
 					t.Error(err)
 				}
 				a, err := p.End(t.Context(), superstep)
@@ -74,7 +75,8 @@ func exchangeWords(ctx context.Context, p *Port, of, superstep, n int) error {
 			return err
 		}
 		if string(f.Presence) != "where" || !reflect.DeepEqual(f.Ref, words(f.From, p.index, n)) {
-			return fmt.Errorf("partition %d got other values than partition %d sent", p.index, f.From)
+			return fmt.Errorf("partition %d got other values than partition %d sent", p.index,
+				f.From)
 		}
 	}
 	return nil
@@ -99,13 +101,15 @@ func TestCodecsThatFail(t *testing.T) {
 	if err := a.Send(&transport.Frame{From: 0, To: 1, Count: 1, Ref: []string{"x"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Receive(t.Context(), transport.Expand); err == nil || !strings.Contains(err.Error(), "from partition 0: decoding messages: it does not decode") {
+	if _, err := b.Receive(t.Context(), transport.Expand); err == nil ||
+		!strings.Contains(err.Error(), "from partition 0: decoding messages: it does not decode") {
 		t.Error(err)
 	}
 	if err := a.Send(&transport.Frame{From: 0, To: 1, Ref: []string{}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.End(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "encoding messages: panic: a message that panics") {
+	if _, err := a.End(t.Context(), 0); err == nil ||
+		!strings.Contains(err.Error(), "encoding messages: panic: a message that panics") {
 		t.Error(err)
 	}
 	if err := s[1].Err(); err != nil { // the connection lives
@@ -113,7 +117,8 @@ func TestCodecsThatFail(t *testing.T) {
 	}
 }
 
-// late is a connection whose bytes arrive some time after they were written, however many are on the way.
+// late is a connection whose bytes arrive some time after they were written, however many are on
+// the way.
 type late struct {
 	net.Conn
 	delay time.Duration
@@ -144,7 +149,8 @@ func (l *late) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWindowKeepsADelayedLinkBusy sends over a link of 5 ms: with a rendezvous for each frame 400 of them would take 2 s.
+// TestWindowKeepsADelayedLinkBusy sends over a link of 5 ms: with a rendezvous for each frame 400
+// of them would take 2 s.
 func TestWindowKeepsADelayedLinkBusy(t *testing.T) {
 	const frames, delay = 400, 5 * time.Millisecond
 	var group sync.WaitGroup

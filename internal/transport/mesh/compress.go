@@ -32,9 +32,10 @@ func ParseCompression(s string) (Compression, error) {
 	return "", fmt.Errorf("found %.40q, expected auto, on or off", s)
 }
 
-// A chunk of n bytes takes n/L seconds on a link of L bytes a second, and n/C + rn/L if it is compressed first, at C bytes a
-// second to the share r: it pays when L/C + r is below 1. L is measured on the connection (meter), C and r of every kind of
-// chunk on the chunks that are compressed (gauge). One that does not pay is tried again after a while.
+// A chunk of n bytes takes n/L seconds on a link of L bytes a second, and n/C + rn/L if it is
+// compressed first, at C bytes a second to the share r: it pays when L/C + r is below 1. L is
+// measured on the connection (meter), C and r of every kind of chunk on the chunks that are
+// compressed (gauge). One that does not pay is tried again after a while.
 const (
 	leastCompressed = 1 << 10 // bytes: what is shorter saves no time that counts
 	// of the time of the chunk as it is: what takes more is not worth the processor
@@ -130,8 +131,8 @@ func (p *compressor) room(n int) bool {
 	return p.arena == nil || cap(p.arena)-p.used >= s2.MaxEncodedLen(n)
 }
 
-// compress compresses a chunk's two parts into one, which is good until written. It returns nil if they are better sent as
-// they are. There is room.
+// compress compresses a chunk's two parts into one, which is good until written. It returns nil if
+// they are better sent as they are. There is room.
 func (p *compressor) compress(kind uint8, a, b []byte) []byte {
 	if p.arena == nil {
 		p.arena = make([]byte, mostAtOnce+s2.MaxEncodedLen(p.chunk))
@@ -170,9 +171,9 @@ func (p *compressor) wrote(n int, took time.Duration) {
 	}
 }
 
-// meter measures how many bytes a second a link takes: the kernel's own measure of what was delivered where there is one, and
-// else what was written by the time it took. Neither says anything while little is sent: writes must be bulky, one soon
-// after the other, for long enough.
+// meter measures how many bytes a second a link takes: the kernel's own measure of what was
+// delivered where there is one, and else what was written by the time it took. Neither says
+// anything while little is sent: writes must be bulky, one soon after the other, for long enough.
 type meter struct {
 	kernel  func() (acked uint64, rate float64) // or nil
 	seconds float64                             // a byte; 0: not known

@@ -31,8 +31,8 @@ func (n *narrow) Write(b []byte) (int, error) {
 	return n.Conn.Write(b)
 }
 
-// send sends frames of values from one mesh to another over a narrow link, and returns how long that took, in virtual time, in
-// which compressing takes none, and what the sender counted.
+// send sends frames of values from one mesh to another over a narrow link, and returns how long
+// that took, in virtual time, in which compressing takes none, and what the sender counted.
 func send(t *testing.T, mode Compression, rate float64, frames int, values []byte) (took time.Duration, s Stats) {
 	t.Helper()
 	change := func(_ int, o *Options) {
@@ -91,17 +91,20 @@ func levels(n int) []byte {
 	return b
 }
 
-// TestNarrowLinkCompresses: on a link slower than the codec fewer bytes travel, in less time, and the same arrives.
+// TestNarrowLinkCompresses: on a link slower than the codec fewer bytes travel, in less time, and
+// the same arrives.
 func TestNarrowLinkCompresses(t *testing.T) {
 	values := levels(1 << 20)
 	const frames, rate = 24, 16 << 20
 	plain, off := send(t, CompressOff, rate, frames, values)
 	quick, auto := send(t, CompressAuto, rate, frames, values)
-	t.Logf("as it is %d bytes in %v, compressed %d in %v", off.BytesOut, plain, auto.BytesOut, quick)
+	t.Logf("as it is %d bytes in %v, compressed %d in %v", off.BytesOut, plain, auto.BytesOut,
+		quick)
 	if off.CompressedFrom != 0 || off.BytesOut < frames<<20 {
 		t.Errorf("off: %+v", off)
 	}
-	if auto.BytesOut > off.BytesOut*3/4 || auto.CompressedFrom == 0 || auto.CompressedTo >= auto.CompressedFrom {
+	if auto.BytesOut > off.BytesOut*3/4 || auto.CompressedFrom == 0 ||
+		auto.CompressedTo >= auto.CompressedFrom {
 		t.Errorf("auto: %+v", auto)
 	}
 	if quick >= plain*3/4 {
@@ -248,7 +251,8 @@ func TestCompressingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestExchangesCompressed are the exchanges of frames and messages, all compressed, cut into small chunks.
+// TestExchangesCompressed are the exchanges of frames and messages, all compressed, cut into small
+// chunks.
 func TestExchangesCompressed(t *testing.T) {
 	for _, chunk := range []int{10 << 10, 1 << 20} {
 		meshes, peers := cluster(t, 3, func(_ int, o *Options) { o.Compress, o.Chunk = CompressOn, chunk })
@@ -268,7 +272,8 @@ func TestExchangesCompressed(t *testing.T) {
 			}
 		}
 		for _, m := range meshes {
-			if s := m.Stats(); s.Stale() > 0 || s.Broken > 0 || s.CompressedTo == 0 || s.CompressedTo >= s.CompressedFrom {
+			if s := m.Stats(); s.Stale() > 0 || s.Broken > 0 || s.CompressedTo == 0 ||
+				s.CompressedTo >= s.CompressedFrom {
 				t.Errorf("%+v", s)
 			}
 		}

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelRate returns what asks the kernel how many bytes the other side of a connection has acknowledged, and at how many a
-// second it delivers (tcpi_delivery_rate); nil if the connection is none that it knows so.
+// kernelRate returns what asks the kernel how many bytes the other side of a connection has
+// acknowledged, and at how many a second it delivers (tcpi_delivery_rate); nil if the connection is
+// none that it knows so.
 func kernelRate(c net.Conn) func() (acked uint64, rate float64) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -33,7 +34,8 @@ func ask(raw syscall.RawConn) (acked uint64, rate float64) {
 	return acked, rate
 }
 
-// kernelRoundTrip is the least time there and back that a connection has seen in the last minutes (tcpi_min_rtt), 0 if there is none.
+// kernelRoundTrip is the least time there and back that a connection has seen in the last minutes
+// (tcpi_min_rtt), 0 if there is none.
 func kernelRoundTrip(tcp *net.TCPConn) (least time.Duration) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {

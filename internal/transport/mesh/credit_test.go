@@ -21,7 +21,8 @@ func TestCorruptCreditsAreRefused(t *testing.T) {
 		for bit := range len(valid) * 8 {
 			b := bytes.Clone(valid)
 			b[bit/8] ^= 1 << (bit % 8)
-			if got, err := readCredit(bytes.NewReader(append(b, make([]byte, laneCreditSize)...))); !errors.Is(err, errCorrupt) {
+			if got, err := readCredit(bytes.NewReader(append(b,
+				make([]byte, laneCreditSize)...))); !errors.Is(err, errCorrupt) {
 				t.Errorf("%+v with bit %d flipped: found %+v, %v", c, bit, got, err)
 			}
 		}
@@ -33,8 +34,9 @@ func TestCorruptCreditsAreRefused(t *testing.T) {
 	}
 }
 
-// TestImpossibleCreditBreaksTheConnection lets a worker credit more than was sent, less than before, or in bytes that are no
-// credit: the sender gives the connection up rather than send more than there is room for, and names the pair.
+// TestImpossibleCreditBreaksTheConnection lets a worker credit more than was sent, less than
+// before, or in bytes that are no credit: the sender gives the connection up rather than send more
+// than there is room for, and names the pair.
 func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 	corrupt := appendCredit(nil, credit{bytes: 0})
 	corrupt[5] ^= 1
@@ -47,8 +49,10 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 		"another magic":      []byte("SSXX 0123456789a"),
 	} {
 		t.Run(what, func(t *testing.T) {
-			meshes, a, b := pair(t, func(_ int, o *Options) { o.Window, o.Silence = 1<<10, time.Hour }) // no credit comes by itself
-			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte, 1000)}); err != nil {
+			// no credit comes by itself
+			meshes, a, b := pair(t, func(_ int, o *Options) { o.Window, o.Silence = 1<<10, time.Hour })
+			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
+				1000)}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := b.Receive(t.Context(), transport.Expand); err != nil {
@@ -70,7 +74,8 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 			defer cancel()
 			_, err := a.Receive(ctx, transport.Expand)
 			var broken *BrokenError
-			if !errors.As(err, &broken) || broken.From != "w0" || broken.To != "w1" || !errors.Is(err, errCorrupt) {
+			if !errors.As(err, &broken) || broken.From != "w0" || broken.To != "w1" ||
+				!errors.Is(err, errCorrupt) {
 				t.Fatalf("found %v", err)
 			}
 			until(t, func() bool { return meshes[0].Stats().Corrupt == 1 })
@@ -78,7 +83,8 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 	}
 }
 
-// TestCreditOfMessagesIsAtMostAWindow gives a tag's messages far more room than there can be: it is no more than a window.
+// TestCreditOfMessagesIsAtMostAWindow gives a tag's messages far more room than there can be: it is
+// no more than a window.
 func TestCreditOfMessagesIsAtMostAWindow(t *testing.T) {
 	meshes, all := links(t, 2, nil)
 	out := meshes[0].outs["w1"]

@@ -122,7 +122,8 @@ func (p *player) step(ctx context.Context, superstep, most int, kinds ...transpo
 			pattern(p.presence[slot], i, to, superstep, kind)
 			pattern(p.raw[slot], i, to, superstep, kind)
 			f := &transport.Frame{
-				From: i, To: to, Superstep: superstep, Kind: kind, Count: b / 8, Encoding: 3, Presence: p.presence[slot], Raw: p.raw[slot],
+				From: i, To: to, Superstep: superstep, Kind: kind, Count: b / 8, Encoding: 3,
+				Presence: p.presence[slot], Raw: p.raw[slot],
 			}
 			if err := p.port.Send(f); err != nil {
 				return err
@@ -156,9 +157,11 @@ func check(f *transport.Frame, to, superstep int, kind transport.Kind, most int)
 	presence, raw := make([]byte, a), make([]byte, b)
 	pattern(presence, f.From, to, superstep, kind)
 	pattern(raw, f.From, to, superstep, kind)
-	if f.To != to || f.Superstep != superstep || f.Kind != kind || f.Encoding != 3 || f.Count != b/8 ||
+	if f.To != to || f.Superstep != superstep || f.Kind != kind || f.Encoding != 3 ||
+		f.Count != b/8 ||
 		string(f.Presence) != string(presence) || string(f.Raw) != string(raw) {
-		return fmt.Errorf("partition %d got another frame than partition %d sent in superstep %d", to, f.From, superstep)
+		return fmt.Errorf("partition %d got another frame than partition %d sent in superstep %d",
+			to, f.From, superstep)
 	}
 	return nil
 }
@@ -211,9 +214,12 @@ func TestEveryPairExchangesOverManySupersteps(t *testing.T) {
 		{2, 2, 50, 4 << 10, 0, []transport.Kind{transport.Expand}},
 		{4, 4, 30, 64 << 10, 0, []transport.Kind{transport.Expand, transport.Fold}},
 		{3, 7, 20, 256 << 10, 0, []transport.Kind{transport.Sends, transport.Expand, transport.ExpandReversed}},
-		{2, 8, 10, 256 << 10, 64 << 10, []transport.Kind{transport.Expand, transport.Fold, transport.FoldReversed}}, // frames exceed the window
-		{3, 3, 6, 8 << 20, 1 << 20, []transport.Kind{transport.Expand, transport.Fold}},                             // > 64 MB
-		{4, 2, 10, 64 << 10, 0, []transport.Kind{transport.Expand}},                                                 // workers without partitions
+		// frames exceed the window
+		{2, 8, 10, 256 << 10, 64 << 10, []transport.Kind{transport.Expand, transport.Fold, transport.FoldReversed}},
+		// > 64 MB
+		{3, 3, 6, 8 << 20, 1 << 20, []transport.Kind{transport.Expand, transport.Fold}},
+		// workers without partitions
+		{4, 2, 10, 64 << 10, 0, []transport.Kind{transport.Expand}},
 		{1, 3, 10, 64 << 10, 0, []transport.Kind{transport.Expand}},
 	} {
 		t.Run(fmt.Sprintf("%dof%d", c.partitions, c.workers), func(t *testing.T) {
@@ -245,7 +251,8 @@ func TestSessionsFollowEachOtherOnTheSameConnections(t *testing.T) {
 	}
 }
 
-// TestFlushWaitsForTheWriter: what was sent before Flush returned is the sender's again, in the middle of a superstep.
+// TestFlushWaitsForTheWriter: what was sent before Flush returned is the sender's again, in the
+// middle of a superstep.
 func TestFlushWaitsForTheWriter(t *testing.T) {
 	meshes, peers := cluster(t, 2, nil)
 	sessions := openAll(t, meshes, 7, 1, dealt(peers, 2), nil)

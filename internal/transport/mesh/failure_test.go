@@ -38,14 +38,17 @@ func wrapDial(o *Options, wrap func(net.Conn) net.Conn) {
 	}
 }
 
-// inVirtualTime opens a session of two partitions at two workers joined by pipes, and tests it in a bubble whose clock goes on
-// only when all wait: nothing is late because the machine is busy.
-func inVirtualTime(t *testing.T, c transport.Codec, change func(i int, o *Options), test func(t *testing.T, a, b *Port)) {
+// inVirtualTime opens a session of two partitions at two workers joined by pipes, and tests it in a
+// bubble whose clock goes on only when all wait: nothing is late because the machine is busy.
+func inVirtualTime(t *testing.T, c transport.Codec, change func(i int,
+	o *Options), test func(t *testing.T, a, b *Port),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		listeners := []*pipes{newPipes(), newPipes()}
 		meshes, peers := cluster(t, 2, func(i int, o *Options) {
-			o.Listener, o.Compress, o.TLS = listeners[i], CompressOff, nil // certificates are of the real time
+			// certificates are of the real time
+			o.Listener, o.Compress, o.TLS = listeners[i], CompressOff, nil
 			o.Dial = func(context.Context, string, string) (net.Conn, error) {
 				here, there := net.Pipe()
 				listeners[1-i].accept <- there
@@ -164,11 +167,13 @@ func TestWorkerThatFallsSilent(t *testing.T) {
 		c.mu.Unlock()
 		began := time.Now()
 		for _, p := range []*Port{b, a} {
-			if _, err := p.Receive(t.Context(), transport.Expand); !errors.As(err, new(*BrokenError)) {
+			if _, err := p.Receive(t.Context(), transport.Expand); !errors.As(err,
+				new(*BrokenError)) {
 				t.Error(err)
 			}
 		}
-		if first, second := a.session.Err(), b.session.Err(); !strings.Contains(fmt.Sprint(first, second), "no sign of life for 5s") {
+		if first, second := a.session.Err(), b.session.Err(); !strings.Contains(fmt.Sprint(first,
+			second), "no sign of life for 5s") {
 			t.Errorf("%v; %v", first, second) // whoever notices first closes the connection
 		}
 		if took := time.Since(began); took > 5*time.Second {
@@ -185,7 +190,8 @@ func TestIdleConnectionStaysAlive(t *testing.T) {
 		if _, err := a.Receive(ctx, transport.Expand); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if err := errors.Join(a.session.Err(), b.session.Err()); err != nil || a.session.outs[1].doubtful() {
+		if err := errors.Join(a.session.Err(), b.session.Err()); err != nil ||
+			a.session.outs[1].doubtful() {
 			t.Error(err, "or in doubt")
 		}
 	})
@@ -231,12 +237,14 @@ func TestBusyReceiver(t *testing.T) {
 func TestStallEndsTheSession(t *testing.T) {
 	inVirtualTime(t, nil, func(_ int, o *Options) { o.Window = 100 << 10 }, func(t *testing.T, a, b *Port) {
 		for range 3 {
-			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte, 100<<10)}); err != nil {
+			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
+				100<<10)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		began := time.Now()
-		if _, err := a.End(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "worker w1 has made no room for frames of worker w0") {
+		if _, err := a.End(t.Context(), 0); err == nil ||
+			!strings.Contains(err.Error(), "worker w1 has made no room for frames of worker w0") {
 			t.Error(err)
 		}
 		if took := time.Since(began); took < 10*time.Minute || took > 11*time.Minute {
@@ -299,7 +307,8 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(s[0].Port(0), &transport.Frame{From: 0, To: 1, Superstep: 4, Raw: make([]byte, 10)}, func(s Stats) uint64 { return s.StaleSuperstep })
-	// A frame that came in time and was not received is refused at the end, and the accounts say so.
+	// A frame that came in time and was not received is refused at the end, and the accounts say
+	// so.
 	if err := s[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Superstep: 5, Count: 3}); err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +325,8 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 		t.Errorf("%d frames of old supersteps", n)
 	}
 	err = new(transport.Balance).Check(accounts)
-	if err == nil || !strings.Contains(err.Error(), "superstep 5: partition 0 sent partition 1 3 values") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "superstep 5: partition 0 sent partition 1 3 values") {
 		t.Error(err)
 	}
 	// The layout says which worker a partition's frames come from.
@@ -373,7 +383,8 @@ func TestCloseEndsWaitingAndIsIdempotent(t *testing.T) {
 	for _, m := range meshes {
 		m.Close()
 		m.Close()
-		if _, err := m.Open(t.Context(), 3, 1, a.session.layout, nil); !errors.Is(err, transport.ErrClosed) {
+		if _, err := m.Open(t.Context(), 3, 1, a.session.layout, nil); !errors.Is(err,
+			transport.ErrClosed) {
 			t.Error(err)
 		}
 	}

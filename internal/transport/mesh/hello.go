@@ -14,7 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Two workers that connect first prove to each other that they hold the cluster's token, which itself does not travel:
+// Two workers that connect first prove to each other that they hold the cluster's token, which
+// itself does not travel:
 //
 //	dialler                                                     listener
 //	hello      incarnation 8, nonce 32, name          ->
@@ -22,10 +23,11 @@ import (
 //	proof      HMAC("dial", hello, challenge) 32      ->
 //	                                                  <-  verdict    HMAC("listen", hello, challenge, window) 32, window 8
 //
-// A probe sends, in the place of its proof, a block with another status and proof and probeSize bytes behind it; an empty block
-// answers when all of them are there.
+// A probe sends, in the place of its proof, a block with another status and proof and probeSize
+// bytes behind it; an empty block answers when all of them are there.
 //
-// Each travels in a block, whose form all versions share; with a status that is not 0 its body is the reason, as text:
+// Each travels in a block, whose form all versions share; with a status that is not 0 its body is
+// the reason, as text:
 //
 //	0  magic "SSHI"  4 | version  2 | status  2 | bytes of body  2 | body
 const (
@@ -74,8 +76,10 @@ func parseGreeting(body []byte) (greeting, error) {
 }
 
 func checkName(name string) error {
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return fmt.Errorf("%w: name %.40q: it has 1 to %d bytes of printable text", ErrGarbage, name, maxName)
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return fmt.Errorf("%w: name %.40q: it has 1 to %d bytes of printable text", ErrGarbage,
+			name, maxName)
 	}
 	return nil
 }
@@ -122,7 +126,8 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	if _, err := io.ReadFull(r, b[4:]); err != nil {
 		return 0, nil, err
 	}
-	version, status, n := binary.LittleEndian.Uint16(b[4:]), binary.LittleEndian.Uint16(b[6:]), binary.LittleEndian.Uint16(b[8:])
+	version, status, n := binary.LittleEndian.Uint16(b[4:]), binary.LittleEndian.Uint16(b[6:]),
+		binary.LittleEndian.Uint16(b[8:])
 	if n > maxBody {
 		return 0, nil, fmt.Errorf("%w: a block of %d bytes", ErrGarbage, n)
 	}
@@ -132,7 +137,8 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	}
 	// Found out only now: what is left unread would make the refusal be lost in a reset.
 	if version != Version {
-		return 0, nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion, peer, version, Version)
+		return 0, nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion,
+			peer, version, Version)
 	}
 	return status, body, nil
 }
@@ -168,8 +174,9 @@ func challenged(c io.ReadWriter, self greeting, who string) (greeting, error) {
 	return parseGreeting(challenge)
 }
 
-// dialHello makes the dialler's half of the hello, and returns the window. If it is not known who is there, the dialler does
-// not go on with another than the peer, who would take it for a new connection.
+// dialHello makes the dialler's half of the hello, and returns the window. If it is not known who
+// is there, the dialler does not go on with another than the peer, who would take it for a new
+// connection.
 func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bool) (uint64, error) {
 	who := "worker " + peer.Name
 	other, err := challenged(c, self, who)
@@ -179,14 +186,16 @@ func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bo
 	if !known && (other.name != peer.Name || other.incarnation != peer.Incarnation) {
 		return 0, fmt.Errorf("%w: it is worker %s", ErrFenced, other.name)
 	}
-	if err := writeBlock(c, statusGo, prove(token, "dial", self.body, other.body, nil)); err != nil {
+	if err := writeBlock(c, statusGo,
+		prove(token, "dial", self.body, other.body, nil)); err != nil {
 		return 0, err
 	}
 	verdict, err := readBlock(c, who)
 	if err != nil {
 		return 0, err
 	}
-	if len(verdict) != sha256.Size+8 || !hmac.Equal(verdict[:sha256.Size], prove(token, "listen", self.body, other.body, verdict[sha256.Size:])) {
+	if len(verdict) != sha256.Size+8 || !hmac.Equal(verdict[:sha256.Size],
+		prove(token, "listen", self.body, other.body, verdict[sha256.Size:])) {
 		return 0, fmt.Errorf("%s: %w", who, ErrToken)
 	}
 	if other.name != peer.Name || other.incarnation != peer.Incarnation {
@@ -200,7 +209,8 @@ func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bo
 	return window, nil
 }
 
-// listenHello makes the listener's half. untrusted, if it is not nil, is why nobody is let in. admit may refuse who has proved to be a worker.
+// listenHello makes the listener's half. untrusted, if it is not nil, is why nobody is let in.
+// admit may refuse who has proved to be a worker.
 func listenHello(c io.ReadWriter, token string, self greeting, window uint64, untrusted error, admit func(greeting) error) (greeting, error) {
 	hello, err := readBlock(c, "the dialling worker")
 	if err != nil {
@@ -248,5 +258,6 @@ func listenHello(c io.ReadWriter, token string, self greeting, window uint64, un
 		return greeting{}, fmt.Errorf("%s: %w", who, err)
 	}
 	grant := binary.LittleEndian.AppendUint64(nil, window)
-	return other, writeBlock(c, statusGo, append(prove(token, "listen", hello, self.body, grant), grant...))
+	return other,
+		writeBlock(c, statusGo, append(prove(token, "listen", hello, self.body, grant), grant...))
 }

@@ -32,7 +32,8 @@ func TestWrongTokenIsRefused(t *testing.T) {
 		t.Errorf("%q", err)
 	}
 	until(t, func() bool { return meshes[0].Stats().WrongToken == 1 })
-	if _, err := meshes[1].Open(t.Context(), 1, 1, dealt(peers, 2), nil); !errors.Is(err, ErrToken) {
+	if _, err := meshes[1].Open(t.Context(), 1, 1, dealt(peers, 2), nil); !errors.Is(err,
+		ErrToken) {
 		t.Error(err)
 	}
 }
@@ -56,14 +57,16 @@ func TestWrongVersionIsRefusedWithBothVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	hello := append([]byte(helloMagic), 9, 0, 0, 0, 3, 0, 'a', 'b', 'c') // of version 9, with a body of another form
+	// of version 9, with a body of another form
+	hello := append([]byte(helloMagic), 9, 0, 0, 0, 3, 0, 'a', 'b', 'c')
 	c.Write(hello)
 	c.SetDeadline(time.Now().Add(time.Minute))
 	answer, err := io.ReadAll(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reason := string(answer[blockHeader:]); !strings.Contains(reason, "version 9") || !strings.Contains(reason, fmt.Sprint("version ", Version)) {
+	if reason := string(answer[blockHeader:]); !strings.Contains(reason, "version 9") ||
+		!strings.Contains(reason, fmt.Sprint("version ", Version)) {
 		t.Errorf("refused with %q", reason)
 	}
 	until(t, func() bool { return meshes[0].Stats().WrongVersion == 1 })
@@ -86,7 +89,8 @@ func TestDiallerNamesBothVersions(t *testing.T) {
 	}()
 	meshes, _ := cluster(t, 1, nil)
 	err = meshes[0].Connect(t.Context(), []Peer{{"other", l.Addr().String(), 5}})
-	if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), fmt.Sprint("worker other speaks version 9, this worker version ", Version)) {
+	if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(),
+		fmt.Sprint("worker other speaks version 9, this worker version ", Version)) {
 		t.Error(err)
 	}
 }
@@ -156,7 +160,8 @@ func TestOldIncarnationIsFenced(t *testing.T) {
 	if err := again(5); err != nil {
 		t.Fatal(err)
 	}
-	if err := again(4); !errors.Is(err, ErrFenced) || !strings.Contains(err.Error(), "incarnation 4 is over, 5 is known") {
+	if err := again(4); !errors.Is(err, ErrFenced) ||
+		!strings.Contains(err.Error(), "incarnation 4 is over, 5 is known") {
 		t.Error(err)
 	}
 	if err := again(6); err != nil {
@@ -189,7 +194,8 @@ func TestGarbageIsClosedSoon(t *testing.T) {
 		case 1:
 			b = []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 		case 2:
-			b = append(binary.LittleEndian.AppendUint16([]byte(helloMagic+string([]byte{Version, 0, 0, 0})), 8+nonceSize+1), make([]byte, 8+nonceSize+1)...)
+			b = append(binary.LittleEndian.AppendUint16([]byte(helloMagic+
+				string([]byte{Version, 0, 0, 0})), 8+nonceSize+1), make([]byte, 8+nonceSize+1)...)
 		}
 		c.Write(b)
 		if i%10 == 0 { // else it may be cut by the other side's reset
@@ -265,7 +271,8 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}
 
 func TestATokenIsNeeded(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
-		if m, err := New(Options{Name: "a", Listen: address}); err == nil || !strings.Contains(err.Error(), "TLS or a token") {
+		if m, err := New(Options{Name: "a", Listen: address}); err == nil ||
+			!strings.Contains(err.Error(), "TLS or a token") {
 			m.Close()
 			t.Errorf("without secrets it listens at %s: %v", address, err)
 		}

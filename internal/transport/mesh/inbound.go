@@ -50,7 +50,8 @@ type incoming struct {
 
 func newInbound(m *Mesh, c net.Conn, peer greeting) *inbound {
 	return &inbound{
-		mesh: m, conn: c, peer: peer, memory: isMemory(c), done: make(chan struct{}), kick: make(chan struct{}, 1), due: map[laneKey]uint64{},
+		mesh: m, conn: c, peer: peer, memory: isMemory(c), done: make(chan struct{}),
+		kick: make(chan struct{}, 1), due: map[laneKey]uint64{},
 		window: uint64(m.options.Window),
 	}
 }
@@ -123,7 +124,8 @@ func (in *inbound) place(h *header) ([]byte, error) {
 		f.identity = h.identity
 		in.address(h)
 	case f.identity != h.identity || f.have != h.offset:
-		return nil, fmt.Errorf("%w: bytes at %d of a %v, after %d of a %v", errCorrupt, h.offset, &h.identity, f.have, &f.identity)
+		return nil, fmt.Errorf("%w: bytes at %d of a %v, after %d of a %v", errCorrupt, h.offset,
+			&h.identity, f.have, &f.identity)
 	}
 	if f.arrival != nil && f.port.session.Err() != nil {
 		f.port.recycle(f.arrival)
@@ -167,7 +169,8 @@ func (in *inbound) placed(h *header) {
 	}
 }
 
-// address finds the partition a frame is for. It leaves arrival nil, and counts, if the frame is not to be had.
+// address finds the partition a frame is for. It leaves arrival nil, and counts, if the frame is
+// not to be had.
 func (in *inbound) address(h *header) {
 	f, c := &in.frame, &in.mesh.counters
 	s := in.attempt(h)
@@ -284,7 +287,8 @@ func (in *inbound) consume(bytes uint64) {
 // mostDue is how many lanes may wait for small credits.
 const mostDue = 64
 
-// writeCredits tells the other side what room there is: soon when it is much, and now and then as a sign of life.
+// writeCredits tells the other side what room there is: soon when it is much, and now and then as a
+// sign of life.
 func (in *inbound) writeCredits() {
 	silence := in.mesh.options.Silence
 	tick := time.NewTicker(silence / 4)

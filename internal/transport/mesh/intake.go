@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// intake reads a connection. What is long is read into its place and what comes behind it ahead into a buffer, by one
-// system call where there is one for that. Each read waits only so long.
+// intake reads a connection. What is long is read into its place and what comes behind it ahead
+// into a buffer, by one system call where there is one for that. Each read waits only so long.
 type intake struct {
 	conn   net.Conn
 	limit  time.Duration
@@ -70,7 +70,8 @@ func (k *intake) fill(to []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case k.err != nil:
-		return 0, &net.OpError{Op: "read", Net: k.conn.LocalAddr().Network(), Source: k.conn.LocalAddr(), Addr: k.conn.RemoteAddr(), Err: k.err}
+		return 0,
+			&net.OpError{Op: "read", Net: k.conn.LocalAddr().Network(), Source: k.conn.LocalAddr(), Addr: k.conn.RemoteAddr(), Err: k.err}
 	case k.n == 0:
 		return 0, io.EOF
 	}

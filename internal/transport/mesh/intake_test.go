@@ -14,7 +14,8 @@ import (
 // plain hides what a connection can do besides.
 type plain struct{ net.Conn }
 
-// TestIntakeReadsWhatCame: whatever is asked for, in one place or two at once, the bytes come in order and none is lost.
+// TestIntakeReadsWhatCame: whatever is asked for, in one place or two at once, the bytes come in
+// order and none is lost.
 func TestIntakeReadsWhatCame(t *testing.T) {
 	for name, hide := range map[string]bool{"one place": true, "two places": false} {
 		out, in := connected(t)
@@ -44,7 +45,8 @@ func TestIntakeReadsWhatCame(t *testing.T) {
 		r := rand.New(rand.NewPCG(2, 2))
 		var got []byte
 		for {
-			b := make([]byte, []int{0, 1 + r.IntN(100), 1 + r.IntN(20<<10), 1 + r.IntN(500<<10)}[r.IntN(4)])
+			b := make([]byte,
+				[]int{0, 1 + r.IntN(100), 1 + r.IntN(20<<10), 1 + r.IntN(500<<10)}[r.IntN(4)])
 			n, err := k.Read(b)
 			got = append(got, b[:n]...)
 			if errors.Is(err, io.EOF) {

@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// lane is the messages of a session to one worker under one tag, in the order they are to be written. It has a window of
-// its own, as large as a connection's, so that messages nobody takes hold up neither those of other tags nor frames.
+// lane is the messages of a session to one worker under one tag, in the order they are to be
+// written. It has a window of its own, as large as a connection's, so that messages nobody takes
+// hold up neither those of other tags nor frames.
 type lane struct {
 	session *Session
 	tag     uint32
@@ -111,7 +112,8 @@ func (o *outbound) lane(s *Session, to int, tag uint32) *lane {
 	return l
 }
 
-// awake lets the writer know of a lane that has something to be written and may. The caller holds the lock.
+// awake lets the writer know of a lane that has something to be written and may. The caller holds
+// the lock.
 func (o *outbound) awake(l *lane) {
 	if !l.ready && !l.broken && len(l.posts) > 0 && l.credit > 0 {
 		l.ready = true
@@ -137,12 +139,14 @@ func (o *outbound) grant(k laneKey, bytes uint64) {
 // tidy forgets a lane that is as a new one would be. The caller holds the lock.
 func (o *outbound) tidy(l *lane) {
 	k := laneKey{key{l.session.job, l.session.epoch}, l.tag}
-	if len(l.posts) == 0 && l.credit == int64(o.window) && !l.broken && !l.ready && o.lanes[k] == l {
+	if len(l.posts) == 0 && l.credit == int64(o.window) && !l.broken && !l.ready &&
+		o.lanes[k] == l {
 		delete(o.lanes, k)
 	}
 }
 
-// writeMessage writes a chunk of a message, if there is one that may be written, of each lane in turn.
+// writeMessage writes a chunk of a message, if there is one that may be written, of each lane in
+// turn.
 func (o *outbound) writeMessage() (bool, error) {
 	l, p, part := o.nextChunk()
 	if l == nil {
@@ -152,8 +156,9 @@ func (o *outbound) writeMessage() (bool, error) {
 	h := &o.posting
 	*h = header{
 		identity: identity{
-			kind: kindMessage, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch, superstep: l.tag,
-			from: uint32(s.self), to: uint32(l.to), contents: uint64(len(p.data)),
+			kind: kindMessage, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
+			superstep: l.tag,
+			from:      uint32(s.self), to: uint32(l.to), contents: uint64(len(p.data)),
 		},
 		offset: uint64(p.offset - len(part)), length: uint32(len(part)),
 	}
@@ -185,7 +190,8 @@ func (o *outbound) settlePost(l *lane, p *post) {
 	o.tidy(l)
 }
 
-// giveUp takes a message off its lane. If a part of it was written, nothing can follow it. The caller holds the lock.
+// giveUp takes a message off its lane. If a part of it was written, nothing can follow it. The
+// caller holds the lock.
 func (o *outbound) giveUp(l *lane, p *post) {
 	if i := slices.Index(l.posts, p); i >= 0 {
 		l.posts = slices.Delete(l.posts, i, i+1)
@@ -233,8 +239,8 @@ func (o *outbound) nextChunk() (*lane, *post, []byte) {
 	return nil, nil, nil
 }
 
-// dropLanes forgets a session's lanes, or all if it is nil. The caller holds the lock. Who waits for a message to be
-// written sees for himself that the session has ended.
+// dropLanes forgets a session's lanes, or all if it is nil. The caller holds the lock. Who waits
+// for a message to be written sees for himself that the session has ended.
 func (o *outbound) dropLanes(s *Session) {
 	for k, l := range o.lanes {
 		if s != nil && l.session != s {
@@ -276,9 +282,10 @@ func (o *outbound) recycle(p *post) {
 	o.reuse(p)
 }
 
-// A credit goes the other way on the connection. One is of the connection: how many bytes of frames' chunks the receiver
-// has made room for since the beginning. It is repeated as a sign of life. Another is of messages under a tag: for how
-// many bytes more of their chunks there is room. Neither counts pings. The third widens the window, of frames and of every tag.
+// A credit goes the other way on the connection. One is of the connection: how many bytes of
+// frames' chunks the receiver has made room for since the beginning. It is repeated as a sign of
+// life. Another is of messages under a tag: for how many bytes more of their chunks there is room.
+// Neither counts pings. The third widens the window, of frames and of every tag.
 //
 //	0  magic "SSCR"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4
 //	0  magic "SSCW"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4

@@ -7,12 +7,14 @@ import (
 	"sync"
 )
 
-// Link is a worker's access to the other workers of a session: a collective.Link. Its rank is the worker's place in the
-// layout. Messages are bytes under a tag; they are cut into chunks, each of which passes between those of other tags.
+// Link is a worker's access to the other workers of a session: a collective.Link. Its rank is the
+// worker's place in the layout. Messages are bytes under a tag; they are cut into chunks, each of
+// which passes between those of other tags.
 //
-// What nobody has asked for yet takes up to a window for each sender and tag; the sender waits then. A message that is
-// waited for takes no window, whatever its size. So memory is bounded by what is asked for and a window for each tag in
-// use, and who waits for one tag is not held up by what comes under another.
+// What nobody has asked for yet takes up to a window for each sender and tag; the sender waits
+// then. A message that is waited for takes no window, whatever its size. So memory is bounded by
+// what is asked for and a window for each tag in use, and who waits for one tag is not held up by
+// what comes under another.
 type Link struct {
 	session *Session
 
@@ -31,7 +33,8 @@ type address struct {
 	tag  uint32
 }
 
-// box is the messages of one sender under one tag. It exists while there are some or somebody waits.
+// box is the messages of one sender under one tag. It exists while there are some or somebody
+// waits.
 type box struct {
 	messages []*message // in order; the last may have come in part
 	waiting  int        // for the first so many
@@ -58,8 +61,8 @@ func (s *Session) Link() *Link { return s.link }
 func (l *Link) Rank() int { return l.session.self }
 func (l *Link) Size() int { return len(l.session.layout.Workers) }
 
-// Send sends a message to another worker. It returns when data may be changed. If it fails half way, no other message can
-// be sent to that worker under the tag.
+// Send sends a message to another worker. It returns when data may be changed. If it fails half
+// way, no other message can be sent to that worker under the tag.
 func (l *Link) Send(ctx context.Context, to int, tag uint32, data []byte) error {
 	if err := l.check(ctx, to); err != nil {
 		return err
@@ -140,8 +143,8 @@ func (l *Link) claim(p *message, tag uint32) {
 	}
 }
 
-// Release gives back the memory of a message that Receive returned, for another: large messages come faster into memory
-// that was written before.
+// Release gives back the memory of a message that Receive returned, for another: large messages
+// come faster into memory that was written before.
 func (l *Link) Release(data []byte) {
 	if cap(data) < small || cap(data) > sudden {
 		return
@@ -156,7 +159,8 @@ func (l *Link) Release(data []byte) {
 	}
 }
 
-// memory returns memory for a message that has just begun: some that was given back, if it is not far too large, or none.
+// memory returns memory for a message that has just begun: some that was given back, if it is not
+// far too large, or none.
 func (l *Link) memory(total uint64) []byte {
 	for i, b := range l.free {
 		if n := uint64(cap(b)); n >= total && n/4 <= total {
@@ -181,13 +185,15 @@ func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 		p = &message{in: in, total: h.contents, data: l.memory(h.contents)}
 		b.messages = append(b.messages, p)
 	case p == nil || p.have != h.offset || p.total != h.contents:
-		return nil, nil, fmt.Errorf("%w: bytes at %d of %d of a message under tag %d, which are not the next", errCorrupt, h.offset, h.contents, h.superstep)
+		return nil, nil,
+			fmt.Errorf("%w: bytes at %d of %d of a message under tag %d, which are not the next",
+				errCorrupt, h.offset, h.contents, h.superstep)
 	}
 	return p.grow(int(h.length)), p, nil
 }
 
-// grow makes room for n bytes more and returns it. A long message gets the memory for what its header says when it has
-// sent enough of it.
+// grow makes room for n bytes more and returns it. A long message gets the memory for what its
+// header says when it has sent enough of it.
 func (p *message) grow(n int) []byte {
 	have := int(p.have)
 	if need := have + n; need > cap(p.data) {
@@ -219,7 +225,8 @@ func (l *Link) placed(p *message, h *header) {
 	}
 }
 
-// tally counts small messages that are yet to be written, so that a session's end can wait for them.
+// tally counts small messages that are yet to be written, so that a session's end can wait for
+// them.
 type tally struct {
 	mu   sync.Mutex
 	n    int

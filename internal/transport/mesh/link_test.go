@@ -174,7 +174,8 @@ func TestMessagesKeepOrderUnderManyTagsBothWays(t *testing.T) {
 							return err
 						}
 						if !bytes.Equal(got, blob(name(i), size(from, to, tag, i))) {
-							return fmt.Errorf("message %d of rank %d to %d under tag %d is another", i, from, to, tag)
+							return fmt.Errorf("message %d of rank %d to %d under tag %d is another",
+								i, from, to, tag)
 						}
 						if i%2 == 0 {
 							all[to].Release(got)
@@ -218,7 +219,8 @@ func TestLargeMessagesBothWays(t *testing.T) {
 	}
 }
 
-// TestUnaskedMessagesStopTheirSenderAlone: a flood under one tag takes a window, and holds up neither another tag nor frames.
+// TestUnaskedMessagesStopTheirSenderAlone: a flood under one tag takes a window, and holds up
+// neither another tag nor frames.
 func TestUnaskedMessagesStopTheirSenderAlone(t *testing.T) {
 	const window, n = 100 << 10, 10 << 10
 	meshes, peers := cluster(t, 2, func(_ int, o *Options) { o.Window = window })
@@ -241,10 +243,12 @@ func TestUnaskedMessagesStopTheirSenderAlone(t *testing.T) {
 			t.Fatalf("%q, %v", got, err)
 		}
 	}
-	if err := sessions[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte, 3*window)}); err != nil {
+	if err := sessions[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
+		3*window)}); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := sessions[1].Port(1).Receive(t.Context(), transport.Expand); err != nil || len(f.Raw) != 3*window {
+	if f, err := sessions[1].Port(1).Receive(t.Context(), transport.Expand); err != nil ||
+		len(f.Raw) != 3*window {
 		t.Fatal(err)
 	}
 	cancel()
@@ -258,7 +262,8 @@ func TestMessagesPassHeldFrames(t *testing.T) {
 	const window = 64 << 10
 	meshes, peers := cluster(t, 2, func(_ int, o *Options) { o.Window = window })
 	sessions := openAll(t, meshes, 3, 1, dealt(peers, 2), nil)
-	if err := sessions[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte, 10*window)}); err != nil {
+	if err := sessions[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
+		10*window)}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, func() bool { return meshes[1].Stats().BytesIn >= window })

@@ -15,7 +15,8 @@ func TestDeadPeerEndsAllWaitingOfALinkWithOneError(t *testing.T) {
 	errs := make(chan error)
 	calls := []func() error{
 		func() error { _, err := all[0].Receive(t.Context(), 2, 1); return err },
-		func() error { _, err := all[0].Receive(t.Context(), 1, 1); return err }, // of one who lives
+		// of one who lives
+		func() error { _, err := all[0].Receive(t.Context(), 1, 1); return err },
 		func() error { return all[0].Send(t.Context(), 2, 2, make([]byte, 1<<20)) },
 		func() error { return all[0].Send(t.Context(), 1, 2, make([]byte, 1<<20)) },
 	}
@@ -57,7 +58,8 @@ func TestCancelledSends(t *testing.T) {
 	if err := <-errs; !errors.Is(err, why) {
 		t.Fatal(err)
 	}
-	if err := all[0].Send(t.Context(), 1, 1, nil); err == nil { // the receiver waits for the rest of the first
+	// the receiver waits for the rest of the first
+	if err := all[0].Send(t.Context(), 1, 1, nil); err == nil {
 		t.Error("a message went after half of another")
 	}
 	if err := all[0].Send(t.Context(), 1, 2, nil); err != nil {
@@ -78,7 +80,8 @@ func TestCloseWritesWhatWasSent(t *testing.T) {
 		}
 		all[0].session.Close()
 		for i := range 30 {
-			if got, err := all[1].Receive(t.Context(), 0, uint32(i%3)); err != nil || got[0] != byte(i) {
+			if got, err := all[1].Receive(t.Context(), 0, uint32(i%3)); err != nil ||
+				got[0] != byte(i) {
 				t.Fatalf("message %d: %v, %v", i, got, err)
 			}
 		}
@@ -92,7 +95,8 @@ func TestMessagesOfOthersAreRefusedAndCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Link().Send(t.Context(), 1, 0, make([]byte, 1<<20)); err != nil { // the other has not opened it
+	// the other has not opened it
+	if err := s.Link().Send(t.Context(), 1, 0, make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	until(t, func() bool { return meshes[1].Stats().StaleJob > 0 })
@@ -110,8 +114,8 @@ func TestMessagesOfOthersAreRefusedAndCounted(t *testing.T) {
 	}
 }
 
-// TestEmptyMessagesAreReceivedWhenTheyHaveCome: one that is received before its chunk is accounted for would leave its box, and
-// a part of the sender's window.
+// TestEmptyMessagesAreReceivedWhenTheyHaveCome: one that is received before its chunk is accounted
+// for would leave its box, and a part of the sender's window.
 func TestEmptyMessagesAreReceivedWhenTheyHaveCome(t *testing.T) {
 	l := &Link{boxes: map[address]*box{}}
 	h := &header{identity: identity{kind: kindMessage}}
@@ -150,7 +154,8 @@ func TestChunksOutOfPlaceAreCorrupt(t *testing.T) {
 		{0, 0, 0, false},
 		{0, 1, 1, false},
 	} {
-		if err := chunk(step.offset, step.length, step.total); errors.Is(err, errCorrupt) != step.corrupt {
+		if err := chunk(step.offset, step.length, step.total); errors.Is(err,
+			errCorrupt) != step.corrupt {
 			t.Errorf("%+v: %v", step, err)
 		}
 	}

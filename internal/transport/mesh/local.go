@@ -9,13 +9,16 @@ import (
 	"strconv"
 )
 
-// Workers of one host meet by a Unix socket, through which bytes go at two thirds of the processors' work that TCP takes
-// over loopback. Its name is in Linux's abstract namespace, which is that of the network: who cannot reach a port cannot
-// reach the name made of it. Another user who holds the name could pass on what a worker and another one say to each other, so both
-// sides ask the kernel whose the other end is. The hello finds out whether it is the worker. If not, TCP is taken.
+// Workers of one host meet by a Unix socket, through which bytes go at two thirds of the
+// processors' work that TCP takes over loopback. Its name is in Linux's abstract namespace, which
+// is that of the network: who cannot reach a port cannot reach the name made of it. Another user
+// who holds the name could pass on what a worker and another one say to each other, so both sides
+// ask the kernel whose the other end is. The hello finds out whether it is the worker. If not, TCP
+// is taken.
 func localName(port int) string { return fmt.Sprintf("@superstep-mesh-%d", port) }
 
-// listenLocal listens beside a TCP address. It returns nil where there is no such socket, or another has the name.
+// listenLocal listens beside a TCP address. It returns nil where there is no such socket, or
+// another has the name.
 func listenLocal(at net.Addr) net.Listener {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || tcp.Port == 0 || runtime.GOOS != "linux" {
@@ -41,8 +44,8 @@ func (l ownUsers) Accept() (net.Conn, error) {
 	}
 }
 
-// localBuffer is how many bytes may wait in a Unix socket. Linux has 208 KiB, with which the two ends wait for each other: with 1 MB frames take 0.8 of the
-// processors' time.
+// localBuffer is how many bytes may wait in a Unix socket. Linux has 208 KiB, with which the two
+// ends wait for each other: with 1 MB frames take 0.8 of the processors' time.
 const localBuffer = 1 << 20
 
 // dialLocal connects to a worker of this host, or returns nil.

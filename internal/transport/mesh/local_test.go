@@ -38,8 +38,8 @@ func TestWorkersOfOneHostMeetByUnixSockets(t *testing.T) {
 	}
 }
 
-// TestNamesThatOthersHold: whoever has the name of a worker's socket, the worker is found by TCP, and who has it is not
-// disturbed.
+// TestNamesThatOthersHold: whoever has the name of a worker's socket, the worker is found by TCP,
+// and who has it is not disturbed.
 func TestNamesThatOthersHold(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no abstract names")

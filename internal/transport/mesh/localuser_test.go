@@ -37,8 +37,8 @@ func asAnother(t *testing.T, f func()) {
 	}
 }
 
-// TestNamesOfOtherUsers: another user who holds the name of a worker's socket and passes on all that
-// comes gets nothing, and neither does one who calls by the name of a worker.
+// TestNamesOfOtherUsers: another user who holds the name of a worker's socket and passes on all
+// that comes gets nothing, and neither does one who calls by the name of a worker.
 func TestNamesOfOtherUsers(t *testing.T) {
 	meshes, peers := cluster(t, 2, func(i int, o *Options) { o.TCP = i == 1 })
 	_, port, _ := net.SplitHostPort(peers[1].Addr)
@@ -73,7 +73,8 @@ func TestNamesOfOtherUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := networks(meshes[0])["w1"]; got != "tcp" || passed.Load() > 0 {
-		t.Errorf("worker w1 is reached by %s, %d bytes went through another user", got, passed.Load())
+		t.Errorf("worker w1 is reached by %s, %d bytes went through another user", got,
+			passed.Load())
 	}
 
 	_, port, _ = net.SplitHostPort(peers[0].Addr)

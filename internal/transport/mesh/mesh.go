@@ -4,33 +4,36 @@
 //	                                     ^                       |
 //	                                     +------- credits -------+
 //
-// There is one connection for each ordered pair of workers, made when a [Session] that needs it is opened and kept until
-// the mesh is closed or the connection breaks, which fails the sessions that use it. Frames between partitions of one
-// worker pass by reference.
+// There is one connection for each ordered pair of workers, made when a [Session] that needs it is
+// opened and kept until the mesh is closed or the connection breaks, which fails the sessions that
+// use it. Frames between partitions of one worker pass by reference.
 //
 // # Buffers
 //
-// A queue holds frames, not copies: writers read the sender's own buffers. These are the sender's again when [Port.End]
-// has returned, which waits until all its frames were written. Since every partition calls it at the end of a superstep,
-// before it reports, the rule of [transport.Frame] holds, and the queues take no memory to speak of.
+// A queue holds frames, not copies: writers read the sender's own buffers. These are the sender's
+// again when [Port.End] has returned, which waits until all its frames were written. Since every
+// partition calls it at the end of a superstep, before it reports, the rule of [transport.Frame]
+// holds, and the queues take no memory to speak of.
 //
 // # Messages
 //
-// A [Link] carries messages of bytes under tags between the workers of a session, on the same connections. They have a
-// window for each tag, apart from that of frames, and pass frames that wait for room.
+// A [Link] carries messages of bytes under tags between the workers of a session, on the same
+// connections. They have a window for each tag, apart from that of frames, and pass frames that
+// wait for room.
 //
 // # Credits
 //
-// What came for a partition that is busy counts against the window of its connection until the partition takes it; a
-// full window stops the writer at the other side. So a worker holds at most a window and a chunk for each other worker,
-// besides the frames its partitions are at. Windows are wider where a way is long (window.go), all together by a bound. A partition that waits, in Receive, End or Send, takes all that comes for it
-// at once: the frame it waits for may be behind others that it can take only later, of another exchange or partition, and
-// must not be held up by them. Hence no deadlock: a partition either computes, which ends, or waits, and then nothing for
+// What came for a partition that is busy counts against the window of its connection until the
+// partition takes it; a full window stops the writer at the other side. So a worker holds at most a
+// window and a chunk for each other worker, besides the frames its partitions are at. Windows are
+// wider where a way is long (window.go), all together by a bound. A partition that waits, in
+// Receive, End or Send, takes all that comes for it at once: the frame it waits for may be behind
+// others that it can take only later, of another exchange or partition, and must not be held up by
+// them. Hence no deadlock: a partition either computes, which ends, or waits, and then nothing for
 // it holds a window; and Send does not wait for a receiver.
 package mesh
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,7 +52,8 @@ type Peer struct {
 	Incarnation uint64
 }
 
-// maxPending is how many connections may be in their hello at once; one more, and the oldest is closed.
+// maxPending is how many connections may be in their hello at once; one more, and the oldest is
+// closed.
 const maxPending = 128
 
 // Mesh is a worker's access to the others. Its methods may be called by several goroutines at once.
@@ -62,7 +66,8 @@ type Mesh struct {
 	traffic  [distances]traffic
 	done     chan struct{}
 	group    sync.WaitGroup
-	dialling chan struct{} // holds a token while connections are made: two at once for one worker would fence each other
+	// holds a token while connections are made: two at once for one worker would fence each other
+	dialling chan struct{}
 
 	mu       sync.Mutex
 	closed   bool
@@ -96,8 +101,9 @@ func New(o Options) (*Mesh, error) {
 	}
 	m := &Mesh{
 		options: o, listener: l, done: make(chan struct{}), dialling: make(chan struct{}, 1),
-		sessions: map[key]*Session{}, outs: map[string]*outbound{}, ins: map[string]*inbound{}, newest: map[string]uint64{},
-		ways: map[string]way{},
+		sessions: map[key]*Session{}, outs: map[string]*outbound{}, ins: map[string]*inbound{},
+		newest: map[string]uint64{},
+		ways:   map[string]way{},
 	}
 	m.counters.start = time.Now()
 	m.spare.giveBack(o.Spare)
@@ -119,13 +125,15 @@ func (m *Mesh) Self() Peer {
 // Stats returns what was counted so far.
 func (m *Mesh) Stats() Stats { return m.counters.stats() }
 
-// Close ends all connections and sessions, and returns when nothing of the mesh runs any more. It is idempotent.
+// Close ends all connections and sessions, and returns when nothing of the mesh runs any more. It
+// is idempotent.
 func (m *Mesh) Close() error {
 	m.mu.Lock()
 	first := !m.closed
 	m.closed = true
 	sessions, pending := slices.Collect(maps.Values(m.sessions)), slices.Clone(m.pending)
-	outs, ins := append(slices.Collect(maps.Values(m.outs)), m.replaced...), slices.Collect(maps.Values(m.ins))
+	outs, ins := append(slices.Collect(maps.Values(m.outs)), m.replaced...),
+		slices.Collect(maps.Values(m.ins))
 	m.mu.Unlock()
 	if first {
 		close(m.done)
@@ -192,7 +200,8 @@ func (m *Mesh) serve(c net.Conn) {
 	var other greeting
 	if err == nil {
 		self := newGreeting(m.options.Name, m.options.Incarnation)
-		other, err = listenHello(c, m.options.Token, self, uint64(m.options.Window), untrusted, m.admit)
+		other, err = listenHello(c, m.options.Token, self, uint64(m.options.Window), untrusted,
+			m.admit)
 	} else {
 		c = plain
 	}
@@ -202,7 +211,8 @@ func (m *Mesh) serve(c net.Conn) {
 	if err != nil {
 		c.Close()
 		if err != errProbed && m.counters.refused(err) {
-			m.options.Log.Warn("connection refused", "from", c.RemoteAddr().String(), "reason", err.Error())
+			m.options.Log.Warn("connection refused", "from", c.RemoteAddr().String(), "reason",
+				err.Error())
 		}
 		return
 	}
@@ -234,122 +244,12 @@ func (m *Mesh) admit(g greeting) error {
 	return nil
 }
 
-// ForgetAbsent forgets which incarnations there have been of workers that have no connection to this
-// one: another master, whose data were lost, may count them from the beginning.
+// ForgetAbsent forgets which incarnations there have been of workers that have no connection to
+// this one: another master, whose data were lost, may count them from the beginning.
 func (m *Mesh) ForgetAbsent() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.newest, func(name string, _ uint64) bool { return m.ins[name] == nil })
-}
-
-// Connect makes the connections to the workers that there are not yet. Open does it too.
-func (m *Mesh) Connect(ctx context.Context, peers []Peer) error {
-	_, err := m.connect(ctx, peers)
-	return err
-}
-
-// connect returns the connections to the workers, nil for this one.
-func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
-	select {
-	case m.dialling <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-m.done:
-		return nil, transport.ErrClosed
-	}
-	defer func() { <-m.dialling }()
-	m.mu.Lock()
-	closed := m.closed
-	m.mu.Unlock()
-	if closed {
-		return nil, transport.ErrClosed
-	}
-	outs, errs := make([]*outbound, len(peers)), make([]error, len(peers))
-	var group sync.WaitGroup
-	for i, p := range peers {
-		if p.Name == m.options.Name {
-			continue
-		}
-		m.mu.Lock()
-		out := m.outs[p.Name]
-		m.mu.Unlock()
-		if out != nil && out.peer.Incarnation == p.Incarnation && out.live() {
-			outs[i] = out
-			if out.doubtful() && !m.used(out) {
-				group.Go(func() { outs[i] = m.renew(ctx, out) })
-			}
-			continue
-		}
-		if out != nil {
-			out.fail(fmt.Errorf("%w: incarnation %d is over", ErrFenced, out.peer.Incarnation))
-		}
-		group.Go(func() { outs[i], errs[i] = m.dial(ctx, p) })
-	}
-	group.Wait()
-	return outs, errors.Join(errs...)
-}
-
-// dial makes a connection: to a worker of this host by a Unix socket, if there is one and it is the worker's.
-func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
-	failed := func(err error) (*outbound, error) {
-		return nil, &UnreachableError{m.options.Name, p.Name, err}
-	}
-	ctx, cancel := context.WithTimeout(ctx, m.options.Hello)
-	defer cancel()
-	var c net.Conn
-	var window uint64
-	if !m.options.TCP {
-		soon, cancel := context.WithTimeout(ctx, m.options.Hello/4) // whoever has the name, TCP gets its turn
-		if c = dialLocal(soon, p.Addr); c != nil {
-			var err error
-			if c, window, err = m.greet(soon, c, p, false); err != nil {
-				c = nil
-			}
-		}
-		cancel()
-	}
-	if c == nil {
-		var err error
-		if c, err = m.options.Dial(ctx, "tcp", p.Addr); err != nil {
-			return failed(err)
-		}
-		if c, window, err = m.greet(ctx, c, p, true); err != nil {
-			return failed(err)
-		}
-	}
-	out := newOutbound(m, c, p, window)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		c.Close()
-		return failed(transport.ErrClosed)
-	}
-	if old := m.outs[p.Name]; old != nil {
-		m.replaced = append(m.replaced, old)
-	}
-	m.outs[p.Name] = out
-	m.group.Go(out.write)
-	m.group.Go(out.readCredits)
-	return out, nil
-}
-
-// greet makes the hello on a connection, with TLS if there is, and returns that and the window. It closes the connection if that fails.
-func (m *Mesh) greet(ctx context.Context, plain net.Conn, p Peer, known bool) (net.Conn, uint64, error) {
-	stop := context.AfterFunc(ctx, func() { plain.SetDeadline(time.Now()) })
-	window := uint64(0)
-	c, err := m.options.secure(plain)
-	if err == nil {
-		window, err = dialHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p, known)
-	}
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		plain.Close()
-		return nil, 0, err
-	}
-	plain.SetDeadline(time.Time{})
-	return c, window, nil
 }
 
 // outBroke fails the sessions that send on a connection.
@@ -363,8 +263,8 @@ func (m *Mesh) outBroke(out *outbound, err error) {
 	m.broke(err, func(s *Session) bool { return slices.Contains(s.outs, out) })
 }
 
-// inBroke fails the sessions that a connection's worker takes part in. If it connected anew meanwhile, only those that
-// got something on this connection.
+// inBroke fails the sessions that a connection's worker takes part in. If it connected anew
+// meanwhile, only those that got something on this connection.
 func (m *Mesh) inBroke(in *inbound, err error) {
 	m.mu.Lock()
 	current := m.ins[in.peer.name] == in

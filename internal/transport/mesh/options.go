@@ -15,23 +15,26 @@ import (
 
 // Options are what a worker's mesh is made with. Zero values stand for what is said.
 type Options struct {
-	// Name and Incarnation say who this worker is. A worker that starts again has a higher incarnation.
+	// Name and Incarnation say who this worker is. A worker that starts again has a higher
+	// incarnation.
 	Name        string
 	Incarnation uint64
 	// Token is the cluster's secret. It may be empty only if there is TLS.
 	Token string
 	// TLS has the certificates of workers, which then all connections show; nil is no TLS.
 	TLS *certs.Files
-	// Listen is the TCP address to listen at; by default a free port of 127.0.0.1. Listener, if not nil, is used instead.
+	// Listen is the TCP address to listen at; by default a free port of 127.0.0.1. Listener, if not
+	// nil, is used instead.
 	Listen   string
 	Listener net.Listener
 	// TCP connects by TCP also to workers of this host, which else are met by a Unix socket.
 	TCP bool
 	// Dial connects to another worker; by default by TCP. If it is given, it is used for all.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Window is how many bytes may be on the way to this worker on one connection, on the wire or waiting for a partition
-	// that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10 ms = 12.5 MB. 16 MB by default. Where Expect says that the
-	// way is longer it becomes larger, up to MostWindow, 256 MB by default, and no more of all connections together than Spare, 1 GB
+	// Window is how many bytes may be on the way to this worker on one connection, on the wire or
+	// waiting for a partition that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10
+	// ms = 12.5 MB. 16 MB by default. Where Expect says that the way is longer it becomes larger,
+	// up to MostWindow, 256 MB by default, and no more of all connections together than Spare, 1 GB
 	// by default. With MostWindow no more than Window it stays as it is.
 	Window, MostWindow int
 	Spare              int64
@@ -41,7 +44,8 @@ type Options struct {
 	MaxFrame int64
 	// Hello is how long connecting may take, the hello included: 5 s by default.
 	Hello time.Duration
-	// Silence is how long the other side of a connection may give no sign of life, or take no byte: 5 s by default.
+	// Silence is how long the other side of a connection may give no sign of life, or take no byte:
+	// 5 s by default.
 	Silence time.Duration
 	// Stall is how long a frame may wait for a busy partition to make room: 10 minutes by default.
 	Stall time.Duration
@@ -53,7 +57,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// LeastWindow and MostWindow are the windows that a connection has by default before and after it was widened.
+// LeastWindow and MostWindow are the windows that a connection has by default before and after it
+// was widened.
 const (
 	LeastWindow = 16 << 20
 	MostWindow  = 256 << 20
@@ -101,9 +106,11 @@ func (o *Options) validate() error {
 		all = append(all, errors.New("other workers are known by TLS or a token: found neither"))
 	}
 	if err := checkName(o.Name); err != nil {
-		all = append(all, fmt.Errorf("worker name %.40q: it has 1 to %d bytes of printable text", o.Name, maxName))
+		all = append(all, fmt.Errorf("worker name %.40q: it has 1 to %d bytes of printable text",
+			o.Name, maxName))
 	}
-	if o.Window < 0 || o.MostWindow < 0 || o.Spare < 0 || o.MaxFrame < 0 || o.Hello < 0 || o.Silence < 0 || o.Stall < 0 {
+	if o.Window < 0 || o.MostWindow < 0 || o.Spare < 0 || o.MaxFrame < 0 || o.Hello < 0 ||
+		o.Silence < 0 || o.Stall < 0 {
 		all = append(all, errors.New("a negative limit"))
 	}
 	if _, err := ParseCompression(string(o.Compress)); err != nil {
@@ -124,7 +131,8 @@ type Stats struct {
 	CompressedFrom, CompressedTo uint64
 	// Stale counts frames that were refused, by what was wrong with them.
 	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
-	// Refused counts connections that were not let in, by why; Garbage includes those that said nothing.
+	// Refused counts connections that were not let in, by why; Garbage includes those that said
+	// nothing.
 	Garbage, WrongVersion, WrongToken, WrongCertificate, Fenced uint64
 	// connections given up for a corrupt frame
 	Corrupt uint64
@@ -152,12 +160,16 @@ type counters struct {
 
 func (c *counters) stats() Stats {
 	return Stats{
-		FramesOut: c.framesOut.Load(), FramesIn: c.framesIn.Load(), BytesOut: c.bytesOut.Load(), BytesIn: c.bytesIn.Load(),
+		FramesOut: c.framesOut.Load(), FramesIn: c.framesIn.Load(), BytesOut: c.bytesOut.Load(),
+		BytesIn:     c.bytesIn.Load(),
 		MessagesOut: c.messagesOut.Load(), MessagesIn: c.messagesIn.Load(),
 		CompressedFrom: c.compressedFrom.Load(), CompressedTo: c.compressedTo.Load(),
-		StaleJob: c.staleJob.Load(), StaleSuperstep: c.staleSuperstep.Load(), StaleIncarnation: c.staleIncarnation.Load(),
-		Misrouted: c.misrouted.Load(), Garbage: c.garbage.Load(), WrongVersion: c.wrongVersion.Load(),
-		WrongToken: c.wrongToken.Load(), WrongCertificate: c.wrongCert.Load(), Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),
+		StaleJob: c.staleJob.Load(), StaleSuperstep: c.staleSuperstep.Load(),
+		StaleIncarnation: c.staleIncarnation.Load(),
+		Misrouted:        c.misrouted.Load(), Garbage: c.garbage.Load(),
+		WrongVersion: c.wrongVersion.Load(),
+		WrongToken:   c.wrongToken.Load(), WrongCertificate: c.wrongCert.Load(),
+		Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),
 	}
 }
 

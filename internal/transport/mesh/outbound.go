@@ -3,9 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -19,7 +17,9 @@ type outbound struct {
 	conn   net.Conn
 	memory bool // isMemory(conn)
 	peer   Peer
-	chunk  int // the most payload of a chunk: at most half the first window, so that there is one under way while another is taken
+	// the most payload of a chunk: at most half the first window, so that there is one under way
+	// while another is taken
+	chunk  int
 	done   chan struct{}
 	ready  chan struct{} // something is queued
 	credit chan struct{} // there is new credit
@@ -58,10 +58,12 @@ type item struct {
 func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 	chunk := int(min(uint64(m.options.Chunk), window/2+1))
 	return &outbound{
-		mesh: m, conn: c, memory: isMemory(c), peer: p, window: window, chunk: chunk, heard: time.Now(),
-		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
+		mesh: m, conn: c, memory: isMemory(c), peer: p, window: window, chunk: chunk,
+		heard: time.Now(),
+		done:  make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
 		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
-		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut), compressor: newCompressor(m.options.Compress, c, chunk),
+		writer:     newWriter(c, m.options.Silence, &m.counters.bytesOut),
+		compressor: newCompressor(m.options.Compress, c, chunk),
 	}
 }
 
@@ -95,7 +97,8 @@ func (o *outbound) enqueue(p *Port, f *transport.Frame) error {
 	if o.err != nil {
 		return o.err
 	}
-	if err := p.session.Err(); err != nil { // under the lock, so that drop finds what is queued before
+	// under the lock, so that drop finds what is queued before
+	if err := p.session.Err(); err != nil {
 		return err
 	}
 	p.session.writing.Add(1)
@@ -163,7 +166,8 @@ func (o *outbound) write() {
 		case o.take():
 			encoded := 0
 			encoded, err = o.writeFrame(&o.item)
-			o.staged = append(o.staged, staged{port: o.item.port, superstep: o.item.frame.Superstep, to: o.item.frame.To, encoded: encoded})
+			o.staged = append(o.staged,
+				staged{port: o.item.port, superstep: o.item.frame.Superstep, to: o.item.frame.To, encoded: encoded})
 		case len(o.staged) > 0:
 			err = o.flush()
 		default:
@@ -222,7 +226,8 @@ func (o *outbound) settle() {
 	o.staged = o.staged[:0]
 }
 
-// pause waits for a signal or for the end of the session, if not nil, and writes messages and pings meanwhile.
+// pause waits for a signal or for the end of the session, if not nil, and writes messages and pings
+// meanwhile.
 func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 	var over <-chan struct{}
 	if s != nil {
@@ -258,12 +263,13 @@ func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 	}
 }
 
-// writeFrame writes a frame chunk by chunk, and returns how many bytes its values took if they had to be encoded. It
-// stops between chunks when the session ends; the other side drops what it has.
+// writeFrame writes a frame chunk by chunk, and returns how many bytes its values took if they had
+// to be encoded. It stops between chunks when the session ends; the other side drops what it has.
 func (o *outbound) writeFrame(it *item) (int, error) {
 	f, s, h := &it.frame, it.port.session, &o.header
 	*h = header{identity: identity{
-		kind: uint8(f.Kind), encoding: f.Encoding, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
+		kind: uint8(f.Kind), encoding: f.Encoding, job: s.job,
+		incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
 		superstep: uint32(f.Superstep), from: uint32(f.From), to: uint32(f.To),
 		count: uint64(f.Count), presence: uint64(len(f.Presence)),
 	}}
@@ -279,7 +285,8 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 	}
 	h.contents = uint64(len(values))
 	if h.payload() > uint64(o.mesh.options.MaxFrame) {
-		s.fail(fmt.Errorf("a frame of %d bytes: the limit is %d", h.payload(), o.mesh.options.MaxFrame))
+		s.fail(fmt.Errorf("a frame of %d bytes: the limit is %d", h.payload(),
+			o.mesh.options.MaxFrame))
 		return 0, nil
 	}
 	for first := true; first || h.offset < h.payload(); first = false {
@@ -306,8 +313,8 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 	return encoded, nil
 }
 
-// encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the codec failed, and how
-// the connection did.
+// encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the
+// codec failed, and how the connection did.
 func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err error) {
 	if err := o.flush(); err != nil { // packed may be of a frame that is staged
 		return nil, err
@@ -318,7 +325,8 @@ func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if ended := parallel.Contain(func() { o.packed, failed = c.Append(o.packed[:0], f) }); ended != nil { // by the program
+		// by the program
+		if ended := parallel.Contain(func() { o.packed, failed = c.Append(o.packed[:0], f) }); ended != nil {
 			failed = fmt.Errorf("panic: %v", ended.Value)
 		}
 		if failed != nil {
@@ -328,73 +336,4 @@ func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err er
 	err = o.pause(nil, done)
 	<-done
 	return failed, err
-}
-
-// room waits until the window has room, and reports whether the session still runs.
-func (o *outbound) room(s *Session) (bool, error) {
-	var stall *time.Timer
-	for {
-		if s.Err() != nil {
-			return false, nil
-		}
-		o.mu.Lock()
-		room := o.sent-o.consumed < o.window
-		o.mu.Unlock()
-		if room {
-			return true, nil
-		}
-		if err := o.flush(); err != nil {
-			return false, err
-		}
-		if stall == nil {
-			stall = time.AfterFunc(o.mesh.options.Stall, func() {
-				s.fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v", o.peer.Name, o.mesh.options.Name, o.mesh.options.Stall))
-			})
-			defer stall.Stop()
-		}
-		if err := o.pause(s, o.credit); err != nil {
-			return false, err
-		}
-	}
-}
-
-// readCredits takes the credits that come back, until the connection ends.
-func (o *outbound) readCredits() {
-	r := newIntake(o.conn, o.mesh.options.Silence, 4<<10)
-	for {
-		c, err := readCredit(r)
-		if err == nil && c.lane {
-			o.grant(c.laneKey, c.bytes)
-			continue
-		}
-		if err == nil && c.window {
-			if err = o.widen(c.bytes); err == nil {
-				signal(o.credit)
-				continue
-			}
-		}
-		o.mu.Lock()
-		if err == nil && (c.bytes < o.consumed || c.bytes > o.sent) {
-			err = fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, c.bytes, o.sent)
-		}
-		o.consumed = c.bytes
-		o.hear()
-		o.mu.Unlock()
-		if err != nil {
-			o.fail(silent(err, o.mesh.options.Silence))
-			return
-		}
-		signal(o.credit)
-	}
-}
-
-// silent words the end of a connection.
-func silent(err error, limit time.Duration) error {
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("no sign of life for %v", limit)
-	case errors.Is(err, io.EOF):
-		return errors.New("the other side closed it")
-	}
-	return err
 }

@@ -41,12 +41,14 @@ func newPort(s *Session, i int) *Port {
 	}
 }
 
-// Send hands a frame to the partition it names, without waiting for it: the frame's buffers must stay as they are until
-// End returns. Only who sends on and on without ending a superstep waits, when very many frames are to be written.
+// Send hands a frame to the partition it names, without waiting for it: the frame's buffers must
+// stay as they are until End returns. Only who sends on and on without ending a superstep waits,
+// when very many frames are to be written.
 func (p *Port) Send(f *transport.Frame) error {
 	s := p.session
 	if f.From != p.index || f.To < 0 || f.To >= len(s.ports) || int(f.Kind) >= transport.Kinds {
-		return fmt.Errorf("partition %d cannot send a %s frame from partition %d to %d of %d", p.index, kindName(uint8(f.Kind)), f.From, f.To, len(s.ports))
+		return fmt.Errorf("partition %d cannot send a %s frame from partition %d to %d of %d",
+			p.index, kindName(uint8(f.Kind)), f.From, f.To, len(s.ports))
 	}
 	if err := s.Err(); err != nil {
 		return err
@@ -113,7 +115,8 @@ func (p *Port) newBare() *arrival {
 	return a
 }
 
-// written takes note that a frame's buffers are read no more, and how many bytes its encoded values took.
+// written takes note that a frame's buffers are read no more, and how many bytes its encoded values
+// took.
 func (p *Port) written(superstep, to, encoded int) {
 	p.mu.Lock()
 	p.pending[superstep&1]--
@@ -149,7 +152,8 @@ func (p *Port) take(kind transport.Kind) *arrival {
 	return a
 }
 
-// due reports whether a frame is to be received in this superstep: another partition may have sent one for the next.
+// due reports whether a frame is to be received in this superstep: another partition may have sent
+// one for the next.
 func (p *Port) due(a *arrival) bool { return a.local != nil || uint32(a.frame.Superstep) != p.floor+1 }
 
 // Receive returns the next frame of an exchange. It is the caller's until Release or End.
@@ -176,7 +180,9 @@ func (p *Port) open(a *arrival) (*transport.Frame, error) {
 	}
 	if a.packed != nil {
 		if p.session.codec == nil {
-			return nil, fmt.Errorf("from partition %d: values without a raw form, and no codec was given", f.From)
+			return nil,
+				fmt.Errorf("from partition %d: values without a raw form, and no codec was given",
+					f.From)
 		}
 		if err := p.session.codec.Decode(a.packed, f); err != nil {
 			return nil, fmt.Errorf("from partition %d: decoding messages: %w", f.From, err)
@@ -188,7 +194,8 @@ func (p *Port) open(a *arrival) (*transport.Frame, error) {
 	return f, nil
 }
 
-// wait makes this a partition that takes all that comes for it, and has come. The caller holds the lock.
+// wait makes this a partition that takes all that comes for it, and has come. The caller holds the
+// lock.
 func (p *Port) wait() {
 	p.waiting = true
 	for w, bytes := range p.held {
@@ -207,7 +214,8 @@ func (p *Port) end() {
 	p.wait()
 }
 
-// credit gives back the window that a frame takes, unless that was done before. The caller holds the lock.
+// credit gives back the window that a frame takes, unless that was done before. The caller holds
+// the lock.
 func (p *Port) credit(a *arrival) {
 	if a.local != nil {
 		return
@@ -250,8 +258,8 @@ func (p *Port) wants(superstep uint32) bool {
 	return superstep >= p.floor
 }
 
-// newArrival returns an empty arrival for a payload of so many bytes, its buffer of a former one: the smallest that is large enough,
-// or the largest.
+// newArrival returns an empty arrival for a payload of so many bytes, its buffer of a former one:
+// the smallest that is large enough, or the largest.
 func (p *Port) newArrival(bytes uint64) *arrival {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -318,7 +326,8 @@ func (p *Port) release(a *arrival) {
 	}
 }
 
-// Release gives a frame that Receive returned back before the end of the superstep, so that its buffer can take another.
+// Release gives a frame that Receive returned back before the end of the superstep, so that its
+// buffer can take another.
 func (p *Port) Release(f *transport.Frame) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -331,9 +340,10 @@ func (p *Port) Release(f *transport.Frame) {
 	}
 }
 
-// End ends a superstep: it waits until all frames of this partition were written, gives back those it received, and
-// returns what was sent and received, to be compared by the master. Frames of this and earlier supersteps are refused from
-// then on. What it returns stays as it is until the next End.
+// End ends a superstep: it waits until all frames of this partition were written, gives back those
+// it received, and returns what was sent and received, to be compared by the master. Frames of this
+// and earlier supersteps are refused from then on. What it returns stays as it is until the next
+// End.
 func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, error) {
 	if err := p.drained(ctx, func() bool { return p.pending[superstep&1] == 0 }); err != nil {
 		return nil, err

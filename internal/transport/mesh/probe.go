@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Probe reports why frames would not reach a worker, or nil. It sends more than a packet holds: a link that drops large packets
-// alone lets a hello pass. Connections that there are, or are being made, are not touched.
+// Probe reports why frames would not reach a worker, or nil. It sends more than a packet holds: a
+// link that drops large packets alone lets a hello pass. Connections that there are, or are being
+// made, are not touched.
 func (m *Mesh) Probe(ctx context.Context, p Peer) error {
 	c, err := m.options.Dial(ctx, "tcp", p.Addr)
 	if err == nil {
@@ -18,7 +19,8 @@ func (m *Mesh) Probe(ctx context.Context, p Peer) error {
 		defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
 		var secure net.Conn
 		if secure, err = m.options.secure(c); err == nil {
-			err = probeHello(secure, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p)
+			err = probeHello(secure, m.options.Token,
+				newGreeting(m.options.Name, m.options.Incarnation), p)
 		}
 	}
 	if err != nil && !errors.Is(err, ErrFenced) {
@@ -37,7 +39,8 @@ func probeHello(c io.ReadWriter, token string, self greeting, peer Peer) error {
 	if other.name != peer.Name {
 		return fmt.Errorf("%w: at %s is worker %s", ErrFenced, peer.Addr, other.name)
 	}
-	if err := writeBlock(c, statusProbe, prove(token, "probe", self.body, other.body, nil)); err != nil {
+	if err := writeBlock(c, statusProbe,
+		prove(token, "probe", self.body, other.body, nil)); err != nil {
 		return err
 	}
 	if _, err := c.Write(make([]byte, probeSize)); err != nil {

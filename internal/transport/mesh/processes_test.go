@@ -46,7 +46,8 @@ func (r *receiverTask) options(name string, incarnation uint64) (Options, error)
 	return o, nil
 }
 
-// receive takes frames until its standard input ends, and then says how many nanoseconds of a processor it has used.
+// receive takes frames until its standard input ends, and then says how many nanoseconds of a
+// processor it has used.
 func receive() error {
 	in := json.NewDecoder(os.Stdin)
 	var task receiverTask
@@ -95,11 +96,13 @@ func usedTime() (int64, error) {
 	return u.Utime.Nano() + u.Stime.Nano(), err
 }
 
-// BenchmarkProcesses sends frames of 1 MB to another process, over a Unix socket as workers of a host do and over TCP, plain and with TLS. The
-// processors' time of both processes is told apart: the larger bounds the rate.
+// BenchmarkProcesses sends frames of 1 MB to another process, over a Unix socket as workers of a
+// host do and over TCP, plain and with TLS. The processors' time of both processes is told apart:
+// the larger bounds the rate.
 func BenchmarkProcesses(b *testing.B) {
 	a := newAuthority(b)
-	p, err := certs.Issue(a.dir, a.dir, certs.Request{Name: "w", Roles: certs.Worker, Hosts: []string{"127.0.0.1"}, Days: 5})
+	p, err := certs.Issue(a.dir, a.dir,
+		certs.Request{Name: "w", Roles: certs.Worker, Hosts: []string{"127.0.0.1"}, Days: 5})
 	if err != nil {
 		b.Fatal(err)
 	}

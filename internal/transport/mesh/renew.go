@@ -6,15 +6,17 @@ import (
 	"time"
 )
 
-// A connection that was cut and mended may pass nothing for as long again, for TCP tries again ever more seldom: it is in doubt, and the
-// next session that no other uses it beside gets a new one. The old one is not closed here: the other side ends it when it has the new
-// one in its place, so that its end fails no session there that has heard nothing yet.
+// A connection that was cut and mended may pass nothing for as long again, for TCP tries again ever
+// more seldom: it is in doubt, and the next session that no other uses it beside gets a new one.
+// The old one is not closed here: the other side ends it when it has the new one in its place, so
+// that its end fails no session there that has heard nothing yet.
 
-// mostSecure is how many bytes go through one connection with TLS, which does not change its keys: AES-GCM wants others after 2^24.5 records.
+// mostSecure is how many bytes go through one connection with TLS, which does not change its keys:
+// AES-GCM wants others after 2^24.5 records.
 const mostSecure = 256 << 30
 
-// doubtful reports whether the other side has been silent for longer than it is when all is well, now or since the connection was made,
-// or so much was sent that it wants other keys.
+// doubtful reports whether the other side has been silent for longer than it is when all is well,
+// now or since the connection was made, or so much was sent that it wants other keys.
 func (o *outbound) doubtful() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,8 +19,9 @@ func (m *Mesh) outTo(name string) *outbound {
 	return m.outs[name]
 }
 
-// TestConnectionInDoubtIsRenewed: the next session gets another connection, to a worker that has opened that session before and has heard
-// nothing in it yet, too; the one in doubt is ended by the other side. While a session is open the connection stays.
+// TestConnectionInDoubtIsRenewed: the next session gets another connection, to a worker that has
+// opened that session before and has heard nothing in it yet, too; the one in doubt is ended by the
+// other side. While a session is open the connection stays.
 func TestConnectionInDoubtIsRenewed(t *testing.T) {
 	meshes, peers := cluster(t, 2, nil)
 	layout := dealt(peers, 4)
@@ -66,7 +67,8 @@ func TestConnectionInDoubtIsRenewed(t *testing.T) {
 	}
 }
 
-// TestDoubtIsHeard: a silence of more than half the time that is allowed is remembered; the signs of life of an idle connection are none.
+// TestDoubtIsHeard: a silence of more than half the time that is allowed is remembered; the signs
+// of life of an idle connection are none.
 func TestDoubtIsHeard(t *testing.T) {
 	inVirtualTime(t, nil, func(int, *Options) {}, func(t *testing.T, a, _ *Port) {
 		out := a.session.outs[1]

@@ -12,13 +12,15 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// protocol is what TLS calls what is spoken here, so that no other server of the cluster takes it for its own.
+// protocol is what TLS calls what is spoken here, so that no other server of the cluster takes it
+// for its own.
 const protocol = "superstep-mesh"
 
 // ErrCertificate is that the other side is no worker by its certificate.
 var ErrCertificate = errors.New("no certificate of a worker")
 
-// secured is a connection with TLS. It is closed without a word, as one without TLS is: whoever reads takes its end for a failure anyway.
+// secured is a connection with TLS. It is closed without a word, as one without TLS is: whoever
+// reads takes its end for a failure anyway.
 type secured struct {
 	*tls.Conn
 	records *records
@@ -26,7 +28,8 @@ type secured struct {
 
 func (s *secured) Close() error { return s.records.Close() }
 
-// writeAll writes pieces of memory. It takes as long as the other side takes any bytes; what was written in part is lost with the connection.
+// writeAll writes pieces of memory. It takes as long as the other side takes any bytes; what was
+// written in part is lost with the connection.
 func (s *secured) writeAll(pieces net.Buffers) (n int64, err error) {
 	s.records.hold()
 	for _, p := range pieces {
@@ -41,14 +44,16 @@ func (s *secured) writeAll(pieces net.Buffers) (n int64, err error) {
 	return n, nil
 }
 
-// heldRecords is how many bytes of records are written by one system call, and readRecords how many are read.
+// heldRecords is how many bytes of records are written by one system call, and readRecords how many
+// are read.
 const (
 	heldRecords = 128 << 10
 	readRecords = 128 << 10
 )
 
-// records is what TLS writes to and reads from: the connection, but that records are collected while they are held, and that a write takes as long
-// as the other side takes some bytes within patience. A write that ends in the middle for a deadline would break TLS.
+// records is what TLS writes to and reads from: the connection, but that records are collected
+// while they are held, and that a write takes as long as the other side takes some bytes within
+// patience. A write that ends in the middle for a deadline would break TLS.
 type records struct {
 	net.Conn
 	patience time.Duration
@@ -153,7 +158,8 @@ func (o *Options) secure(c net.Conn) (net.Conn, error) {
 	return s, nil
 }
 
-// accept makes a connection from another worker one with TLS. untrusted says why its certificate is none of a worker, which the other side is to be told.
+// accept makes a connection from another worker one with TLS. untrusted says why its certificate is
+// none of a worker, which the other side is to be told.
 func (o *Options) accept(c net.Conn) (secure net.Conn, untrusted, err error) {
 	if o.TLS == nil {
 		return c, nil, nil

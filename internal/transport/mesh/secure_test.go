@@ -49,11 +49,13 @@ func newAuthority(t testing.TB) *authority {
 func (a *authority) files(name string, roles certs.Role, days int, trusted *authority) *certs.Files {
 	a.t.Helper()
 	hosts := []string{"127.0.0.1"}
-	p, err := certs.Issue(a.dir, a.dir, certs.Request{Name: name, Roles: roles, Hosts: hosts, Days: days})
+	p, err := certs.Issue(a.dir, a.dir,
+		certs.Request{Name: name, Roles: roles, Hosts: hosts, Days: days})
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	f, err := certs.Load(certs.Names{Cert: p.Cert, Key: p.Key, CA: filepath.Join(trusted.dir, "ca.pem")}, nil)
+	f, err := certs.Load(certs.Names{Cert: p.Cert, Key: p.Key, CA: filepath.Join(trusted.dir,
+		"ca.pem")}, nil)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -76,14 +78,16 @@ var shared = sync.OnceValue(func() *certs.Files {
 	if err != nil {
 		panic(err)
 	}
-	f, err := certs.Load(certs.Names{Cert: p.Cert, Key: p.Key, CA: filepath.Join(dir, "ca.pem")}, nil)
+	f, err := certs.Load(certs.Names{Cert: p.Cert, Key: p.Key, CA: filepath.Join(dir, "ca.pem")},
+		nil)
 	if err != nil {
 		panic(err)
 	}
 	return f
 })
 
-// TestWhoIsLetIn: with TLS no frame goes to, or comes from, who is no worker by its certificate; both ends say why, and it is counted.
+// TestWhoIsLetIn: with TLS no frame goes to, or comes from, who is no worker by its certificate;
+// both ends say why, and it is counted.
 func TestWhoIsLetIn(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	worker := ours.worker()
@@ -189,7 +193,8 @@ func TestNobodyJoins(t *testing.T) {
 		}
 		raw.Close()
 	}
-	for end := time.Now().Add(time.Minute); meshes[0].Stats().WrongCertificate != uint64(tries); runtime.Gosched() { // the last may be told before it is counted
+	// the last may be told before it is counted
+	for end := time.Now().Add(time.Minute); meshes[0].Stats().WrongCertificate != uint64(tries); runtime.Gosched() {
 		if s := meshes[0].Stats(); time.Now().After(end) {
 			t.Fatalf("%d were refused, expected %d", s.WrongCertificate, tries)
 		}
@@ -224,7 +229,8 @@ func TestSecureFrames(t *testing.T) {
 	}
 }
 
-// TestRecordsTakeTheirTime: a write takes as long as the other side takes bytes, though no one write is done within patience, and TLS survives that.
+// TestRecordsTakeTheirTime: a write takes as long as the other side takes bytes, though no one
+// write is done within patience, and TLS survives that.
 func TestRecordsTakeTheirTime(t *testing.T) {
 	files := newAuthority(t).worker()
 	a, b := net.Pipe()
@@ -267,7 +273,8 @@ func (d *dripping) Write(p []byte) (int, error) {
 	return n, errors.Join(err, os.ErrDeadlineExceeded)
 }
 
-// TestMuchSentWantsOtherKeys: a connection with TLS that has carried very much is made anew for the next session.
+// TestMuchSentWantsOtherKeys: a connection with TLS that has carried very much is made anew for the
+// next session.
 func TestMuchSentWantsOtherKeys(t *testing.T) {
 	for _, files := range []*certs.Files{nil, newAuthority(t).worker()} {
 		meshes, _, _ := pair(t, func(_ int, o *Options) { o.TLS = files })
@@ -284,7 +291,8 @@ func TestMuchSentWantsOtherKeys(t *testing.T) {
 	}
 }
 
-// TestChangedRecordIsNotDelivered: chunks have no sum of their own with TLS, which ends the connection when a bit has changed on the way.
+// TestChangedRecordIsNotDelivered: chunks have no sum of their own with TLS, which ends the
+// connection when a bit has changed on the way.
 func TestChangedRecordIsNotDelivered(t *testing.T) {
 	files := newAuthority(t).worker()
 	for _, size := range []int{1, 1000, 1 << 20} {
@@ -309,7 +317,8 @@ func TestChangedRecordIsNotDelivered(t *testing.T) {
 		if err := a.Send(first); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := b.Receive(t.Context(), transport.Expand); !errors.As(err, new(*BrokenError)) || !strings.Contains(err.Error(), "bad record MAC") {
+		if f, err := b.Receive(t.Context(), transport.Expand); !errors.As(err, new(*BrokenError)) ||
+			!strings.Contains(err.Error(), "bad record MAC") {
 			t.Errorf("%d bytes: %+v, %v", size, f, err)
 		}
 		if n := meshes[1].Stats().FramesIn; n != 1 {

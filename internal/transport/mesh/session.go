@@ -26,7 +26,8 @@ func (l *Layout) validate(self Peer) error {
 		}
 		seen[w.Name] = true
 		if w.Name == self.Name && w.Incarnation != self.Incarnation {
-			return fmt.Errorf("%w: incarnation %d of worker %s is to take part, this is %d", ErrFenced, w.Incarnation, w.Name, self.Incarnation)
+			return fmt.Errorf("%w: incarnation %d of worker %s is to take part, this is %d",
+				ErrFenced, w.Incarnation, w.Name, self.Incarnation)
 		}
 	}
 	if !seen[self.Name] {
@@ -40,8 +41,8 @@ func (l *Layout) validate(self Peer) error {
 	return nil
 }
 
-// Session is a worker's part in an attempt at a job: the ports of its partitions. Once something failed, all waiting
-// calls return that error, and all later ones.
+// Session is a worker's part in an attempt at a job: the ports of its partitions. Once something
+// failed, all waiting calls return that error, and all later ones.
 type Session struct {
 	mesh   *Mesh
 	job    uint64
@@ -62,9 +63,10 @@ type Session struct {
 	bound []*inbound // by worker: the connection its frames came on
 }
 
-// Open takes part in an attempt at a job, connecting to the other workers where that is yet to be done. All workers must
-// have opened it before any sends: frames of sessions that are not open are refused. Only one session is open of a job
-// and epoch. codec may be nil if all values have a raw form.
+// Open takes part in an attempt at a job, connecting to the other workers where that is yet to be
+// done. All workers must have opened it before any sends: frames of sessions that are not open are
+// refused. Only one session is open of a job and epoch. codec may be nil if all values have a raw
+// form.
 func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec transport.Codec) (*Session, error) {
 	failed := func(err error) (*Session, error) {
 		return nil, fmt.Errorf("connecting to the other workers: %w", err)
@@ -115,7 +117,8 @@ func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout
 	return s, nil
 }
 
-// Port returns the access of one of this worker's partitions to all others; it panics for another's.
+// Port returns the access of one of this worker's partitions to all others; it panics for
+// another's.
 func (s *Session) Port(partition int) *Port {
 	p := s.ports[partition]
 	if p == nil {
@@ -127,7 +130,8 @@ func (s *Session) Port(partition int) *Port {
 // Endpoint is Port as an Endpoint.
 func (s *Session) Endpoint(partition int) transport.Endpoint { return s.Port(partition) }
 
-// Begin says that the first superstep is not 0: those before it are over. It comes before what its ports receive.
+// Begin says that the first superstep is not 0: those before it are over. It comes before what its
+// ports receive.
 func (s *Session) Begin(superstep int) {
 	for _, p := range s.ports {
 		if p != nil {
@@ -160,7 +164,8 @@ func (s *Session) pause(ctx context.Context, wanted <-chan struct{}) error {
 	}
 }
 
-// Fail ends the session: waiting calls, and later ones, return the error, or that of an earlier failure.
+// Fail ends the session: waiting calls, and later ones, return the error, or that of an earlier
+// failure.
 func (s *Session) Fail(err error) { s.fail(err) }
 
 // fail ends the session with an error, the first of which stays.
@@ -182,8 +187,9 @@ func (s *Session) fail(err error) {
 	}
 }
 
-// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. Messages that Link.Send has returned
-// from are written first. When it returns no buffer of a frame that was sent is read any more. It is idempotent.
+// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. Messages that
+// Link.Send has returned from are written first. When it returns no buffer of a frame that was sent
+// is read any more. It is idempotent.
 func (s *Session) Close() {
 	s.flush()
 	s.fail(transport.ErrClosed)
@@ -200,7 +206,8 @@ func (s *Session) Close() {
 	s.writing.Wait() // a chunk at most is being written
 }
 
-// flush waits until copied messages are written, which needs no credit, only a connection that takes bytes.
+// flush waits until copied messages are written, which needs no credit, only a connection that
+// takes bytes.
 func (s *Session) flush() {
 	select {
 	case <-s.posted.wait():
@@ -209,7 +216,8 @@ func (s *Session) flush() {
 	}
 }
 
-// bind notes which connection a worker's frames come on. There may be no other later: frames may be lost between.
+// bind notes which connection a worker's frames come on. There may be no other later: frames may be
+// lost between.
 func (s *Session) bind(worker int, in *inbound) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +237,8 @@ func (s *Session) inbound(worker int) *inbound {
 	return s.bound[worker]
 }
 
-// uses reports whether the end of a connection fails the session. current says that the worker has no newer one.
+// uses reports whether the end of a connection fails the session. current says that the worker has
+// no newer one.
 func (s *Session) uses(in *inbound, current bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

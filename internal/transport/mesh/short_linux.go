@@ -5,12 +5,15 @@ import (
 	"unsafe"
 )
 
-// shortBytes is up to how many bytes are read or written so: they take the kernel a few microseconds.
+// shortBytes is up to how many bytes are read or written so: they take the kernel a few
+// microseconds.
 const shortBytes = 72 << 10
 
-// Short reads and writes of a socket that does not block are made without a word to Go's scheduler. It would expect that they may take
-// long, and wake its monitor (sysmon) at the first of them after an idle while: with small messages between processes that is at each, and
-// then as much work as the message. The file is unsafe because the kernel gets addresses of slices, which live longer than the call.
+// Short reads and writes of a socket that does not block are made without a word to Go's scheduler.
+// It would expect that they may take long, and wake its monitor (sysmon) at the first of them after
+// an idle while: with small messages between processes that is at each, and then as much work as
+// the message. The file is unsafe because the kernel gets addresses of slices, which live longer
+// than the call.
 
 // readShort reads into two places, the second when the first is full.
 func readShort(fd uintptr, first, second []byte) (int, error) {
@@ -24,7 +27,8 @@ func readShort(fd uintptr, first, second []byte) (int, error) {
 		}
 	}
 	for {
-		done, _, errno := syscall.RawSyscall(syscall.SYS_READV, fd, uintptr(unsafe.Pointer(&places)), uintptr(n))
+		done, _, errno := syscall.RawSyscall(syscall.SYS_READV, fd,
+			uintptr(unsafe.Pointer(&places)), uintptr(n))
 		switch errno {
 		case 0:
 			return int(done), nil
@@ -38,7 +42,8 @@ func readShort(fd uintptr, first, second []byte) (int, error) {
 // writeShort writes the beginning of b.
 func writeShort(fd uintptr, b []byte) (int, error) {
 	for {
-		done, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		done, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd,
+			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 		switch errno {
 		case 0:
 			return int(done), nil

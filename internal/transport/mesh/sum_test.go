@@ -7,8 +7,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// TestSumsAsTheyCome: however a payload comes, and wherever its values begin, its sum is the sender's, and that of a twin
-// that hashes block by block.
+// TestSumsAsTheyCome: however a payload comes, and wherever its values begin, its sum is the
+// sender's, and that of a twin that hashes block by block.
 func TestSumsAsTheyCome(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

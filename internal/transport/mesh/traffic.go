@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
-// Seen is what real frames and messages say of the way from another worker, where a network leads to it: 0 is nothing yet.
+// Seen is what real frames and messages say of the way from another worker, where a network leads
+// to it: 0 is nothing yet.
 type Seen struct {
-	// PerByte is the seconds that a byte took to come here from workers about as far away, while any did: a light exponential mean.
+	// PerByte is the seconds that a byte took to come here from workers about as far away, while
+	// any did: a light exponential mean.
 	PerByte float64
-	// RoundTrip is the least time there and back that TCP has seen in the last minutes, by acknowledgements: no program takes part.
+	// RoundTrip is the least time there and back that TCP has seen in the last minutes, by
+	// acknowledgements: no program takes part.
 	RoundTrip time.Duration
 }
 
@@ -29,8 +32,9 @@ func (m *Mesh) Seen(name string) (s Seen) {
 	return s
 }
 
-// traffic measures how fast bytes come over networks, at the receiver: what a sender has written may lie in its kernel for long. The clock runs
-// while at least one chunk is being read whose header has come, so that connections that share a link, those of workers about as far away, count
+// traffic measures how fast bytes come over networks, at the receiver: what a sender has written
+// may lie in its kernel for long. The clock runs while at least one chunk is being read whose
+// header has come, so that connections that share a link, those of workers about as far away, count
 // together; the waits between chunks, which are other processes' work, do not count.
 type traffic struct {
 	mu      sync.Mutex
@@ -93,7 +97,8 @@ func (in *inbound) traffic() *traffic {
 	return &in.mesh.traffic[min(class, distances-1)]
 }
 
-// clock runs the clock of traffic while a chunk's payload comes, of which some bytes have been read with its header.
+// clock runs the clock of traffic while a chunk's payload comes, of which some bytes have been read
+// with its header.
 type clock struct {
 	of    *traffic // nil while it does not run
 	bytes int

@@ -40,8 +40,8 @@ func (m *metered) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestTrafficIsMeasured: what came over a network says how long a byte takes, although the sender writes it all at once; short frames and
-// the waits between long ones do not count.
+// TestTrafficIsMeasured: what came over a network says how long a byte takes, although the sender
+// writes it all at once; short frames and the waits between long ones do not count.
 func TestTrafficIsMeasured(t *testing.T) {
 	const rate, each = 1e8, 1 << 20
 	var group sync.WaitGroup
@@ -67,7 +67,8 @@ func TestTrafficIsMeasured(t *testing.T) {
 			t.Errorf("before anything came: %+v", s)
 		}
 		send := func(bytes int) {
-			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte, bytes)}); err != nil {
+			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
+				bytes)}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := b.Receive(t.Context(), transport.Expand); err != nil {

@@ -6,13 +6,16 @@ import (
 	"time"
 )
 
-// A window should cover what a link holds, bandwidth x the time there and back; a sender that has used its window up waits. Options.Window
-// does on a local network. Between sites it may not: Expect says how long the way from a worker is, and the receiver widens the window of its
-// connection, by what its bandwidth was measured to be and by what really comes: twice what came in the time there and back, as
-// Linux sizes TCP's buffers (Fisk and Feng 2001), so that a window that is too small grows until something else limits.
+// A window should cover what a link holds, bandwidth x the time there and back; a sender that has
+// used its window up waits. Options.Window does on a local network. Between sites it may not:
+// Expect says how long the way from a worker is, and the receiver widens the window of its
+// connection, by what its bandwidth was measured to be and by what really comes: twice what came in
+// the time there and back, as Linux sizes TCP's buffers (Fisk and Feng 2001), so that a window that
+// is too small grows until something else limits.
 //
-// What windows have beyond Options.Window comes from Options.Spare, which all connections share, and is given back when a connection ends:
-// partitions that take nothing for long hold no more of what other workers have sent. A window never shrinks while its connection lasts.
+// What windows have beyond Options.Window comes from Options.Spare, which all connections share,
+// and is given back when a connection ends: partitions that take nothing for long hold no more of
+// what other workers have sent. A window never shrinks while its connection lasts.
 
 const (
 	leastDelay = time.Millisecond // there and back: below, the least window covers 16 GB a second
@@ -26,8 +29,9 @@ type way struct {
 	rate  float64       // bytes a second; 0: not known
 }
 
-// Expect says how long it takes there and back to a worker, and how many bytes a second come from it, or 0 where that is not known: the window
-// of its connection is widened by that. It holds until it is said anew.
+// Expect says how long it takes there and back to a worker, and how many bytes a second come from
+// it, or 0 where that is not known: the window of its connection is widened by that. It holds until
+// it is said anew.
 func (m *Mesh) Expect(name string, delay time.Duration, rate float64) {
 	w := way{delay, max(rate, 0)}
 	m.mu.Lock()
@@ -111,7 +115,8 @@ func (in *inbound) narrow() {
 	in.window = uint64(in.mesh.options.Window)
 }
 
-// widen takes note that the other side has widened the window, of frames and of each tag's messages.
+// widen takes note that the other side has widened the window, of frames and of each tag's
+// messages.
 func (o *outbound) widen(window uint64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// stream sends frames of 1 MB over a link that takes delay one way and is as fast as one likes, in virtual time, and returns how long
-// the last half of them took and the window at the end.
+// stream sends frames of 1 MB over a link that takes delay one way and is as fast as one likes, in
+// virtual time, and returns how long the last half of them took and the window at the end.
 func stream(t *testing.T, delay time.Duration, frames int, change func(o *Options), expected func(m *Mesh)) (took time.Duration, window uint64) {
 	var group sync.WaitGroup
 	var links []*late
@@ -69,8 +69,9 @@ func stream(t *testing.T, delay time.Duration, frames int, change func(o *Option
 	return took, window
 }
 
-// TestWindowsFollowTheWay: over a link of 20 ms a stream goes as fast as a fixed window lets it; where the way is expected to be long the
-// window becomes as large as what comes wants, up to the bound, and as bandwidth x delay at once where that is known.
+// TestWindowsFollowTheWay: over a link of 20 ms a stream goes as fast as a fixed window lets it;
+// where the way is expected to be long the window becomes as large as what comes wants, up to the
+// bound, and as bandwidth x delay at once where that is known.
 func TestWindowsFollowTheWay(t *testing.T) {
 	const delay, frames, least, most = 20 * time.Millisecond, 128, 2 << 20, 16 << 20
 	small := func(o *Options) { o.Window, o.MostWindow, o.Chunk = least, most, 256<<10 }
@@ -80,11 +81,13 @@ func TestWindowsFollowTheWay(t *testing.T) {
 	}
 	unknown, window := stream(t, delay, frames, small, func(*Mesh) {})
 	if window != least || unknown < fixed*9/10 || unknown > fixed*10/9 {
-		t.Errorf("a way that nobody has measured: a window of %d, %v against %v", window, unknown, fixed)
+		t.Errorf("a way that nobody has measured: a window of %d, %v against %v", window, unknown,
+			fixed)
 	}
 	near, window := stream(t, delay, frames, small, func(m *Mesh) { m.Expect("w0", 100*time.Microsecond, 1e9) })
 	if window != least || near < fixed*9/10 {
-		t.Errorf("a way that is taken to be short: a window of %d, %v against %v", window, near, fixed)
+		t.Errorf("a way that is taken to be short: a window of %d, %v against %v", window, near,
+			fixed)
 	}
 	grown, window := stream(t, delay, frames, small, func(m *Mesh) { m.Expect("w0", delay, 0) })
 	if window != most || grown > fixed/4 {
@@ -94,10 +97,12 @@ func TestWindowsFollowTheWay(t *testing.T) {
 	if window < 12<<20 || told > fixed/3 {
 		t.Errorf("by what was measured: a window of %d, %v against %v", window, told, fixed)
 	}
-	t.Logf("%d MB over 20 ms: window of 2 MiB %v, as it grows %v, as measured %v", frames/2, fixed, grown, told)
+	t.Logf("%d MB over 20 ms: window of 2 MiB %v, as it grows %v, as measured %v", frames/2, fixed,
+		grown, told)
 }
 
-// TestWideWindowsAreBounded: a partition that takes nothing holds up a sender at the widest window, and two senders at what is to spare.
+// TestWideWindowsAreBounded: a partition that takes nothing holds up a sender at the widest window,
+// and two senders at what is to spare.
 func TestWideWindowsAreBounded(t *testing.T) {
 	const least, most, extra, chunk = 256 << 10, 2 << 20, 2 << 20, 64 << 10
 	meshes, peers := cluster(t, 3, func(_ int, o *Options) {
@@ -129,7 +134,8 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes came through windows of %d", got, 2*least+extra)
 	}
 	for range 2 {
-		if f, err := sessions[0].Port(0).Receive(t.Context(), transport.Expand); err != nil || len(f.Raw) != len(raw) {
+		if f, err := sessions[0].Port(0).Receive(t.Context(), transport.Expand); err != nil ||
+			len(f.Raw) != len(raw) {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +151,8 @@ func TestWideWindowsAreBounded(t *testing.T) {
 func TestMessagesGetWiderWindowsToo(t *testing.T) {
 	const least, most, n = 64 << 10, 256 << 10, 16 << 10
 	meshes, all := links(t, 2, func(_ int, o *Options) { o.Window, o.MostWindow = least, most })
-	if err := all[0].Send(t.Context(), 1, 7, make([]byte, n)); err != nil { // its lane is there before the window is wider
+	// its lane is there before the window is wider
+	if err := all[0].Send(t.Context(), 1, 7, make([]byte, n)); err != nil {
 		t.Fatal(err)
 	}
 	meshes[1].Expect("w0", time.Second, 1e12)

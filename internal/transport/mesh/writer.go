@@ -11,17 +11,20 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// small is the payload up to which a chunk is copied behind others: about what it costs to write one from its own place.
+// small is the payload up to which a chunk is copied behind others: about what it costs to write
+// one from its own place.
 const small = 8 << 10
 
-// Of what is written at once: bytes of headers and small payloads, bytes in all, and pieces of memory.
+// Of what is written at once: bytes of headers and small payloads, bytes in all, and pieces of
+// memory.
 const (
 	batchSize  = 64 << 10
 	mostAtOnce = 1 << 20
 	mostPieces = 256
 )
 
-// writer collects chunks and writes them at once. Payloads that are not small must stay as they are until flush returns.
+// writer collects chunks and writes them at once. Payloads that are not small must stay as they are
+// until flush returns.
 type writer struct {
 	conn     net.Conn
 	secure   *secured      // the connection, if it has TLS
@@ -60,7 +63,8 @@ func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writ
 
 // full reports whether what is collected must be written before another chunk is added.
 func (w *writer) full() bool {
-	return w.bytes >= mostAtOnce || len(w.pieces) > mostPieces-3 || cap(w.batch)-len(w.batch) < headerSize+small
+	return w.bytes >= mostAtOnce || len(w.pieces) > mostPieces-3 ||
+		cap(w.batch)-len(w.batch) < headerSize+small
 }
 
 // add collects a chunk whose payload, as it travels, is a and b. The writer is not full.
@@ -129,13 +133,15 @@ func (w *writer) write() (n int64, err error) {
 	return n, err
 }
 
-// sumBlock is how many bytes of a payload are summed up at once: few enough to be in a cache still when they have come.
+// sumBlock is how many bytes of a payload are summed up at once: few enough to be in a cache still
+// when they have come.
 const sumBlock = 64 << 10
 
-// A chunk's payload has a sum of 64 bits by XXH3, which is three times as fast as CRC32-C with the processor's help. The
-// parts of the chunk that are presence and values are each summed up in blocks of sumBlock bytes, the last of which may be
-// shorter; the sum of a block has the one of the block before as its seed, the first 0. With TLS it is 0: what was changed on
-// the way does not decrypt.
+// A chunk's payload has a sum of 64 bits by XXH3, which is three times as fast as CRC32-C with the
+// processor's help. The parts of the chunk that are presence and values are each summed up in
+// blocks of sumBlock bytes, the last of which may be shorter; the sum of a block has the one of the
+// block before as its seed, the first 0. With TLS it is 0: what was changed on the way does not
+// decrypt.
 
 // sumOf returns the sum of a chunk whose parts are a and b.
 func sumOf(a, b []byte) uint64 {

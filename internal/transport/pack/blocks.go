@@ -34,12 +34,12 @@ func (s *Splitter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Blocks takes the values of vertices from the blocks of a raw result, which is written to it: those of a
-// partition in order.
+// Blocks takes the values of vertices from the blocks of a raw result, which is written to it:
+// those of a partition in order.
 type Blocks struct {
 	Splitter
-	// column returns an empty column for values of a partition, or any other, and how many vertices it has;
-	// nil if it is not here. put takes values of its vertices from one on.
+	// column returns an empty column for values of a partition, or any other, and how many vertices
+	// it has; nil if it is not here. put takes values of its vertices from one on.
 	column func(partition int) (like kernel.Column, vertices int)
 	put    func(partition, first int, some kernel.Column)
 	gaps   bool // blocks may leave vertices out
@@ -50,15 +50,16 @@ type Blocks struct {
 }
 
 func newBlocks(
-	column func(partition int) (kernel.Column, int), put func(partition, first int, some kernel.Column),
+	column func(partition int) (kernel.Column, int),
+	put func(partition, first int, some kernel.Column),
 ) *Blocks {
 	b := &Blocks{column: column, put: put, next: map[int]int{}}
 	b.Each = b.block
 	return b
 }
 
-// NewBlocks makes a Blocks that fills a column for each partition here, which has an element for each of its vertices. Their
-// type is known at run time alone.
+// NewBlocks makes a Blocks that fills a column for each partition here, which has an element for
+// each of its vertices. Their type is known at run time alone.
 func NewBlocks(columns map[int]kernel.Column) *Blocks {
 	return newBlocks(func(partition int) (kernel.Column, int) {
 		c, ok := columns[partition]
@@ -104,7 +105,8 @@ func (c *Blocks) block(partition uint32, b []byte) error {
 // Whole is an error unless so many vertices have their values.
 func (c *Blocks) Whole(vertices int) error {
 	if c.taken != vertices || len(c.rest) > 0 {
-		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d", c.taken, len(c.rest), vertices)
+		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d",
+			c.taken, len(c.rest), vertices)
 	}
 	return nil
 }

@@ -79,7 +79,8 @@ func TestBlocks(t *testing.T) {
 	testBlocks(t, func(id int) string { return strings.Repeat("x", id) })
 	testBlocks(t, func(id int) []int { return make([]int, id+1) })
 	testBlocks(t, func(id int) map[string]float64 { return map[string]float64{"id": float64(id)} })
-	if Describe(reflect.TypeFor[[2]uint8](), true) != "[2]uint8" || Describe(reflect.TypeFor[[]int](), false) != "[]int64" {
+	if Describe(reflect.TypeFor[[2]uint8](), true) != "[2]uint8" ||
+		Describe(reflect.TypeFor[[]int](), false) != "[]int64" {
 		t.Error("the types are described otherwise")
 	}
 }

@@ -6,16 +6,17 @@ import (
 	"fmt"
 )
 
-// ErrHostile is msgpack that claims more than it holds, or nests too deep: no encoder of ours wrote it.
+// ErrHostile is msgpack that claims more than it holds, or nests too deep: no encoder of ours wrote
+// it.
 var ErrHostile = errors.New("malformed msgpack")
 
-// maxDepth is how deep arrays and maps may nest. The decoder recurses: 2 MB of nested arrays overflow Go's stack, which
-// nothing recovers from.
+// maxDepth is how deep arrays and maps may nest. The decoder recurses: 2 MB of nested arrays
+// overflow Go's stack, which nothing recovers from.
 const maxDepth = 32
 
-// Check walks one msgpack value without allocating. Every length it declares must fit in the bytes that remain, an
-// element taking one at least; it must end where b does, and nest no deeper than 32. What passes makes the decoder
-// allocate for no more elements than there are bytes.
+// Check walks one msgpack value without allocating. Every length it declares must fit in the bytes
+// that remain, an element taking one at least; it must end where b does, and nest no deeper than
+// 32. What passes makes the decoder allocate for no more elements than there are bytes.
 func Check(b []byte) error {
 	var left [maxDepth]uint64 // elements to come, by depth
 	depth, at := 0, 0

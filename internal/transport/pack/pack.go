@@ -1,5 +1,6 @@
-// Package pack encodes messages that hold pointers (strings, slices, maps) with msgpack, and decodes them behind a guard:
-// five bytes can make a msgpack decoder ask for 16 GB. Messages without pointers travel as they are and never come here.
+// Package pack encodes messages that hold pointers (strings, slices, maps) with msgpack, and
+// decodes them behind a guard: five bytes can make a msgpack decoder ask for 16 GB. Messages
+// without pointers travel as they are and never come here.
 package pack
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// expansion is how many bytes of memory a byte of msgpack may stand for: a nil of one byte can be a large struct. Zero
-// structs of eight slices stand at 24.
+// expansion is how many bytes of memory a byte of msgpack may stand for: a nil of one byte can be a
+// large struct. Zero structs of eight slices stand at 24.
 const expansion = 32
 
 // Messages encodes frames whose Ref is a slice of a type, as a transport.Codec. Make it with New.
@@ -63,7 +64,8 @@ func New(t reflect.Type) (*Messages, error) {
 func (c *Messages) Append(b []byte, f *transport.Frame) ([]byte, error) {
 	messages := reflect.ValueOf(f.Ref)
 	if f.Ref == nil || messages.Type() != c.slice || messages.Len() != f.Count {
-		return b, fmt.Errorf("a frame of %d messages holds a %T of another length or type", f.Count, f.Ref)
+		return b, fmt.Errorf("a frame of %d messages holds a %T of another length or type", f.Count,
+			f.Ref)
 	}
 	e, ok := c.encoders.Get().(*encoder)
 	if !ok {
@@ -157,7 +159,8 @@ func carried(t reflect.Type, seen map[reflect.Type]bool) error {
 		}
 	}
 	switch t.Kind() {
-	case reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+	case reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer, reflect.Complex64,
+		reflect.Complex128:
 		return fmt.Errorf("%v is not encoded", t)
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		return carried(t.Elem(), seen)

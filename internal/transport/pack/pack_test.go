@@ -77,7 +77,8 @@ func TestTypesThatWouldLoseSomethingAreRefused(t *testing.T) {
 
 func TestAppendWantsItsOwnType(t *testing.T) {
 	for _, ref := range []any{[]int{1}, []string{"a", "b"}, "a", nil} {
-		if _, err := codec[string](t).Append(nil, &transport.Frame{Count: 1, Ref: ref}); err == nil {
+		if _, err := codec[string](t).Append(nil,
+			&transport.Frame{Count: 1, Ref: ref}); err == nil {
 			t.Errorf("a %T is taken", ref)
 		}
 	}
@@ -124,7 +125,8 @@ func TestNilsDoNotExpand(t *testing.T) {
 	if err := c.Decode(b, &transport.Frame{Count: n}); !errors.Is(err, ErrHostile) {
 		t.Error(err)
 	}
-	if err := c.Decode([]byte{0x91, 0xc0}, &transport.Frame{Count: 2}); !errors.Is(err, ErrHostile) {
+	if err := c.Decode([]byte{0x91, 0xc0}, &transport.Frame{Count: 2}); !errors.Is(err,
+		ErrHostile) {
 		t.Error(err)
 	}
 }

@@ -13,15 +13,17 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Values encodes the values of vertices in blocks, as a raw result has them: as they lie in memory where they hold no
-// pointers, else as messages are encoded. A block has values of vertices of one partition, by rising number:
+// Values encodes the values of vertices in blocks, as a raw result has them: as they lie in memory
+// where they hold no pointers, else as messages are encoded. A block has values of vertices of one
+// partition, by rising number:
 //
 //	0           4           8               16              24
 //	+-----------+-----------+---------------+---------------+----------------+
 //	| partition | count     | first vertex  | bytes         | values         |
 //	+-----------+-----------+---------------+---------------+----------------+
 //
-// All numbers are little-endian; the first vertex is counted within its partition. Make it with NewValues.
+// All numbers are little-endian; the first vertex is counted within its partition. Make it with
+// NewValues.
 type Values struct {
 	t     reflect.Type
 	codec *Messages // nil: as they lie in memory
@@ -46,7 +48,8 @@ func NewValues(t reflect.Type, raw bool) (Values, error) {
 // description understand each other.
 func (c Values) Type() string { return Describe(c.t, c.codec == nil) }
 
-// describe describes a type; raw says that memory is copied, whatever methods a type has. open are the types around it.
+// describe describes a type; raw says that memory is copied, whatever methods a type has. open are
+// the types around it.
 func describe(t reflect.Type, raw bool, open []reflect.Type) string {
 	if slices.Contains(open, t) || !raw && encodesItself(t) {
 		return t.String()
@@ -112,11 +115,13 @@ func (c Values) Decode(b []byte, n int, like kernel.Column) (kernel.Column, erro
 	return to, to.View(&p)
 }
 
-// Column is the values of all vertices, by number, as they are made of a raw result that is written to it.
+// Column is the values of all vertices, by number, as they are made of a raw result that is written
+// to it.
 type Column[V any] struct {
 	*Blocks
 	Values []V
-	// Has has a bit for each number that came with a value, if there may be others: see NewGappedColumn.
+	// Has has a bit for each number that came with a value, if there may be others: see
+	// NewGappedColumn.
 	Has []uint64
 }
 
@@ -144,7 +149,8 @@ func NewColumn[V any](vertices, partitions int) (*Column[V], error) {
 	return c, nil
 }
 
-// NewGappedColumn makes a column of so many numbers, of which some have no vertex: a program has removed it. Blocks leave them out.
+// NewGappedColumn makes a column of so many numbers, of which some have no vertex: a program has
+// removed it. Blocks leave them out.
 func NewGappedColumn[V any](numbers, partitions int) (*Column[V], error) {
 	c, err := NewColumn[V](numbers, partitions)
 	if err != nil {

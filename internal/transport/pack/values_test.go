@@ -61,7 +61,8 @@ func carry[V any](t *testing.T, partitions int, values ...V) []V {
 }
 
 func TestValuesSurvive(t *testing.T) {
-	numbers := []float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN(), math.Float64frombits(0x7ff8dead), 1e-320, 7}
+	numbers := []float64{0, math.Copysign(0,
+		-1), math.Inf(1), math.NaN(), math.Float64frombits(0x7ff8dead), 1e-320, 7}
 	for i, x := range carry(t, 3, numbers...) {
 		if math.Float64bits(x) != math.Float64bits(numbers[i]) {
 			t.Errorf("found %v, expected %v", x, numbers[i])
@@ -84,7 +85,8 @@ func TestValuesSurvive(t *testing.T) {
 	}
 }
 
-// TestColumnRefuses bytes that are no blocks of its values: what a master of another version may send.
+// TestColumnRefuses bytes that are no blocks of its values: what a master of another version may
+// send.
 func TestColumnRefuses(t *testing.T) {
 	block := func(partition, first int, values ...uint32) []byte {
 		b, err := appendBlock(nil, partition, first, values...)
@@ -114,7 +116,8 @@ func TestColumnRefuses(t *testing.T) {
 		}
 	}
 	c := column()
-	if _, err := c.Write(slices.Concat(block(0, 0, 1, 2, 3), block(1, 0, 4, 5), []byte{1})); err != nil || c.Whole(5) == nil {
+	if _, err := c.Write(slices.Concat(block(0, 0, 1, 2, 3), block(1, 0, 4, 5),
+		[]byte{1})); err != nil || c.Whole(5) == nil {
 		t.Errorf("found %v; a byte too many is taken", err)
 	}
 }
@@ -136,10 +139,12 @@ func TestGaps(t *testing.T) {
 		return c
 	}
 	c := column()
-	if _, err := c.Write(slices.Concat(block(0, 1, 10), block(0, 3, 30), block(1, 0, 5, 15))); err != nil {
+	if _, err := c.Write(slices.Concat(block(0, 1, 10), block(0, 3, 30),
+		block(1, 0, 5, 15))); err != nil {
 		t.Fatal(err)
 	}
-	if want := []uint32{0, 5, 10, 15, 0, 0, 30}; !slices.Equal(c.Values, want) || c.Has[0] != 0b1001110 {
+	if want := []uint32{0, 5, 10, 15, 0, 0, 30}; !slices.Equal(c.Values, want) ||
+		c.Has[0] != 0b1001110 {
 		t.Errorf("found %v, %b", c.Values, c.Has)
 	}
 	if c.Whole(4) != nil || c.Whole(3) == nil || c.Whole(5) == nil {
@@ -179,7 +184,8 @@ func TestValueTypes(t *testing.T) {
 	texts, err := newValues[map[string][]*list]()
 	check("map[string][]*struct{*pack.list; string}", texts, err)
 	_, err = newValues[func()]()
-	if err == nil || !strings.Contains(fmt.Sprint(err), "values of type func() cannot travel between processes") {
+	if err == nil || !strings.Contains(fmt.Sprint(err),
+		"values of type func() cannot travel between processes") {
 		t.Errorf("found %v", err)
 	}
 	if _, err := NewColumn[func()](1, 1); err == nil {

@@ -21,9 +21,10 @@ func Inside() bool { return os.Getenv(inside) != "" }
 // endWithin is how long what was entered may take to end when it is told to.
 const endWithin = 20 * time.Second
 
-// Command makes a process of this program, in namespaces of its own: of the network; of processes, so that all that it starts is gone
-// when it is; and of users, so that this needs no root. When ctx ends it is told so, and killed if it does not end; it is killed
-// with the thread that starts it, too.
+// Command makes a process of this program, in namespaces of its own: of the network; of processes,
+// so that all that it starts is gone when it is; and of users, so that this needs no root. When ctx
+// ends it is told so, and killed if it does not end; it is killed with the thread that starts it,
+// too.
 func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -58,8 +59,8 @@ func Enter(ctx context.Context) (status int, err error) {
 	return 0, err
 }
 
-// Refused returns why there can be no namespaces here with such cables, nil if there can. args are those with which this program calls Try of
-// the same cable.
+// Refused returns why there can be no namespaces here with such cables, nil if there can. args are
+// those with which this program calls Try of the same cable.
 func Refused(ctx context.Context, args ...string) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -15,10 +15,11 @@ import (
 const (
 	// device is the interface of a process in a namespace.
 	device = "eth0"
-	// mtu is that of jumbo frames: a Wire takes frames one by one, on the processors that also do the rest.
+	// mtu is that of jumbo frames: a Wire takes frames one by one, on the processors that also do
+	// the rest.
 	mtu = 9000
-	// burst is how much may leave at once at the rate of a cable: more than the kernel hands over in one piece; and queue how much
-	// may wait.
+	// burst is how much may leave at once at the rate of a cable: more than the kernel hands over
+	// in one piece; and queue how much may wait.
 	burst = 128 << 10
 	queue = 4 << 20
 )
@@ -29,12 +30,14 @@ type Hub struct {
 	lines []*Line
 }
 
-// NewHub makes a switch in the namespace that this process is in, which must be one that [Enter] has made.
+// NewHub makes a switch in the namespace that this process is in, which must be one that [Enter]
+// has made.
 func NewHub(c Cable) (*Hub, error) {
 	h := &Hub{cable: c}
 	return h, errors.Join(
 		ip("link", "set", "lo", "up"),
-		ip("link", "add", "bridge", "mtu", strconv.Itoa(mtu), "type", "bridge", "stp_state", "0", "forward_delay", "0"),
+		ip("link", "add", "bridge", "mtu", strconv.Itoa(mtu), "type", "bridge", "stp_state", "0",
+			"forward_delay", "0"),
 		ip("addr", "add", h.Address()+"/24", "dev", "bridge"),
 		ip("link", "set", "bridge", "up"),
 	)
@@ -74,9 +77,11 @@ func (h *Hub) Plug(i, pid int) error {
 // lay makes a cable from a port to a process.
 func (h *Hub) lay(port string, pid int) error {
 	if h.cable.Delay == 0 {
-		return ip("link", "add", port, "type", "veth", "peer", "name", device, "netns", strconv.Itoa(pid))
+		return ip("link", "add", port, "type", "veth", "peer", "name", device, "netns",
+			strconv.Itoa(pid))
 	}
-	line, err := Wire{Delay: h.cable.Delay, Rate: int(h.cable.Rate), Queue: queue}.Open(port, "far"+port)
+	line, err := Wire{Delay: h.cable.Delay, Rate: int(h.cable.Rate), Queue: queue}.Open(port,
+		"far"+port)
 	if err != nil {
 		return err
 	}
@@ -141,7 +146,9 @@ func bound(device string, rate float64) error {
 	if rate == 0 {
 		return nil
 	}
-	return run("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", fmt.Sprintf("%.0fbps", rate), // tc's bps are bytes a second
+	// tc's bps are bytes a second
+	return run("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate",
+		fmt.Sprintf("%.0fbps", rate),
 		"burst", strconv.Itoa(burst), "limit", strconv.Itoa(queue))
 }
 
@@ -150,7 +157,8 @@ func ip(args ...string) error { return run("ip", args...) }
 func run(name string, args ...string) error {
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err,
+			strings.TrimSpace(string(out)))
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
-// Package netns puts processes into network namespaces of their own on one machine, joined by a switch, on cables of a bounded rate, and
-// with a delay. Nothing of it has a name outside: it is all gone when the process that made it is, however that ends.
+// Package netns puts processes into network namespaces of their own on one machine, joined by a
+// switch, on cables of a bounded rate, and with a delay. Nothing of it has a name outside: it is
+// all gone when the process that made it is, however that ends.
 //
 //	process 0          process 1                 process that made them
 //	10.98.0.1          10.98.0.2                 10.98.0.254
@@ -14,8 +15,8 @@ type Wire struct {
 	Delay time.Duration
 	// Loss is the share of frames that vanish, in [0, 1).
 	Loss float64
-	// Rate is bytes a second, 0 for as many as it can, and Queue how many bytes may wait for their turn: one more frame
-	// and it is dropped. By default 1 MB.
+	// Rate is bytes a second, 0 for as many as it can, and Queue how many bytes may wait for their
+	// turn: one more frame and it is dropped. By default 1 MB.
 	Rate  int
 	Queue int
 	Seed  uint64 // of what is lost
@@ -25,8 +26,8 @@ type Wire struct {
 type Cable struct {
 	// Rate is bytes a second, each way, 0 for as many as it can.
 	Rate float64
-	// Delay is how long frames take. Linux's netem may be missing: with a delay the cable is a Wire, without one it is a pair of
-	// virtual interfaces, whose rate the kernel bounds (tbf).
+	// Delay is how long frames take. Linux's netem may be missing: with a delay the cable is a
+	// Wire, without one it is a pair of virtual interfaces, whose rate the kernel bounds (tbf).
 	Delay time.Duration
 }
 
@@ -39,7 +40,8 @@ type End struct {
 // Plugged is what Up waits for.
 var Plugged = []byte{'\n'}
 
-// Traffic is what went through a process's cable: frames, Ethernet's headers included, as the kernel counts them.
+// Traffic is what went through a process's cable: frames, Ethernet's headers included, as the
+// kernel counts them.
 type Traffic struct {
 	Sent, Received int64
 }

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// misnamed adds an error if value has a method that would be ignored: one of the name with another
+// signature than is wanted, or one of the signature whose name is one letter off.
+func misnamed(value any, name string, want reflect.Type, errs *[]error) {
+	t := reflect.TypeOf(value)
+	if method, ok := t.MethodByName(name); ok {
+		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name,
+			signature(method.Type, true), signature(want, false)))
+		return
+	}
+	if has(value, name) {
+		*errs = append(*errs,
+			fmt.Errorf("%s: method %s has a pointer receiver: pass &%s{...}, or give it a value receiver", Name(value), name, Name(value)))
+		return
+	}
+	if len(name) < leastMisspelled && (want.NumIn() > 0 || len(name) < leastUnasked) {
+		return
+	}
+	for _, m := range found(t) {
+		if oneLetterOff(m.Name, name) && signature(m.Type, true) == signature(want, false) {
+			*errs = append(*errs, fmt.Errorf(
+				"%s: method %s has the signature of %s and nearly its name: it would be ignored",
+				Name(value), m.Name, name))
+		}
+	}
+}
+
+// foundMethods are the methods of types: reflect makes each anew, and all programs are looked at
+// when a process starts, for each optional method.
+var foundMethods sync.Map
+
+func found(t reflect.Type) []reflect.Method {
+	if known, ok := foundMethods.Load(t); ok {
+		return known.([]reflect.Method)
+	}
+	list := make([]reflect.Method, t.NumMethod())
+	for i := range list {
+		list[i] = t.Method(i)
+	}
+	foundMethods.Store(t, list)
+	return list
+}
+
+// oneLetterOff reports whether a is b with one letter changed, left out, added, or swapped with the
+// next.
+func oneLetterOff(a, b string) bool {
+	first := 0
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
+	}
+	a, b = a[first:], b[first:]
+	switch len(a) - len(b) {
+	case -1:
+		return a == b[1:]
+	case 1:
+		return a[1:] == b
+	case 0:
+		return a != "" && (a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] &&
+			a[2:] == b[2:])
+	}
+	return false
+}
+
+func signature(t reflect.Type, receiver bool) string {
+	s := t.String()
+	if !receiver {
+		return s
+	}
+	var in, out []string
+	for i := 1; i < t.NumIn(); i++ {
+		in = append(in, t.In(i).String())
+	}
+	for i := range t.NumOut() {
+		out = append(out, t.Out(i).String())
+	}
+	s = "func(" + strings.Join(in, ", ") + ")"
+	switch len(out) {
+	case 0:
+		return s
+	case 1:
+		return s + " " + out[0]
+	default:
+		return s + " (" + strings.Join(out, ", ") + ")"
+	}
+}

@@ -1,0 +1,95 @@
+package master
+
+import (
+	"context"
+	"errors"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+func (s *Server) effect(e effect) {
+	switch e := e.(type) {
+	case startJob:
+		ctx, stop := context.WithCancelCause(s.ctx)
+		s.stops[e.job.id] = stop
+		r := newRun(s, e.job)
+		s.runs[e.job.id] = r
+		s.spawn(func() { r.coordinate(ctx) })
+	case moveJob:
+		if r := s.runs[e.job.id]; r != nil {
+			s.spawn(func() { r.keepAndEnd(&movedError{e.reason}) })
+		}
+	case stopJob:
+		if stop, why := s.stops[e.id], errors.New(e.reason); stop != nil && e.leaves {
+			r := s.runs[e.id]
+			s.spawn(func() { r.leave(why, stop) })
+		} else if stop != nil {
+			stop(why)
+		}
+	case jobTurned:
+		s.log.Info("job", "job", e.job.id, "state", e.state.Detail(), "reason", e.reason)
+		s.note(e)
+		if e.state == control.JobState_JOB_STATE_QUEUED {
+			delete(s.runs, e.job.id) // of an attempt that is over
+		}
+		if e.state.Ended() {
+			s.columns.release(e.job.spec, true)
+		}
+		if place := e.job.spec.Checkpoints; place != "" &&
+			e.state == control.JobState_JOB_STATE_DONE && s.complete(e.job.id) {
+			s.spawn(func() { s.forget(place) })
+		}
+	case placeForgotten:
+		s.spawn(func() { s.forget(e.place) })
+	case graphTurned:
+		s.log.Info("graph", "graph", e.graph.name, "state", e.state.Word(), "reason", e.reason)
+		s.awaited(e)
+	case startLoad:
+		ctx, stop := context.WithCancelCause(s.ctx)
+		s.stops["graph "+e.graph.name] = stop
+		s.spawn(func() { s.load(ctx, e.graph) })
+	case stopLoad:
+		if stop := s.stops["graph "+e.name]; stop != nil {
+			stop(errors.New(e.reason))
+		}
+	case dropShare:
+		for _, name := range e.workers {
+			if w := s.sessions[name]; w != nil {
+				s.tell(w,
+					&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: e.name}}})
+			}
+		}
+	case probe:
+		s.examine(e.pair)
+	case goodbye:
+		s.log.Info("worker may go", "worker", e.name)
+		if w := s.sessions[e.name]; w != nil {
+			s.spawn(func() {
+				_ = w.lane.Send(&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
+			})
+		}
+	case dismiss:
+		s.log.Warn("worker lost", "worker", e.name, "incarnation", e.incarnation, "reason",
+			e.reason)
+		if w := s.sessions[e.name]; w != nil && w.incarnation == e.incarnation {
+			w.end(lostRefusal(control.Refusal_KIND_UNKNOWN, e.name, e.incarnation))
+		}
+	}
+}
+
+// awaited lets those go on who wait for a graph that is there now, or will not be. The lock is
+// held.
+func (s *Server) awaited(e graphTurned) {
+	name := e.graph.name
+	switch e.state {
+	case control.GraphState_GRAPH_STATE_LOADING, control.GraphState_GRAPH_STATE_WAITING:
+		if s.loads[name] == nil {
+			s.loads[name] = make(chan struct{})
+		}
+	case control.GraphState_GRAPH_STATE_READY, control.GraphState_GRAPH_STATE_FAILED:
+		if s.loads[name] != nil {
+			close(s.loads[name])
+			delete(s.loads, name)
+		}
+	}
+}
