@@ -35,8 +35,7 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, progr
 	switch {
 	case of.Place != "":
 	case of.policy() != checkpoint.Policy{} || of.Keep || of.Resume || of.Fork:
-		return nil,
-			errors.New("superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
+		return nil, errors.New("superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
 	default:
 		return nil, nil
 	}

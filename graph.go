@@ -296,8 +296,7 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 		return nil, err
 	}
 	if g.elsewhere != nil {
-		return nil,
-			errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
+		return nil, errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
 	}
 	if o.Directed || o.Undirected {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
@@ -331,8 +330,7 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error)
 		}
 	}()
 	if g.elsewhere != nil {
-		return nil,
-			errors.New("superstep: Graph.Apply: a graph on a cluster stays as it was loaded: apply the delta to its input, and load that")
+		return nil, errors.New("superstep: Graph.Apply: a graph on a cluster stays as it was loaded: apply the delta to its input, and load that")
 	}
 	team := newTeam(0)
 	defer team.Close()

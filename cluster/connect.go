@@ -249,11 +249,9 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o superste
 func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest, error) {
 	switch {
 	case o.Vertices != nil:
-		return nil,
-			errors.New("cluster: LoadOptions.Vertices are for superstep.FromEdges: other graphs name their vertices themselves")
+		return nil, errors.New("cluster: LoadOptions.Vertices are for superstep.FromEdges: other graphs name their vertices themselves")
 	case o.Threads != 0:
-		return nil,
-			errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
+		return nil, errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
 	}
 	var directed *bool
 	if o.Directed || o.Undirected {

@@ -109,8 +109,7 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 		return nil, jobError(job)
 	}
 	if lost := int(job.Supersteps) - len(w.times); lost > 0 && to.Complete {
-		return nil,
-			fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
+		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
 	}
 	out := &backend.Outcome{
 		Job: job.Id, Supersteps: int(job.Supersteps), Ended: job.EndedBy,
@@ -190,9 +189,8 @@ func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 	if refused != nil {
 		return nil, refused
 	}
-	return nil,
-		fmt.Errorf("cluster: program %s is none of the cluster's: give Options.Programs what pregel.Register returns for it, "+
-			"with the name under which the cluster's binary registers it", engine.Name(to.Given))
+	return nil, fmt.Errorf("cluster: program %s is none of the cluster's: give Options.Programs what pregel.Register returns for it, "+
+		"with the name under which the cluster's binary registers it", engine.Name(to.Given))
 }
 
 // addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what

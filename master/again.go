@@ -70,7 +70,7 @@ func goesOn(err error) bool {
 func reached(state control.JobState, supersteps uint32) string {
 	switch state {
 	case control.JobState_JOB_STATE_LOADING:
-		return ", while it was loading"
+		return ", while it was loading, or in superstep 0"
 	case control.JobState_JOB_STATE_WRITING:
 		return ", while it was writing"
 	}

@@ -23,8 +23,7 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 	}
 	name, place := r.Msg.Name, r.Msg.Place
 	if place == "" {
-		return nil,
-			invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
+		return nil, invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
 	}
 	s.mu.Lock()
 	g := s.cluster.graphs[name]

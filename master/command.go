@@ -258,10 +258,9 @@ func sumLoads(input string, team []*control.Placement, shares []*control.LoadRep
 	sum := &control.LoadReport{}
 	for i, share := range shares {
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
-			return nil,
-				fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
-					input, team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker,
-					sum.Vertices, sum.Edges)
+			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
+				input, team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker,
+				sum.Vertices, sum.Edges)
 		}
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes

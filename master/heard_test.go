@@ -25,7 +25,10 @@ func TestNewsOnASlowDisk(t *testing.T) {
 		}
 		defer s.gone()
 		ctx, cancel := context.WithCancelCause(t.Context())
-		waiting := func() *run { return &run{server: s, id: "00aa-1", announced: &batch{done: make(chan struct{})}} }
+		waiting := func() *run {
+			announced := &batch{done: make(chan struct{})}
+			return &run{server: s, id: "00aa-1", spec: &jobspec.Spec{}, announced: announced}
+		}
 		r, began := waiting(), time.Now()
 		for range mostWaits {
 			if err := r.heard(ctx, &control.DriveReport{}); err != nil {

@@ -37,8 +37,7 @@ const stateName = "state"
 func openState(o *Config, into *saved) (*standby.Log, error) {
 	old := filepath.Join(o.Data, "state.db")
 	if _, err := os.Stat(old); err == nil {
-		return nil,
-			fmt.Errorf("data: %s is the state of an earlier version: take the superstep that has written it, or move the file away to begin without its jobs and graphs", old)
+		return nil, fmt.Errorf("data: %s is the state of an earlier version: take the superstep that has written it, or move the file away to begin without its jobs and graphs", old)
 	}
 	dir := filepath.Join(o.Data, stateName)
 	at, err := store.OpenDir(dir)
@@ -55,8 +54,7 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	}
 	if err != nil {
 		store.Close(at)
-		return nil,
-			fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs and graphs, and has the results)", dir, err)
+		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs and graphs, and has the results)", dir, err)
 	}
 	return l, nil
 }

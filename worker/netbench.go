@@ -17,8 +17,7 @@ import (
 func (p *part) netbench(ctx context.Context) (*control.DriveReport, error) {
 	began, link, names := time.Now(), p.group.Link(), p.places.names()
 	if len(names) < 2 {
-		return nil,
-			&runError{errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")}
+		return nil, &runError{errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")}
 	}
 	p.enter("netbench")
 	if p.leads() {

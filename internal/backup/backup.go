@@ -141,8 +141,7 @@ func read(from io.Reader, each func(name string, size int64, r io.Reader) error)
 					entry.Name, headerName)
 		case entry.Typeflag != tar.TypeReg || !fs.ValidPath(entry.Name) ||
 			len(entry.Name) > maxName || strings.ContainsAny(entry.Name, "\\\n"):
-			return nil,
-				fmt.Errorf("it is damaged, or no backup of a master: found the entry %.100q, expected a file", entry.Name)
+			return nil, fmt.Errorf("it is damaged, or no backup of a master: found the entry %.100q, expected a file", entry.Name)
 		}
 		if entry.Name == sumsName {
 			return h, compare(in, entry.Size, sums.Bytes())

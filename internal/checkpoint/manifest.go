@@ -63,8 +63,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 		return nil, err
 	}
 	if m.Format != Format {
-		return nil,
-			fmt.Errorf("its format is %d, and this version reads %d: the version that wrote it goes on from it", m.Format, Format)
+		return nil, fmt.Errorf("its format is %d, and this version reads %d: the version that wrote it goes on from it", m.Format, Format)
 	}
 	if m.Superstep < 1 || len(m.Parts) == 0 {
 		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep,

@@ -39,8 +39,7 @@ func Owner(ctx context.Context, s store.Store, from *Manifest, warn func(string)
 	case !errors.Is(err, errOwner) && !errors.Is(err, store.ErrDamaged):
 		return o.Run, err
 	case from == nil:
-		return "",
-			fmt.Errorf("%w: superstep resume goes on from a checkpoint there and writes it again; if there is none, remove this file", err)
+		return "", fmt.Errorf("%w: superstep resume goes on from a checkpoint there and writes it again; if there is none, remove this file", err)
 	}
 	warn(err.Error() + ": it is written again")
 	if err := s.Delete(ctx, ownerName); err != nil {

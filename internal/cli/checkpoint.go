@@ -117,8 +117,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if f.from != nil && f.from.Store.String() == k.Store.String() {
 		from = f.from.Manifest
 		if o.Fork {
-			return nil,
-				usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.Place)
+			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.Place)
 		}
 	}
 	if o.Spec, err = resolve.Later(spec, true); err != nil {
@@ -134,8 +133,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 		return nil, fmt.Errorf("--checkpoint %s: %w: %s goes on from that; or name another place",
 			f.Place, err, resumption(f.Place))
 	case errors.As(err, &taken):
-		return nil,
-			fmt.Errorf("--checkpoint %s: %w, or remove what there is by superstep checkpoints remove %[1]s", f.Place, err)
+		return nil, fmt.Errorf("--checkpoint %s: %w, or remove what there is by superstep checkpoints remove %[1]s", f.Place, err)
 	case err != nil:
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}

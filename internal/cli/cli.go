@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +88,7 @@ type checked struct {
 
 func (c *checked) Write(p []byte) (int, error) {
 	n, err := c.Writer.Write(p)
-	if err != nil && c.err == nil {
-		c.err = err
-	}
+	c.err = cmp.Or(c.err, err)
 	return n, err
 }
 

@@ -36,8 +36,7 @@ func splitColumns(flags []string) ([]columnFile, error) {
 		}
 		switch {
 		case !ok || name == "" || c.path == "":
-			return nil,
-				usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it, NAME=FILE:COLUMN of a table", f)
+			return nil, usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it, NAME=FILE:COLUMN of a table", f)
 		case c.path == "-":
 			return nil, usagef("--column %s: it reads files; for standard input use %s=/dev/stdin",
 				f, name)

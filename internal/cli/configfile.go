@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -165,17 +166,22 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 			values = []any{pair.Value}
 		}
 		for _, value := range values {
-			_, text := value.(string)
-			if !text && !slices.ContainsFunc([]string{"int", "uint", "bool", "duration"}, func(k string) bool { return strings.HasPrefix(kind, k) }) {
-				return nil,
-					fmt.Errorf("%s: %s: found %.40q, expected a text; one that looks like something else wants quotes", s.at, key, fmt.Sprint(value))
+			text, quoted := value.(string)
+			if value != nil && !quoted {
+				text = fmt.Sprint(value)
 			}
-			s.values = append(s.values, fmt.Sprint(value))
+			if value == nil || !quoted && !bare.MatchString(kind) {
+				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text in quotes", s.at, key, text)
+			}
+			s.values = append(s.values, text)
 		}
 		all = append(all, s)
 	}
 	return all, nil
 }
+
+// bare are the types of flags whose values need no quotes.
+var bare = regexp.MustCompile(`^(u?int|bool|duration)`)
 
 // Configurable reports whether a file may have a flag.
 func Configurable(f *pflag.Flag) bool {

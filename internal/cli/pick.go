@@ -38,8 +38,7 @@ func (f *pickFlags) check() (*pick, error) {
 		}
 		m := regexp.MustCompile(condition).FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
-			return nil,
-				usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
+			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
 		}
 		c := test{name: m[1], operator: m[2]}
 		var ok bool

@@ -210,8 +210,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 	}
 	name = string(r.asked.Graph)
 	if name == "" {
-		return nil,
-			usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
+		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
 	}
 	spec.KeepWhen = r.run.keep.over(nil, r.run.flags)
 	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, name, graph.Of); err != nil {
@@ -228,8 +227,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 		return spec, err
 	}
 	if flag, ok := changed(r.run.flags, ofLoading...); ok {
-		return nil,
-			usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", flag, name)
+		return nil, usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", flag, name)
 	}
 	if spec.Graph = catalog; catalog == "" {
 		return nil,

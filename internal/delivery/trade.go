@@ -92,8 +92,7 @@ func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int)
 			in.From, x.part.Of, x.part.Index)
 	}
 	if in.Superstep != x.superstep || in.To != x.part.Index {
-		return nil,
-			fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, x.superstep)
+		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, x.superstep)
 	}
 	return in, nil
 }

@@ -26,8 +26,7 @@ func given(sample, program any, zero []string, label func(pregel.VertexID) (uint
 	}
 	if v.Kind() != reflect.Struct {
 		if !same(from, v) {
-			return nil,
-				fmt.Errorf("%s: only a program that is a struct has parameters, and can be another than was registered", Name(program))
+			return nil, fmt.Errorf("%s: only a program that is a struct has parameters, and can be another than was registered", Name(program))
 		}
 		return map[string]string{}, nil
 	}
@@ -40,9 +39,8 @@ func given(sample, program any, zero []string, label func(pregel.VertexID) (uint
 		p, ok := parameters[i]
 		switch {
 		case !ok && !same(from.Field(i), f):
-			return nil,
-				fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
-					Name(program), v.Type().Field(i).Name)
+			return nil, fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
+				Name(program), v.Type().Field(i).Name)
 		case !ok, isZero(f) && (p.NotZero || p.completes() && !slices.Contains(zero, p.Name)):
 			// which is the default
 		default:

@@ -152,8 +152,7 @@ func (w *walked) ended(r checkpoint.Ran) {
 // Replay returns how a phase ended, as a checkpoint has it.
 func Replay(program Program, was *checkpoint.Ran, deterministic bool) (*Ran, error) {
 	if program.Name() != was.Program {
-		return nil,
-			fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way", was.Program, program.Name())
+		return nil, fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way", was.Program, program.Name())
 	}
 	aggregates := program.Aggregates(deterministic)
 	ran := &Ran{Outcome: bsp.OutcomeOf(was), Totals: aggregates.Cells()}

@@ -140,8 +140,7 @@ func methodsOf(p Erased) (*methods, error) {
 	case m.List && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a list program has no %s", name, m.byBlock())
 	case !m.List && !m.Has("Combiner"):
-		return nil,
-			fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
+		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
 	case m.Has("Output") && m.Has("OutputLabels"):
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them",
 			name)
@@ -152,14 +151,11 @@ func methodsOf(p Erased) (*methods, error) {
 			fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks",
 				name, m.byBlock())
 	case t.Mutates && m.Has("Resend"):
-		return nil,
-			fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
+		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
 	case !t.Mutates && m.Has("Resolve"):
-		return nil,
-			fmt.Errorf("%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
+		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
 	case t.CreateOnMessage && !t.Mutates:
-		return nil,
-			fmt.Errorf("%s: CreateOnMessage is for programs that change the graph: the trait Mutates is missing", name)
+		return nil, fmt.Errorf("%s: CreateOnMessage is for programs that change the graph: the trait Mutates is missing", name)
 	case t.Asynchronous && !t.Monotone:
 		return nil, fmt.Errorf("%s: Asynchronous is for programs that are Monotone", name)
 	case m.Group && m.Number:
@@ -169,8 +165,7 @@ func methodsOf(p Erased) (*methods, error) {
 	case m.NoCombiner:
 		return nil, fmt.Errorf("%s: method Combiner returns nil, want a combiner", name)
 	case t.Direction > pregel.Either:
-		return nil,
-			fmt.Errorf("%s: Direction is %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, t.Direction)
+		return nil, fmt.Errorf("%s: Direction is %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, t.Direction)
 	case t.Direction == pregel.Either && m.byBlock() != "":
 		return nil,
 			fmt.Errorf("%s: a program of direction either has no %s, whose messages go one way",
@@ -254,8 +249,7 @@ func (m *methods) validate() error {
 func (m *methods) bound() (int, error) {
 	n := m.traits.MaxSupersteps
 	if n < 0 {
-		return 0,
-			fmt.Errorf("MaxSupersteps is %d, want how many there are at most, or 0 if that is not known", n)
+		return 0, fmt.Errorf("MaxSupersteps is %d, want how many there are at most, or 0 if that is not known", n)
 	}
 	return n, nil
 }

@@ -205,8 +205,7 @@ func headLength(head []byte, f File) (int, error) {
 		return 0, errors.New("it is no file of a snapshot")
 	}
 	if v := binary.LittleEndian.Uint32(head[8:]); v != version {
-		return 0,
-			fmt.Errorf("found version %d, expected %d: another version of superstep wrote it, or it was damaged", v, version)
+		return 0, fmt.Errorf("found version %d, expected %d: another version of superstep wrote it, or it was damaged", v, version)
 	}
 	if binary.LittleEndian.Uint32(head[12:]) != order {
 		return 0, errors.New("it has another byte order")

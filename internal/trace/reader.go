@@ -134,15 +134,13 @@ func (r *Reader) kind(line []byte) (string, error) {
 	}
 	var h head
 	if err := json.Unmarshal(line, &h); err != nil && r.line == 1 {
-		return "",
-			r.errorf("found %s, expected a trace, as superstep run --trace FILE writes: lines of JSON", excerpt(line))
+		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes: lines of JSON", excerpt(line))
 	} else if err != nil {
 		return "", r.errorf("found %s, expected a line of a trace: %w", excerpt(line), err)
 	}
 	switch {
 	case (h.Version == 0 || h.Kind == "") && r.line == 1:
-		return "",
-			r.errorf("found %s, expected a trace, as superstep run --trace FILE writes, whose lines have v and kind", excerpt(line))
+		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes, whose lines have v and kind", excerpt(line))
 	case h.Version == 0 || h.Kind == "":
 		return "", r.errorf("found %s, expected a line of a trace, with v and kind", excerpt(line))
 	case h.Version != Version:

@@ -59,8 +59,7 @@ func Open(place string) (store.Store, error) {
 		os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com"))
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" &&
 		endpoint.Scheme != "https" || strings.Trim(endpoint.Path, "/") != "" {
-		return nil,
-			fmt.Errorf("%s: found AWS_ENDPOINT_URL %q, expected one such as https://s3.example.com:9000", place, endpoint)
+		return nil, fmt.Errorf("%s: found AWS_ENDPOINT_URL %q, expected one such as https://s3.example.com:9000", place, endpoint)
 	}
 	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
 	if strings.HasSuffix(endpoint.Hostname(), ".amazonaws.com") {

@@ -70,8 +70,7 @@ func (k *intake) fill(to []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case k.err != nil:
-		return 0,
-			&net.OpError{Op: "read", Net: k.conn.LocalAddr().Network(), Source: k.conn.LocalAddr(), Addr: k.conn.RemoteAddr(), Err: k.err}
+		return 0, &net.OpError{Op: "read", Net: k.conn.LocalAddr().Network(), Source: k.conn.LocalAddr(), Addr: k.conn.RemoteAddr(), Err: k.err}
 	case k.n == 0:
 		return 0, io.EOF
 	}
