@@ -69,7 +69,7 @@ func TestConfigFile(t *testing.T) {
 		"config: x\n":                           `f.yaml:1: found the key "config"`,
 		"end-with-stdin: true\n":                `f.yaml:1: found the key "end-with-stdin"`,
 		"listen: a:1\nlease: 3s\nlisten: b:2\n": `f.yaml:3:1: mapping key "listen" already defined at [1:1]`,
-		"listen: 7700\n":                        `f.yaml:1: listen: found "7700", expected a text; one that looks like something else wants quotes`,
+		"listen: 7700\n":                        `f.yaml:1: listen: found "7700", expected a text in quotes`,
 		"listen: true\n":                        `f.yaml:1: listen: found "true", expected a text`,
 		"listen:\n":                             `f.yaml:1: listen: found "", expected a text`,
 		"listen: [a, b]\n":                      `f.yaml:1: listen: found "[a b]", expected a text`,
