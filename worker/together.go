@@ -39,7 +39,6 @@ type part struct {
 	phases   []engine.Program   // of its plan
 	sequence int                // of what is prepared
 	from     *checkpoint.Reader // that it goes on from, or nil
-	replayed int                // phases that had ended before the checkpoint
 
 	// Of Graph500.
 	report *graph500.Report
