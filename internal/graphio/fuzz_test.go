@@ -182,7 +182,7 @@ func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(bzipLists), byte(3))
 	f.Add([]byte(xzLists), byte(3))
 	team := team(f, 3)
-	z, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(1<<20))
+	z, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxWindow), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		f.Fatal(err)
 	}
