@@ -210,7 +210,7 @@ func (s *Server) find(id string) (*job, error) {
 		return j, nil
 	}
 	if _, err := s.results.retention.find(id); err != nil {
-		return nil, s.damaged(id, err)
+		return nil, s.damaged(s.ctx, id, err)
 	}
 	return nil, noJob(id)
 }
@@ -241,9 +241,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	switch {
 	case j != nil:
 	case s.earlier(r.Msg.Id) != nil:
-		return connect.NewError(connect.CodeNotFound,
-			fmt.Errorf("of job %s only the result is kept: superstep result %s fetches it",
-				r.Msg.Id, r.Msg.Id))
+		return absent("of job %s only the result is kept: superstep result %s fetches it", r.Msg.Id, r.Msg.Id)
 	default:
 		return noJob(r.Msg.Id)
 	}
@@ -357,8 +355,7 @@ func (s *Server) InspectGraph(ctx context.Context, r *connect.Request[control.In
 	defer s.mu.Unlock()
 	g := s.cluster.graphs[r.Msg.Name]
 	if g == nil {
-		return nil, connect.NewError(connect.CodeNotFound,
-			fmt.Errorf("there is no graph %.150q", r.Msg.Name))
+		return nil, absent("there is no graph %.150q", r.Msg.Name)
 	}
 	return connect.NewResponse(s.shownGraph(ctx, describeGraph(g))), nil
 }

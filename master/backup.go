@@ -34,7 +34,8 @@ const resultsName = "results"
 const restoringFile = "restoring"
 
 // backedUp are the files of an archive.
-const backedUp = `^(state/snapshots/[0-9]{20}|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`
+var backedUp = regexp.MustCompile(`^(state/snapshots/[0-9]{20}|` +
+	`results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
 
 // copied is a state as it was once, and as a file of it.
 type copied struct {
@@ -76,7 +77,11 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 	}
 	for _, id := range columns {
 		f, err := r.local.column(ctx, id)
-		if err == nil && sent[id] != nil { // else no job waits for it
+		switch {
+		case err != nil:
+		case len(f.objects) == 0:
+			err = store.Missing(path.Join(f.called, columnsName, id))
+		case sent[id] != nil: // else no job waits for it
 			var from io.Reader
 			if from, err = f.open(ctx, id, *sent[id], mostPiece); err == nil {
 				_, err = io.Copy(io.Discard, from)
@@ -98,7 +103,11 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 		return err
 	}
 	for _, o := range all {
-		if err := to.Add(path.Join(resultsName, o.Name), o.Size,
+		name := path.Join(resultsName, o.Name)
+		if !backedUp.MatchString(name) { // Restore would refuse it
+			return fmt.Errorf("%.100q is no file of a backup", name)
+		}
+		if err := to.Add(name, o.Size,
 			store.Reader(ctx, r.local, o, mostPiece)); err != nil {
 			return err
 		}
@@ -155,17 +164,13 @@ func (f sending) Write(data []byte) (int, error) { return len(data), f(data) }
 
 func (s *Server) backup(ctx context.Context, w io.Writer) error {
 	if s.shared != nil {
-		return connect.NewError(connect.CodeFailedPrecondition,
-			fmt.Errorf("the state of this master is not in a directory of its own, but at %s",
-				s.shared.Store))
+		return unready("the state of this master is not in a directory of its own, but at %s", s.shared.Store)
 	}
 	if s.state == nil {
-		return connect.NewError(connect.CodeFailedPrecondition,
-			errors.New("this master keeps nothing that could be backed up: superstep master --data DIR does"))
+		return unready("this master keeps nothing that could be backed up: superstep master --data DIR does")
 	}
 	if !s.backups.TryLock() {
-		return connect.NewError(connect.CodeFailedPrecondition,
-			errors.New("another backup is under way"))
+		return unready("another backup is under way")
 	}
 	defer s.backups.Unlock()
 	columns, release := s.columns.readAll() // before the state: a job in it has its columns
@@ -300,7 +305,7 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 	err = root.WriteFile(restoringFile, nil, 0o600)
 	if err == nil {
 		_, err = pass(func(from io.Reader) (*backup.Header, error) {
-			return backup.Extract(from, root, regexp.MustCompile(backedUp).MatchString)
+			return backup.Extract(from, root, backedUp.MatchString)
 		})
 	}
 	if err == nil {

@@ -55,9 +55,11 @@ func opening(data []byte) func() (io.ReadCloser, error) {
 // with, and a number of its run that is larger.
 func TestBackupOfARunningMaster(t *testing.T) {
 	s, end := served(t, t.TempDir())
-	id, other := rand.Text(), rand.Text()
-	for _, err := range []error{s.columns.send(id, 0, "1 2 3\n", true), s.columns.send(other, 0,
-		"not all", false)} {
+	id, other, lost := rand.Text(), rand.Text(), rand.Text()
+	for _, err := range []error{
+		s.columns.send(id, 0, "1 2 3\n", true), s.columns.send(other, 0, "not all", false),
+		s.columns.send(lost, 0, "5\n", true), s.columns.root.Remove(columnsPrefix + lost),
+	} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,8 +95,9 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.Jobs != 1 || h.Columns != 1 || h.Run != 1 {
-		t.Errorf("found %+v, expected a job, a column and the first run", *h)
+	if h.Jobs != 1 || h.Columns != 1 || h.Run != 1 || len(h.Damaged) != 1 ||
+		!strings.Contains(h.Damaged[0], lost+": it is missing") {
+		t.Errorf("found %+v, expected a job, a column, one that is lost and the first run", *h)
 	}
 	next, end := served(t, dir)
 	defer end()

@@ -1,10 +1,7 @@
 package master
 
 import (
-	"fmt"
 	"time"
-
-	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
@@ -28,9 +25,7 @@ func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 }
 
 func noJob(id string) error {
-	return connect.NewError(connect.CodeNotFound,
-		fmt.Errorf("there is no job %.150q: superstep jobs --all lists those the master remembers",
-			id))
+	return absent("there is no job %.150q: superstep jobs --all lists those the master remembers", id)
 }
 
 // stop tells a run to end. The first reason counts: the cause, not what it led to.

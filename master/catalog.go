@@ -36,10 +36,9 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 	switch {
 	case g == nil:
 		return nil,
-			connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", name))
+			absent("there is no graph %.150q", name)
 	case state != control.GraphState_GRAPH_STATE_READY:
-		return nil, connect.NewError(connect.CodeFailedPrecondition,
-			fmt.Errorf("graph %s is not there: it is %s", name, state.Word()))
+		return nil, unready("graph %s is not there: it is %s", name, state.Word())
 	}
 	began := s.now()
 	m, err := s.save(ctx, team, name, place)
@@ -121,11 +120,9 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 	s.mu.Unlock()
 	switch {
 	case g == nil:
-		return nil, connect.NewError(connect.CodeNotFound,
-			fmt.Errorf("there is no graph %.150q", r.Msg.Graph))
+		return nil, absent("there is no graph %.150q", r.Msg.Graph)
 	case !ready:
-		return nil, connect.NewError(connect.CodeFailedPrecondition,
-			fmt.Errorf("graph %s is not there", r.Msg.Graph))
+		return nil, unready("graph %s is not there", r.Msg.Graph)
 	case r.Msg.First > vertices:
 		return nil, invalid("found vertex %d of %d", r.Msg.First, vertices)
 	}

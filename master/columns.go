@@ -111,8 +111,7 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 }
 
 func (c *sentColumns) lost(id string) error {
-	return connect.NewError(connect.CodeNotFound,
-		fmt.Errorf("the master no longer has column data %s: send it again", id))
+	return absent("the master no longer has column data %s: send it again", id)
 }
 
 // write writes data at an offset in the file of a column, which is on the disk after the last. The
@@ -190,15 +189,13 @@ func (c *sentColumns) hold(spec *jobspec.Spec) error {
 	for name, data := range spec.ColumnData {
 		s := c.all[data.ID]
 		if s == nil {
-			return connect.NewError(connect.CodeFailedPrecondition,
-				fmt.Errorf("column %.150s: the master does not have what was sent of it, or no longer", name))
+			return unready("column %.150s: the master does not have what was sent of it, or no longer", name)
 		}
 		if data.Sum == nil {
 			return invalid("column %.150s: it has no checksum", name)
 		}
 		if s.partial {
-			return connect.NewError(connect.CodeFailedPrecondition,
-				fmt.Errorf("column %.150s: not all of it was sent", name))
+			return unready("column %.150s: not all of it was sent", name)
 		}
 	}
 	for _, data := range spec.ColumnData {

@@ -55,8 +55,7 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 		there = others
 	}
 	if len(there) == 0 {
-		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition,
-			fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
+		return nil, 0, 0, unready("there is no worker: start one with superstep worker --master ADDR")
 	}
 	if rows == 0 {
 		g := shape(min(len(there), layout.MaxPartitions))
@@ -89,6 +88,16 @@ func invalid(format string, args ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
 }
 
+// unready is an error of what cannot be done as things are.
+func unready(format string, args ...any) error {
+	return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf(format, args...))
+}
+
+// absent is an error of what is not there.
+func absent(format string, args ...any) error {
+	return connect.NewError(connect.CodeNotFound, fmt.Errorf(format, args...))
+}
+
 // loadGraph begins to load a graph. A name may be given anew when what it names failed.
 func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, columns uint32) error {
 	if !control.ValidName(name) {
@@ -101,8 +110,7 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
 	}
 	if g := c.graphs[name]; g != nil && (g.due || g.dropped) {
-		return connect.NewError(connect.CodeFailedPrecondition,
-			fmt.Errorf("graph %s is being freed: try again", name))
+		return unready("graph %s is being freed: try again", name)
 	}
 	if g := c.graphs[name]; g != nil && g.state != control.GraphState_GRAPH_STATE_FAILED {
 		return connect.NewError(connect.CodeAlreadyExists,
@@ -123,8 +131,7 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 	case err != nil:
 		return err
 	case lack != nil && !lack.wait:
-		return connect.NewError(connect.CodeFailedPrecondition,
-			fmt.Errorf("graph %s: %s", name, lack.reason))
+		return unready("graph %s: %s", name, lack.reason)
 	case lack != nil:
 		g.state, g.reason, g.again, g.report, g.missing = control.GraphState_GRAPH_STATE_WAITING,
 			lack.reason, true, &control.LoadReport{}, map[string]bool{}
@@ -235,12 +242,11 @@ func (c *cluster) loaded() (all []*graph) {
 func (c *cluster) dropGraph(name string) (*graph, error) {
 	g := c.graphs[name]
 	if g == nil {
-		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %s", name))
+		return nil, absent("there is no graph %s", name)
 	}
 	for _, id := range c.order {
 		if j := c.jobs[id]; !j.state.Ended() && j.spec.Graph == name {
-			return nil, connect.NewError(connect.CodeFailedPrecondition,
-				fmt.Errorf("graph %s: job %s needs it", name, id))
+			return nil, unready("graph %s: job %s needs it", name, id)
 		}
 	}
 	switch g.state {

@@ -149,6 +149,12 @@ func (p *place) result(ctx context.Context, job string) (*found, error) {
 	return &found{place: p, dir: p.prefix + job + "/"}, err
 }
 
+// begins reports whether a result's first part is there, which goes first when it is removed.
+func (f *found) begins() bool {
+	_, ok := f.objects[partFile(0)]
+	return ok
+}
+
 // column finds a column, which may not be there.
 func (p *place) column(ctx context.Context, id string) (*found, error) {
 	f := &found{p, columnsPrefix, map[string]store.Object{}}

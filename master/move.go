@@ -217,9 +217,7 @@ func (s *Server) DrainWorker(ctx context.Context, r *connect.Request[control.Dra
 	s.event(func() {
 		w := s.cluster.workers[r.Msg.Name]
 		if w == nil || !w.live() {
-			err = connect.NewError(connect.CodeNotFound,
-				fmt.Errorf("there is no worker %.150q: superstep status lists those there are",
-					r.Msg.Name))
+			err = absent("there is no worker %.150q: superstep status lists those there are", r.Msg.Name)
 			return
 		}
 		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")

@@ -29,23 +29,28 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 	case err != nil:
 		return err
 	case j.State != control.JobState_JOB_STATE_DONE:
-		return connect.NewError(connect.CodeFailedPrecondition,
-			fmt.Errorf("job %s is %s: it has no result", id, j.State.Word()))
+		return unready("job %s is %s: it has no result", id, j.State.Word())
 	case spec.Graph500 != nil:
-		return connect.NewError(connect.CodeNotFound,
-			fmt.Errorf("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id))
+		return absent("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id)
 	case !spec.KeepResult:
-		return connect.NewError(connect.CodeNotFound,
-			fmt.Errorf("job %s was not asked to keep its result", id))
+		return absent("job %s was not asked to keep its result", id)
 	case len(j.ResultParts) == 0:
-		return s.damaged(id, errUnsummed)
+		return s.damaged(ctx, id, errUnsummed)
 	}
 	f, done, err := s.openResult(ctx, j)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return s.damaged(id, f.read(ctx, j.ResultParts, orderOf(j.Spec()), offset, each))
+	err = f.read(ctx, j.ResultParts, orderOf(j.Spec()), offset, each)
+	if errors.Is(err, store.ErrDamaged) { // it may have been removed meanwhile
+		_, again, gone := s.openResult(ctx, j)
+		if gone != nil {
+			return gone
+		}
+		again()
+	}
+	return s.damaged(ctx, id, err)
 }
 
 // errUnsummed is that nobody knows the checksums of a result.
@@ -65,17 +70,21 @@ func (s *Server) finished(id string) (*control.Job, error) {
 	return nil, err
 }
 
-// damaged is an error of reading a result, as clients get it.
-func (s *Server) damaged(id string, err error) error {
+// damaged is an error of reading a result, as clients get it: they ask again where the place does
+// not answer.
+func (s *Server) damaged(ctx context.Context, id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		s.log.Error("a stored result is damaged", "job", id, "error", err)
 		return connect.NewError(connect.CodeDataLoss,
 			fmt.Errorf("the result of job %s: %w", id, err))
-	case err != nil && connect.CodeOf(err) == connect.CodeUnknown:
+	case err == nil || connect.CodeOf(err) != connect.CodeUnknown:
+		return err
+	case ctx.Err() != nil || errors.As(err, new(malformed)):
 		return fmt.Errorf("result: %w", err)
 	}
-	return err
+	return connect.NewError(connect.CodeUnavailable,
+		fmt.Errorf("the result of job %s: %s", id, control.Text(err.Error(), control.MaxText)))
 }
 
 // maxLine bounds a line of a result, an id and a value: workers write no longer ones.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -120,7 +119,8 @@ func (r *results) store(job *control.Job, now time.Time) {
 	r.erase(t.expire(now))
 }
 
-// describe writes the manifest, whole or not at all.
+// describe writes the manifest, whole or not at all. What has not come whole to the place that
+// masters share has none there.
 func (r *results) describe(job *control.Job) error {
 	if r.temporary && r.shared == nil {
 		return nil
@@ -134,12 +134,15 @@ func (r *results) describe(job *control.Job) error {
 		return s.Put(context.Background(), dir+manifestName, bytes.NewReader(data),
 			int64(len(data)))
 	}
+	err = put(r.local, job.Id+"/")
 	if r.shared != nil {
-		if err := put(r.shared, r.sharedDir(job.Id)); err != nil {
-			return err
+		f, failed := r.shared.result(context.Background(), job.Id)
+		if f.dir == r.sharedDir(job.Id) && len(f.objects) >= len(job.ResultParts) {
+			failed = put(r.shared, f.dir)
 		}
+		err = errors.Join(err, failed)
 	}
-	return put(r.local, job.Id+"/")
+	return err
 }
 
 // erase removes what is no longer kept, soon.
@@ -220,8 +223,7 @@ func (t *retention) removed(id, owner string) error {
 	if q := t.quota.of(owner).ResultBytes; q > 0 {
 		by = fmt.Sprintf(", and of %s %d bytes (--quota)", owner, q)
 	}
-	return connect.NewError(connect.CodeNotFound, fmt.Errorf(
-		"the result of job %s is gone: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s; or it was deleted from --data", id, t.age, t.bytes, by))
+	return absent("the result of job %s is gone: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s; or it was deleted from --data", id, t.age, t.bytes, by)
 }
 
 // add counts a result of an earlier master, if it is not counted yet.

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -94,25 +92,28 @@ func (r *results) unshare(ctx context.Context, prefix string) error {
 // directory, or in the place that masters share. It is nil if there is none, or an error.
 func (r *results) open(ctx context.Context, id string) (f *found, done func(), err error) {
 	done = r.retention.read(id)
-	f, err = r.local.result(ctx, id)
-	if r.shared != nil {
-		if err == nil && len(f.objects) == 0 {
-			f, err = r.shared.result(ctx, id)
-		}
-		// one of an earlier master, not counted yet
-		if err == nil && len(f.objects) > 0 && done == nil {
-			var k *stored
-			k, err = r.inspect(ctx, id, f)
-			r.retention.add(k)
-			done = r.retention.read(id)
-		}
-		if done != nil && len(f.objects) == 0 { // another master has removed it
-			done()
-			done = nil
-		}
+	r.mu.Lock()
+	removed := done == nil && r.turns[id] != nil // soon
+	r.mu.Unlock()
+	if removed {
+		return nil, nil, nil
 	}
-	if err == nil && done != nil {
-		return f, done, nil
+	f, err = r.local.result(ctx, id)
+	if err == nil && r.shared != nil && !f.begins() {
+		f, err = r.shared.result(ctx, id)
+	}
+	// else another master has removed it
+	if err == nil && (r.shared == nil || f.begins()) {
+		if done == nil && r.shared != nil { // one of an earlier master, not counted yet
+			var k *stored
+			if k, err = r.inspect(ctx, id, f); err == nil {
+				r.retention.add(k)
+				done = r.retention.read(id)
+			}
+		}
+		if done != nil {
+			return f, done, nil
+		}
 	}
 	if done != nil {
 		done()
@@ -125,14 +126,10 @@ func (s *Server) openResult(ctx context.Context, j *control.Job) (f *found, done
 	id := j.Id
 	f, done, err = s.results.open(ctx, id)
 	switch {
-	case errors.Is(err, store.ErrDamaged):
-		err = s.damaged(id, err)
 	case err != nil:
-		err = connect.NewError(connect.CodeUnavailable,
-			fmt.Errorf("the result of job %s: %s", id, control.Text(err.Error(), control.MaxText)))
+		err = s.damaged(ctx, id, err)
 	case f == nil && s.shared != nil:
-		err = connect.NewError(connect.CodeNotFound,
-			fmt.Errorf("the result of job %s is not there: it was removed, or could not be stored where masters share their state", id))
+		err = absent("the result of job %s is not there: it was removed, or could not be stored where masters share their state", id)
 	case f == nil:
 		err = s.results.retention.removed(id, j.Owner)
 	}

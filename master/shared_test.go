@@ -203,6 +203,149 @@ func TestAskedForAResultThatIsGone(t *testing.T) {
 	}
 }
 
+// TestResultThatIsBeingRemoved is none, and is not counted again; nor is one of which nobody knows
+// whose it is, as the place does not say it.
+func TestResultThatIsBeingRemoved(t *testing.T) {
+	memory := &storetest.Memory{}
+	down := false
+	view := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, _ bool) error {
+		if down && call == "get" {
+			return errors.New("down")
+		}
+		return nil
+	}}
+	first := sharing(t, view, 7)
+	sums := made(t, first, "abcd-1", "1 a\n")
+	first.store(&control.Job{
+		Id: "abcd-1", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), ResultParts: sums,
+		State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
+	}, noon)
+	first.atDisk.Wait()
+	r := sharing(t, view, 8)
+	down = true
+	if got := readAs(t, r, "abcd-1", sums); !strings.Contains(got, "down") || len(r.retention.all) > 0 {
+		t.Errorf("found %q, and %d results", got, len(r.retention.all))
+	}
+	down = false
+	removed := make(chan struct{})
+	r.then("abcd-1", func() { <-removed })
+	if got := readAs(t, r, "abcd-1", sums); got != "none" || len(r.retention.all) > 0 {
+		t.Errorf("found %q, and %d results", got, len(r.retention.all))
+	}
+	close(removed)
+	r.atDisk.Wait()
+	if got := readAs(t, r, "abcd-1", sums); got != "1 a\n" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestSharedPlaceThatIsDown when a result is stored: this master has it alone, also after a
+// restart, and the place has nothing that is taken for it.
+func TestSharedPlaceThatIsDown(t *testing.T) {
+	for _, part := range []bool{false, true} { // parts alone fail
+		memory := &storetest.Memory{}
+		down := true
+		view := &storetest.View{Memory: memory, Trouble: func(_ context.Context, _, name string, _ bool) error {
+			if down && (!part || strings.Contains(name, partPrefix)) {
+				return errors.New("down")
+			}
+			return nil
+		}}
+		r := sharing(t, view, 7)
+		parts := r.create("abcd-1", 1)
+		if err := errors.Join(parts[0].write([]byte("1 a\n"), true), parts[0].finish(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		sums := []*control.Sum{parts[0].summed()}
+		if r.publishParts(t.Context(), "abcd-1", 1) == nil {
+			t.Fatal("the place is not down")
+		}
+		r.store(&control.Job{
+			Id: "abcd-1", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), ResultParts: sums,
+			State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
+		}, noon)
+		r.atDisk.Wait()
+		down = false
+		o := &Config{Now: func() time.Time { return noon }}
+		o.KeepResults, o.KeepResultBytes = time.Hour, 1000
+		clear(r.retention.all)
+		if err := r.retain(o, slog.New(slog.DiscardHandler), noon); err != nil {
+			t.Fatal(err)
+		}
+		if got := readAs(t, r, "abcd-1", sums); got != "1 a\n" {
+			t.Errorf("after a restart: found %q", got)
+		}
+		if left := memory.Names(); len(left) > 0 {
+			t.Errorf("the place has %q", left)
+		}
+		if got := readAs(t, sharing(t, view, 8), "abcd-1", sums); got != "none" {
+			t.Errorf("another master found %q", got)
+		}
+	}
+}
+
+// TestResultThatIsRemovedWhileItIsRead by another master is said to be gone, and not damaged.
+func TestResultThatIsRemovedWhileItIsRead(t *testing.T) {
+	var removes func()
+	view := &storetest.View{Memory: &storetest.Memory{}, Trouble: func(_ context.Context, call, name string, done bool) error {
+		if remove := removes; remove != nil && call == "get" && strings.Contains(name, partPrefix) && !done {
+			removes = nil
+			remove()
+		}
+		return nil
+	}}
+	first := sharing(t, view, 7)
+	sums := made(t, first, "abcd-1", "1 a\n")
+	job := &control.Job{
+		Id: "abcd-1", ResultParts: sums, ResultBytes: 4, Ended: timestamppb.New(noon),
+		SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", KeepResult: true}),
+		State:    control.JobState_JOB_STATE_DONE,
+	}
+	first.store(job, noon)
+	first.atDisk.Wait()
+	s, err := New(Config{Options: Options{Data: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.results.close()
+	s.results = sharing(t, view, 8)
+	s.results.retention.add(&stored{id: "abcd-1", job: job, at: noon})
+	removes = func() {
+		for _, name := range view.Names() {
+			if err := view.Delete(t.Context(), name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	err = s.Result(t.Context(), "abcd-1", 0, func([]byte) error { return nil })
+	if connect.CodeOf(err) != connect.CodeNotFound || removes != nil {
+		t.Errorf("found %v", err)
+	}
+}
+
+// TestErrorsOfReadingAResult: clients ask again where the place does not answer, and only there.
+func TestErrorsOfReadingAResult(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	s := &Server{log: slog.New(slog.DiscardHandler)}
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want connect.Code
+	}{
+		{t.Context(), errors.New("connection reset"), connect.CodeUnavailable},
+		{t.Context(), fmt.Errorf("get: %w", context.DeadlineExceeded), connect.CodeUnavailable},
+		{t.Context(), store.Missing("x"), connect.CodeDataLoss},
+		{t.Context(), malformed{errors.New("no line")}, connect.CodeUnknown},
+		{t.Context(), absent("gone"), connect.CodeNotFound},
+		{ended, context.Canceled, connect.CodeUnknown}, // connect makes it CodeCanceled
+	} {
+		if got := connect.CodeOf(s.damaged(c.ctx, "abcd-1", c.err)); got != c.want {
+			t.Errorf("%v: found %v, expected %v", c.err, got, c.want)
+		}
+	}
+}
+
 // TestSharedPlaceThatHangs: nobody waits for it without an end, and what comes late changes
 // nothing.
 func TestSharedPlaceThatHangs(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
@@ -245,6 +243,5 @@ func (s *Server) takesJobs() error {
 	if s.refusing == "" {
 		return nil
 	}
-	return connect.NewError(connect.CodeFailedPrecondition,
-		fmt.Errorf("the master takes no job: %s", s.refusing))
+	return unready("the master takes no job: %s", s.refusing)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -353,5 +354,34 @@ func TestManifestThatIsNone(t *testing.T) {
 			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("of %q: found %v, expected %s", data, err, want)
 		}
+	}
+}
+
+// TestCheckpointsOfAnEarlierVersion are refused as such, and stay whole beside newer ones that are
+// removed.
+func TestCheckpointsOfAnEarlierVersion(t *testing.T) {
+	s, dir := openDir(t)
+	part := "part-000000007-abc-00000-of-00001"
+	for name, text := range map[string]string{
+		ManifestName(7): `{"checkpoint":{"format":3},"sha256":"ab"}`, part: "of an earlier version",
+		"part-000000008-abc-00000-of-00001": "of none",
+	} {
+		if err := s.PutIfAbsent(t.Context(), name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Find(t.Context(), s, "", func(string) {})
+	if !errors.Is(err, store.ErrOld) || errors.Is(err, store.ErrDamaged) ||
+		!strings.HasSuffix(err.Error(), ManifestName(7)+": "+store.ErrOld.Error()) {
+		t.Errorf("found %v", err)
+	}
+	if err := Prune(t.Context(), s, 1, math.MaxInt, true); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), ManifestName(7)+" "+part; got != want {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+	if err := Prune(t.Context(), s, 0, math.MaxInt, true); err != nil || names(t, dir) != "" {
+		t.Errorf("found %v, and %q left", err, names(t, dir))
 	}
 }

@@ -85,7 +85,8 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 			}
 		case l.Manifest != nil:
 			old = append(old, l.Name)
-		default: // nobody knows what it was: it stays until there are better ones
+		default: // nobody knows what it was: it stays, with its parts, until there are better ones
+			kept[l.Name] = true
 		}
 	}
 	for o, err := range s.List(ctx, partPrefix) {
@@ -94,7 +95,7 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 		}
 		var superstep int
 		if _, err := fmt.Sscanf(o.Name, partPrefix+"%d-", &superstep); err == nil &&
-			superstep < before && !kept[o.Name] {
+			superstep < before && !kept[o.Name] && !kept[ManifestName(superstep)] {
 			old = append(old, o.Name)
 		}
 	}

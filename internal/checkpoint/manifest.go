@@ -134,6 +134,7 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 	if err != nil {
 		return nil, err
 	}
+	none := fmt.Errorf("%s: %w", s, ErrNone)
 	for _, l := range all {
 		if l.look(ctx, s, true); l.Err == nil {
 			return l.Manifest, nil
@@ -141,9 +142,12 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if errors.Is(l.Err, store.ErrOld) {
+			none = l.Err
+		}
 		warn(fmt.Sprintf("checkpoint %s is passed over: %v", l.Name, l.Err))
 	}
-	return nil, fmt.Errorf("%s: %w", s, ErrNone)
+	return nil, none
 }
 
 // look looks whether a checkpoint's parts are there with their sizes and, if they are to be read,

@@ -42,7 +42,6 @@ type header struct {
 	ID        string       `json:"id"`   // of what the file belongs to
 	Partition *graph.Shape `json:"partition,omitempty"`
 	Count     int          `json:"count"` // as File has it
-	Size      int64        `json:"size"`  // of the whole file
 	Arrays    []array      `json:"arrays"`
 	Blocks    []uint32     `json:"blocks"`
 }

@@ -117,17 +117,19 @@ func Encode(v any) ([]byte, error) {
 	return Seal(data), err
 }
 
-// Decode decodes what Encode has written, and returns ErrDamaged of anything else.
+// ErrOld is that an object is of a form that is no longer read.
+var ErrOld = errors.New("an earlier version of superstep wrote it, and reads it")
+
+// Decode decodes what Encode has written. It returns ErrOld of what was written before there was
+// Encode, and ErrDamaged of anything else.
 func Decode(sealed []byte, v any) error {
 	err := Unseal(sealed)
 	if err == nil {
 		return json.Unmarshal(sealed, v)
 	}
-	var old struct {
-		SHA256 string `json:"sha256"`
-	}
+	var old struct{ SHA256 string }
 	if json.Unmarshal(sealed, &old) == nil && old.SHA256 != "" {
-		return fmt.Errorf("an earlier version of superstep wrote it, and reads it: %w", err)
+		return ErrOld
 	}
 	return err
 }

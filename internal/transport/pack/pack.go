@@ -23,7 +23,7 @@ const expansion = 32
 // Messages encodes frames whose Ref is a slice of a type, as a transport.Codec. Make it with New.
 type Messages struct {
 	slice    reflect.Type
-	size     int       // of an element
+	size     int       // of an element, or 0: who decodes has memory for as many as a frame says
 	encoders sync.Pool // of *encoder
 	decoders sync.Pool // of *decoder
 }

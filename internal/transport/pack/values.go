@@ -40,8 +40,7 @@ func NewValues(t reflect.Type, raw bool) (Values, error) {
 	if err := Carried(t); err != nil {
 		return Values{}, fmt.Errorf("values of type %v cannot travel between processes: %w", t, err)
 	}
-	codec, err := New(t)
-	return Values{t, codec}, err
+	return Values{t, &Messages{slice: reflect.SliceOf(t)}}, nil
 }
 
 // Type describes the type by what the encoding depends on: two processes that have the same
@@ -102,7 +101,8 @@ func (c Values) Append(b []byte, values kernel.Column) ([]byte, error) {
 }
 
 // Decode returns the n values that Append has written, of the type of another column. They may
-// share b's memory. It fails on any other bytes.
+// share b's memory. It fails on any other bytes. The values may take far more memory than b, as
+// those of types that encode themselves do: n is for the caller to bound.
 func (c Values) Decode(b []byte, n int, like kernel.Column) (kernel.Column, error) {
 	p, to := kernel.Packed{Raw: b, N: n}, like.New(nil)
 	if c.codec != nil {
