@@ -21,6 +21,7 @@ type Edge struct {
 
 // Index returns the place of the edge, from 0, among those that the method yields from which it
 // comes. [Vertex.Edge] and [Vertex.SendAlongEdge] take that of an edge of Edges, Edge or Common.
+// It is valid until the vertex changes its own edges.
 func (e Edge) Index() int { return int(e.place >> 32) }
 
 // nextPlace is how far an edge's place is from that of the edge before it.

@@ -196,7 +196,7 @@ func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLis
 		next, more := uint32(0), true
 		if out {
 			next = uint32(len(own))
-			for i, e := range own {
+			for i, e := range slices.Clone(own) { // the vertex may change them
 				e.place = uint64(i)<<32 | uint64(uint32(e.place))
 				if !yield(e) {
 					return

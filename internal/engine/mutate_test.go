@@ -495,6 +495,35 @@ func TestEdgeColumnsMoveWithTheirEdges(t *testing.T) {
 	}
 }
 
+// TestEdgesAreRemovedInTheirLoop: a loop over a vertex's edges sees each of them, also if the vertex
+// has changed them before, and removes them.
+func TestEdgesAreRemovedInTheirLoop(t *testing.T) {
+	w := on(t, "0>1 0>2 0>3 0>4")
+	j, err := engine.NewJob(t.Context(), w.load(t, 1, edges.Unweighted),
+		pregel.Erase(pregel.Program[uint64, uint64](adder{changer{messages: combiners.Sum[uint64]()}})),
+		engine.Options{MaxSupersteps: 1})
+	check(t, err)
+	defer j.Close()
+	_, err = j.Run(t.Context())
+	check(t, err)
+	if got := j.Any(w.id(0)); got != uint64(500) {
+		t.Errorf("100 times the edges seen and those left are %v, want 500", got)
+	}
+}
+
+// adder adds an edge to each vertex, then removes all.
+type adder struct{ changer }
+
+func (adder) Compute(v cursor, _ uint64) {
+	v.Change().AddEdge(v.ID(), v.Change().NextID(), 1)
+	seen := uint64(0)
+	for e := range v.Edges() {
+		seen++
+		v.Change().RemoveEdge(v.ID(), e.To)
+	}
+	v.Set(100*seen + uint64(v.OutDegree()))
+}
+
 // Who changes the graph without saying so, or asks for ids far off, fails by name.
 func TestMutationRefuses(t *testing.T) {
 	w := on(t, "0>1:1 1>2:1")

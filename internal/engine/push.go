@@ -145,9 +145,7 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 		if err := r.pushRanges(words, senders, part); err != nil {
 			return err
 		}
-		if edges -= part; edges == 0 {
-			return nil
-		}
+		edges = max(edges-part, 0) // an estimate: others may have messages also where none are left
 		r.hubs = words
 		defer func() { r.hubs = 0 }()
 	}
@@ -345,7 +343,7 @@ func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.
 // sender, until f returns false.
 func (r *pusher) senderWords(from, limit int, f func(w int) bool) {
 	read := r.sending.read
-	for t := from >> 6; t < len(read.Top); t++ {
+	for t := from >> 6; t < min(len(read.Top), (limit+63)>>6); t++ {
 		for top := read.Summary(t); top != 0; top &= top - 1 {
 			w := t<<6 + bits.TrailingZeros64(top)
 			if w >= limit {

@@ -147,7 +147,7 @@ func (r *sweep) computeInbox() error {
 	if r.command.Sends {
 		work += r.came
 	}
-	return r.run(work > r.serialEdges && r.team.Size() > 1, nil, r.inboxes)
+	return r.run(work > r.serialEdges/4 && r.team.Size() > 1, nil, r.inboxes)
 }
 
 func (r *sweep) listsTask(worker int) {
