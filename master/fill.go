@@ -129,9 +129,8 @@ func (r *run) fillBlocks(ctx context.Context, name string, read func(io.Writer) 
 
 // fillWorkers sends workers a piece of a column.
 func (r *run) fillWorkers(ctx context.Context, to []*control.Placement, f *control.Fill) error {
-	_, err := r.server.gather(ctx, to, order{what: "fill", command: &control.Command{
-		Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: f},
-	}})
+	c := &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: f}}
+	_, err := r.server.gather(ctx, to, order{what: "fill", command: c})
 	return err
 }
 

@@ -192,9 +192,8 @@ func (r *run) straggles() {
 
 // kept ends the attempt if it was to move when a checkpoint is stored.
 func (r *run) kept() {
-	r.mu.Lock()
-	moved := r.moved
-	r.mu.Unlock()
+	var moved error
+	r.set(func(*control.Job) { moved = r.moved })
 	if moved == nil {
 		return
 	}
