@@ -62,8 +62,7 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 
 // goesOn reports whether a job begins another attempt after an error that is no loss.
 func goesOn(err error) bool {
-	var moved *movedError
-	return errors.Is(err, errNotTakenUp) || errors.As(err, &moved)
+	return errors.Is(err, errNotTakenUp) || errors.As(err, new(*movedError))
 }
 
 // reached says how far an attempt had come.

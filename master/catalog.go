@@ -58,8 +58,8 @@ func (s *Server) save(ctx context.Context, team []*control.Placement, name, plac
 	ask := func(ctx context.Context, team []*control.Placement,
 		c *control.Save,
 	) ([]*control.Report, error) {
-		return s.gather(ctx, team, order{what: what, long: true, command: func() *control.Command {
-			return &control.Command{Body: &control.Command_Save{Save: c}}
+		return s.gather(ctx, team, order{what: what, long: true, command: &control.Command{
+			Body: &control.Command_Save{Save: c},
 		}, fits: func(_ int, r *control.Report) bool { return r.GetSave() != nil }})
 	}
 	reports, err := ask(ctx, team, &control.Save{Graph: name, Place: place, Snapshot: id})

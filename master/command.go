@@ -31,31 +31,22 @@ func (s *Server) sessionOf(p *control.Placement) *session {
 // order is a command to every worker of a team, and what becomes of the answers.
 type order struct {
 	what    string
-	long    bool                    // the command may take longer than Options.CommandTimeout
-	command func() *control.Command // the same for all, of which only the number differs
-	// again, if not nil, makes what is sent in place of command to a worker that has lost its
-	// session and has another.
-	again func() *control.Command
+	long    bool             // the command may take longer than Options.CommandTimeout
+	command *control.Command // the same for all, of which only the number differs
+	// again, if not nil, is sent in place of command to a worker that has lost its session and has
+	// another.
+	again *control.Command
 	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an
 	// answer that is delivered; nil allows none. fits says whether the last report is an answer;
 	// nil allows any.
-	more func(i int, report *control.Report) error
+	more func(ctx context.Context, i int, report *control.Report) error
 	take func(i int, chunk *control.ValuesChunk) error
 	fits func(i int, report *control.Report) bool
 }
 
 // each sends a command of the run to every worker of its team.
 func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
-	of := func(command func() *control.Command) func() *control.Command {
-		return func() *control.Command {
-			c := command()
-			c.Job, c.Epoch = r.id, r.epoch
-			return c
-		}
-	}
-	if o.command = of(o.command); o.again != nil {
-		o.again = of(o.again)
-	}
+	o.command.Job, o.command.Epoch = r.id, r.epoch
 	reports, err := r.server.gather(ctx, r.team, o)
 	for i, report := range reports {
 		r.saw(i, report)
@@ -85,15 +76,15 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	for i, p := range team {
 		done.Go(func() {
 			w := sessions[i]
-			more, take := o.of(i)
-			report, err := w.do(ctx, o.command(), more, take)
-			for o.again != nil && errors.Is(err, errSessionBroke) {
+			more, take := o.of(ctx, fail, i)
+			report, err := w.do(ctx, o.unnumbered(o.command), more, take)
+			for o.again != nil && ctx.Err() == nil && errors.Is(err, errSessionBroke) {
 				next := s.back(ctx, p, w)
 				if next == nil {
 					break
 				}
 				w = next
-				report, err = w.do(ctx, o.again(), more, take)
+				report, err = w.do(ctx, o.unnumbered(o.again), more, take)
 			}
 			switch {
 			case err != nil:
@@ -121,14 +112,26 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	return reports, nil
 }
 
+// unnumbered returns a command of the order, for one worker.
+func (o *order) unnumbered(c *control.Command) *control.Command {
+	return &control.Command{Job: o.command.Job, Epoch: o.command.Epoch, Body: c.Body}
+}
+
 // of returns what takes the reports of a worker before the last, and chunks of its answer, if there
-// may be any.
-func (o *order) of(i int) (more func(*control.Report) error, take func(*control.ValuesChunk) error) {
+// may be any. An error of more fails the whole order: it may be that of another session, and does
+// not say that this worker's broke.
+func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int) (
+	more func(*control.Report) error, take func(*control.ValuesChunk) error,
+) {
 	more = func(r *control.Report) error {
-		if o.more == nil {
-			return errors.New("more than one answer")
+		err := errors.New("more than one answer")
+		if o.more != nil {
+			err = o.more(ctx, i, r)
 		}
-		return o.more(i, r)
+		if err != nil {
+			fail(err)
+		}
+		return err
 	}
 	if o.take != nil {
 		take = func(chunk *control.ValuesChunk) error { return o.take(i, chunk) }
@@ -198,10 +201,10 @@ func (s *Server) stopLoading(job string, epoch uint32, name string, team []*cont
 	if job != "" {
 		name = ""
 	}
+	cancel := &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}
 	for _, p := range team {
 		if w := s.sessionOf(p); w != nil {
-			s.tell(w,
-				&control.Command{Job: job, Epoch: epoch, Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
+			s.tell(w, &control.Command{Job: job, Epoch: epoch, Body: cancel})
 		}
 	}
 }
@@ -215,8 +218,8 @@ func (s *Server) together(ctx context.Context, job string, epoch uint32, team []
 	for again := 1; ; again++ {
 		m := proto.CloneOf(m) // the lanes may still have the one before
 		m.Attempt = s.meetings.Add(1)
-		_, err := s.gather(ctx, team, order{what: what, command: func() *control.Command {
-			return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m}}
+		_, err := s.gather(ctx, team, order{what: what, command: &control.Command{
+			Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m},
 		}})
 		if err == nil {
 			err = do()
@@ -238,8 +241,8 @@ func (s *Server) loadOn(ctx context.Context, team []*control.Placement, l *contr
 	var answers []*control.Report
 	err := s.together(ctx, "", 0, team, what,
 		&control.Meet{Graph: l.Graph, Placements: l.Placements}, func() (err error) {
-			answers, err = s.gather(ctx, team, order{what: what, command: func() *control.Command {
-				return &control.Command{Body: &control.Command_Load{Load: proto.CloneOf(l)}}
+			answers, err = s.gather(ctx, team, order{what: what, command: &control.Command{
+				Body: &control.Command_Load{Load: l},
 			}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
 			return err
 		})

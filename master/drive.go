@@ -19,16 +19,16 @@ func (r *run) together(ctx context.Context, c *control.Run) error {
 	c.Limit = uint64(r.server.options.CommandTimeout)
 	meet := &control.Meet{Graph: resolve.OwnGraph(r.id), Placements: r.job.placements}
 	return r.server.together(ctx, r.id, r.epoch, r.team, "meeting", meet, func() error {
-		return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Run{Run: c}} })
+		return r.ride(ctx, &control.Command{Body: &control.Command_Run{Run: c}})
 	})
 }
 
 // ride hears of a run until it has ended. A worker that loses its session, and comes back before
 // its lease has lapsed, is asked to go on telling.
-func (r *run) ride(ctx context.Context, command func() *control.Command) error {
+func (r *run) ride(ctx context.Context, command *control.Command) error {
 	answers, err := r.each(ctx, order{
-		what: "run", long: true, command: command, again: rejoin,
-		more: func(i int, report *control.Report) error {
+		what: "run", long: true, command: command, again: rejoin(),
+		more: func(ctx context.Context, i int, report *control.Report) error {
 			if report.Failure != nil {
 				return &workerError{"run", r.team[i].Worker, report.Failure}
 			}
@@ -69,7 +69,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	}
 	r.say("the master was started anew, and has taken up the job where it is")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	err := r.ride(ctx, rejoin)
+	err := r.ride(ctx, rejoin())
 	var failed *workerError
 	if errors.As(err, &failed) && failed.failure.Absent {
 		return fmt.Errorf("%w, and %w; the job begins again", errNotTakenUp, err)
@@ -127,7 +127,7 @@ func (s *Server) back(ctx context.Context, p *control.Placement, before *session
 
 // heard tells those who watch the job what the worker that drives it has told, once they know that
 // it runs. A slow disk holds that up for a moment only: a worker whose reports nobody takes would
-// lose its session.
+// lose its session. A worker that has lost it tells again what it may have told in vain.
 func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	g, err := sumLoads(r.spec.Origin(), r.team, d.Loads)
 	if err != nil {
@@ -140,6 +140,9 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 			a.GraphLeft, a.Forked = o.GraphLeft, o.Forked
 		}
 		if len(d.Loads) > 0 {
+			if a.Vertices > 0 {
+				g.Notes = nil // they are known
+			}
 			a.Vertices, a.Edges, a.Arcs, a.LoadSeconds = g.Vertices, g.Edges, g.Arcs, g.Seconds
 			a.Directed, a.Named, a.Skipped = g.Directed, g.Named, g.Skipped
 		}
@@ -148,7 +151,7 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 		}
 		a.MaxSupersteps = max(a.MaxSupersteps, d.MaxSupersteps)
 	})
-	if d.Running {
+	if d.Running && r.begins == 0 {
 		r.runs()
 	}
 	if r.announced != nil {
@@ -163,7 +166,7 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	for _, note := range g.Notes {
 		r.server.append(r.id, said(note))
 	}
-	if d.Checkpoint > 0 {
+	if d.Checkpoint > 0 && d.Checkpoint != r.figures().Checkpoint {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
 		if r.pace != nil {
 			r.checkpoint = d.CheckpointSeconds
@@ -192,7 +195,8 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	for _, stage := range d.Stages {
 		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
 	}
-	if d.Fill {
+	if d.Fill && !r.filling {
+		r.filling = true
 		return r.fill(ctx)
 	}
 	return nil

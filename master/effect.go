@@ -55,8 +55,8 @@ func (s *Server) effect(e effect) {
 	case dropShare:
 		for _, name := range e.workers {
 			if w := s.sessions[name]; w != nil {
-				s.tell(w,
-					&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: e.name}}})
+				drop := &control.Drop{Graph: e.name}
+				s.tell(w, &control.Command{Body: &control.Command_Drop{Drop: drop}})
 			}
 		}
 	case probe:

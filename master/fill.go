@@ -99,7 +99,7 @@ func (r *run) fillBlocks(ctx context.Context, name string, read func(io.Writer) 
 		data := waiting[to.Worker]
 		for len(data) >= max(least, 1) {
 			n := min(len(data), control.ChunkSize)
-			if err := r.fillWorker(ctx, to,
+			if err := r.fillWorkers(ctx, []*control.Placement{to},
 				&control.Fill{Column: name, Data: data[:n]}); err != nil {
 				return err
 			}
@@ -127,22 +127,17 @@ func (r *run) fillBlocks(ctx context.Context, name string, read func(io.Writer) 
 	return r.filled(ctx, &control.Fill{Column: name})
 }
 
-// fillWorker sends a worker a piece of a column.
-func (r *run) fillWorker(ctx context.Context, to *control.Placement, f *control.Fill) error {
-	_, err := r.server.gather(ctx, []*control.Placement{to},
-		order{what: "fill", command: func() *control.Command {
-			return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: f}}
-		}})
+// fillWorkers sends workers a piece of a column.
+func (r *run) fillWorkers(ctx context.Context, to []*control.Placement, f *control.Fill) error {
+	c := &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: f}}
+	_, err := r.server.gather(ctx, to, order{what: "fill", command: c})
 	return err
 }
 
 // filled tells all workers that there is no more of a column.
 func (r *run) filled(ctx context.Context, f *control.Fill) error {
 	f.Last = true
-	_, err := r.each(ctx, order{what: "fill", command: func() *control.Command {
-		return &control.Command{Body: &control.Command_Fill{Fill: f}}
-	}})
-	return err
+	return r.fillWorkers(ctx, r.team, f)
 }
 
 // find returns the vertices of the job's graph that have these input ids, by these.

@@ -106,7 +106,7 @@ func (r *run) sendLines(ctx context.Context, column kernel.Property, file string
 	}
 	for _, to := range r.team {
 		if f := fills[to.Worker]; f != nil {
-			if err := r.fillWorker(ctx, to, f); err != nil {
+			if err := r.fillWorkers(ctx, []*control.Placement{to}, f); err != nil {
 				return err
 			}
 		}

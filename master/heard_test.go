@@ -70,3 +70,36 @@ func TestListsParseNothing(t *testing.T) {
 		t.Errorf("found %v, %v", list, err)
 	}
 }
+
+// TestNewsToldAgain: a worker that has lost its session tells again what stands, which is heard once.
+func TestNewsToldAgain(t *testing.T) {
+	s, err := New(Config{Registry: engine.Registry{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.results.close()
+	j, err := s.cluster.enqueue(0, "me",
+		&jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{server: s, job: j, id: j.id, spec: j.spec, filling: true, team: []*control.Placement{{Worker: "w"}}}
+	news := &control.DriveReport{
+		Loads:   []*control.LoadReport{{Vertices: 3, Notes: []string{"a note"}}},
+		Running: true, Fill: true, MaxSupersteps: 7,
+	}
+	for range 2 {
+		if err := r.heard(t.Context(), news); err != nil {
+			t.Fatal(err) // it would fill its columns with another program's, which is unknown
+		}
+	}
+	notes := 0
+	for _, e := range s.journals[j.id].events {
+		if e.GetLog().GetText() == "a note" {
+			notes++
+		}
+	}
+	if a := r.figures(); notes != 1 || a.Vertices != 3 || a.MaxSupersteps != 7 {
+		t.Errorf("found %d notes, %v", notes, a)
+	}
+}

@@ -148,19 +148,15 @@ func (w *worker) free() bool {
 // reports whether the workers will take one.
 func (r *run) keepAndEnd(why error) bool {
 	s := r.server
-	r.mu.Lock()
-	r.moved = why
-	r.mu.Unlock()
+	r.set(func(*control.Job) { r.moved = why })
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	defer cancel()
-	_, err := s.gather(ctx, r.team[:1], order{what: "checkpoint", command: func() *control.Command {
-		return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_KeepNow{KeepNow: &control.KeepNow{}}}
+	_, err := s.gather(ctx, r.team[:1], order{what: "checkpoint", command: &control.Command{
+		Job: r.id, Epoch: r.epoch, Body: &control.Command_KeepNow{KeepNow: &control.KeepNow{}},
 	}})
 	if err != nil { // it stays where it is
 		s.log.Info("a job takes no checkpoint", "job", r.id, "error", err)
-		r.mu.Lock()
-		r.moved = nil
-		r.mu.Unlock()
+		r.set(func(*control.Job) { r.moved = nil })
 		// A worker that keeps no checkpoints would say so again.
 		if errors.Is(err, errSessionBroke) {
 			s.event(func() { s.cluster.stays(r.id, r.epoch) })
@@ -196,9 +192,8 @@ func (r *run) straggles() {
 
 // kept ends the attempt if it was to move when a checkpoint is stored.
 func (r *run) kept() {
-	r.mu.Lock()
-	moved := r.moved
-	r.mu.Unlock()
+	var moved error
+	r.set(func(*control.Job) { moved = r.moved })
 	if moved == nil {
 		return
 	}

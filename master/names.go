@@ -29,7 +29,7 @@ func (r *run) labelsOf(ctx context.Context, names []string) (map[string]uint64, 
 // runs on it.
 func (s *Server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
 	reports, err := s.gather(ctx, team, order{
-		what: what, command: func() *control.Command { return &control.Command{Body: &control.Command_Locate{Locate: l}} },
+		what: what, command: &control.Command{Body: &control.Command_Locate{Locate: l}},
 		fits: func(_ int, report *control.Report) bool { return report.GetLocated() != nil },
 	})
 	var answers []*control.Located

@@ -37,6 +37,7 @@ type run struct {
 	begins     time.Duration
 	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
 	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
+	filling    bool    // its columns are filled, or were
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
 }
@@ -168,7 +169,7 @@ func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	parts := r.server.results.create(r.id, len(r.team))
 	quota, taken := r.server.cluster.quotas.of(r.job.owner).ResultBytes, atomic.Int64{}
 	_, err := r.each(ctx, order{
-		what: "values", command: func() *control.Command { return &control.Command{Body: &control.Command_Values{Values: v}} },
+		what: "values", command: &control.Command{Body: &control.Command_Values{Values: v}},
 		take: func(i int, chunk *control.ValuesChunk) error {
 			if n := taken.Add(int64(len(chunk.Data))); quota > 0 && n > quota {
 				return fmt.Errorf("result: it has more bytes than all results of %s may have: the quota is result-bytes=%d", r.job.owner, quota)
@@ -231,8 +232,8 @@ func (r *run) cleanUp(err error) {
 			continue
 		}
 		if err != nil {
-			tell(i, w,
-				&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
+			cancel := &control.Cancel{Reason: reasonOf(err)}
+			tell(i, w, &control.Command{Body: &control.Command_Cancel{Cancel: cancel}})
 		}
 		tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
 	}

@@ -263,7 +263,7 @@ func (s *Server) attach(w *session, offers []*control.Offer) (attached *control.
 			return
 		}
 		if old := s.sessions[w.name]; old != nil {
-			old.end(errors.New("it began another session"))
+			old.end(fmt.Errorf("it began another session: %w", errSessionBroke))
 		}
 		s.sessions[w.name] = w
 		close(s.arrived)

@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,5 +124,32 @@ func TestReportBeforeTheEnd(t *testing.T) {
 		if r, err := s.wait(t.Context(), k, nil); err == nil {
 			t.Fatalf("found %v, expected the session's end", r)
 		}
+	}
+}
+
+// TestAnotherSessionOfAWorker: a session that ends because its worker has begun another one has
+// broken, and no more: runs that it told of go on.
+func TestAnotherSessionOfAWorker(t *testing.T) {
+	s, err := New(Config{Registry: engine.Registry{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.gone()
+	incarnation, err := s.cluster.register(s.now(),
+		&control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sessions [2]*session
+	for i := range sessions {
+		ctx, end := context.WithCancelCause(t.Context())
+		defer end(nil)
+		sessions[i] = &session{name: "w", incarnation: incarnation, ctx: ctx, end: end}
+		if _, err := s.attach(sessions[i], nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sessions[0].broken(); !errors.Is(err, errSessionBroke) || sessions[1].ctx.Err() != nil {
+		t.Errorf("the first session ended with %v, the second with %v", err, sessions[1].cause())
 	}
 }

@@ -111,8 +111,9 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 		err = s.together(t.Context(), job, 1, team, "load", &control.Meet{Graph: "g"},
 			func() error {
 				_, err := s.gather(t.Context(), team,
-					order{what: "load", command: func() *control.Command {
-						return &control.Command{Job: job, Epoch: 1, Body: &control.Command_Load{Load: &control.Load{Graph: "g"}}}
+					order{what: "load", command: &control.Command{
+						Job: job, Epoch: 1,
+						Body: &control.Command_Load{Load: &control.Load{Graph: "g"}},
 					}})
 				return err
 			})

@@ -135,6 +135,9 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 	defer x.mu.Unlock()
 	var old []interface{ Close() }
 	old = forget(old, x.attempts, jobs)
+	for _, a := range old {
+		a.(*attempt).run.stop(errDropped) // or it might store a graph that nobody removes
+	}
 	old = forget(old, x.graphs, graphs)
 	old = forget(old, x.peers, nil)
 	return func() {

@@ -42,13 +42,13 @@ func (p *part) program(ctx context.Context) (*control.DriveReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.enter("prepare")
 	if p.of, err = known.New(parameters, find); err == nil {
 		err = p.keeping()
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.enter("prepare")
 	if g := p.asked.GoOn; g != nil {
 		s, err := p.options.Stores(g.Place)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
@@ -20,7 +22,8 @@ import (
 //	Run ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
 //
 // It ends when it is done, when its job is closed, or when the master stops it. What the master
-// hears of it is gathered as news, which Flush leaves for who follows.
+// hears of it is gathered as news, which Flush leaves for who follows. News may be lost with a
+// session: who follows over another is told first what stands.
 type run struct {
 	task task
 	ctx  context.Context
@@ -36,9 +39,10 @@ type run struct {
 	news     *control.DriveReport // that was not left yet
 	size     int                  // of the news, in bytes
 	told     []*control.Report    // that wait for who follows
+	standing *control.Report      // what stands of those that wait no more; nil without any
 	lost     int                  // records of supersteps that nobody has heard
+	lines    int                  // as well
 	followed int                  // by how many sessions
-	running  bool                 // supersteps have begun
 	stopped  bool                 // it was stopped, or is done
 	changed  chan struct{}        // closed, and another, when something of this has changed
 }
@@ -146,16 +150,10 @@ func (r *run) late(err error) {
 	r.leave(&control.Report{Failure: &control.Failure{Message: bounded(err.Error()), Run: true}})
 }
 
-// begins tells the master, once, that supersteps begin.
+// begins tells the master that supersteps begin.
 func (r *run) begins() {
-	r.mu.Lock()
-	before := r.running
-	r.running = true
-	r.mu.Unlock()
-	if !before {
-		r.add(0, func(news *control.DriveReport) { news.Running = true })
-		r.Flush()
-	}
+	r.add(0, func(news *control.DriveReport) { news.Running = true })
+	r.Flush()
 }
 
 // Flush leaves the news for who follows.
@@ -191,31 +189,55 @@ func (r *run) awaitRoom() {
 func (r *run) leave(report *control.Report) {
 	if len(r.told) >= mostTold {
 		oldest := r.told[0].GetDrive()
-		if next := r.told[1].GetDrive(); next != nil {
-			next.Running = next.Running || oldest.GetRunning()
-			next.Loads = append(oldest.GetLoads(), next.Loads...)
-			next.Graph500 = cmp.Or(next.Graph500, oldest.GetGraph500())
-			if next.Checkpoint == 0 {
-				next.Checkpoint, next.CheckpointSeconds = oldest.GetCheckpoint(),
-					oldest.GetCheckpointSeconds()
-			}
-		}
 		r.lost += len(oldest.GetRecords())
+		r.lines += len(oldest.GetLog()) + len(oldest.GetStages())
+		r.stand(r.told[0])
 		r.told = r.told[1:]
 	}
 	r.told = append(r.told, report)
 	r.turn()
 }
 
-// take takes what waits, and returns what is closed when there is more.
-func (r *run) take() (told []*control.Report, lost int, changed chan struct{}) {
+// stand notes what stands of a report: a master has to know it, whenever it begins to follow. The
+// lock is held.
+func (r *run) stand(report *control.Report) {
+	if r.standing == nil {
+		r.standing = &control.Report{Body: &control.Report_Drive{Drive: &control.DriveReport{}}}
+	}
+	r.standing.Failure = cmp.Or(report.Failure, r.standing.Failure)
+	s, news := r.standing.GetDrive(), report.GetDrive()
+	s.Loads = append(s.Loads, news.GetLoads()...) // told once
+	s.Running = s.Running || news.GetRunning()
+	s.Fill = !s.Running && (s.Fill || news.GetFill())
+	s.MaxSupersteps = max(s.MaxSupersteps, news.GetMaxSupersteps())
+	s.Graph500 = cmp.Or(news.GetGraph500(), s.Graph500)
+	if c := news.GetCheckpoint(); c > 0 {
+		s.Checkpoint, s.CheckpointSeconds = c, news.GetCheckpointSeconds()
+	}
+}
+
+// take takes what waits, the first time after what stands, and returns what is closed when there is
+// more.
+func (r *run) take(first bool) (told []*control.Report, changed chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told, lost = r.told, r.lost
-	if r.told, r.lost = nil, 0; len(told) > 0 {
+	if first && r.standing != nil {
+		stands := proto.CloneOf(r.standing)
+		if r.lost+r.lines > 0 {
+			stands.GetDrive().Log = []string{fmt.Sprintf("there was no master to hear of %d of its "+
+				"supersteps and %d lines", r.lost, r.lines)}
+		}
+		r.lost, r.lines = 0, 0
+		told = append(told, stands)
+	}
+	for _, report := range r.told {
+		r.stand(report)
+	}
+	told = append(told, r.told...)
+	if r.told = nil; len(told) > 0 {
 		r.turn()
 	}
-	return told, lost, r.changed
+	return told, r.changed
 }
 
 // follow sends what the run leaves, until it has ended, and returns its answer. It returns before
@@ -234,13 +256,9 @@ func (r *run) follow(ctx, session context.Context, send func(*control.Report) er
 			r.stop(context.Cause(ctx))
 		}
 	})()
-	for {
+	for first := true; ; first = false {
 		over := r.over()
-		told, lost, changed := r.take()
-		if lost > 0 && told[0].GetDrive() != nil {
-			text := fmt.Sprintf("there was no master to hear of %d of its supersteps", lost)
-			told[0].GetDrive().Log = append(told[0].GetDrive().Log, text)
-		}
+		told, changed := r.take(first)
 		for _, report := range told {
 			if err := send(report); err != nil {
 				return nil, err

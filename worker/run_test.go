@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -60,4 +61,48 @@ func TestRunWithoutAMaster(t *testing.T) {
 				heard[0].Checkpoint, newest, records, heard[0].Log)
 		}
 	})
+}
+
+// TestWhatStandsIsToldAgain: what was lost with a session is told over the next, but for what passed
+// with its superstep; columns are not to be filled again once supersteps have begun.
+func TestWhatStandsIsToldAgain(t *testing.T) {
+	r := newRun(task{})
+	defer r.stop(nil)
+	lost := errors.New("the session broke")
+	tell := func(to func(news *control.DriveReport)) (again *control.Report) {
+		t.Helper()
+		r.add(0, to)
+		r.record([]byte{1})
+		r.Flush()
+		for range 2 { // a session whose reports are lost, and the next
+			again = nil
+			_, err := r.follow(t.Context(), t.Context(), func(report *control.Report) error {
+				if again == nil {
+					again = report
+				}
+				return lost
+			})
+			if err != lost {
+				t.Fatalf("found %v", err)
+			}
+		}
+		return again
+	}
+	shares := []*control.LoadReport{{Vertices: 3}}
+	found := &control.Graph500Result{Violation: &control.Violation{Rule: 1}}
+	tell(func(news *control.DriveReport) { news.Loads, news.Fill = shares, true })
+	d := tell(func(news *control.DriveReport) { news.MaxSupersteps, news.Graph500 = 7, found }).GetDrive()
+	if len(d.Loads) != 1 || !d.Fill || d.MaxSupersteps != 7 || d.Graph500.GetViolation() == nil ||
+		d.Running || len(d.Records) > 0 {
+		t.Errorf("found %v", d)
+	}
+	again := tell(func(news *control.DriveReport) { news.Running = true })
+	if d := again.GetDrive(); !d.Running || d.Fill || len(d.Loads) != 1 || again.Failure != nil {
+		t.Errorf("once it runs, found %v", again)
+	}
+	r.late(lost)
+	again = tell(func(*control.DriveReport) {})
+	if again.GetFailure().GetMessage() != lost.Error() {
+		t.Errorf("when a superstep takes too long, found %v", again)
+	}
 }

@@ -2,7 +2,9 @@ package testcluster
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -304,4 +307,42 @@ func (c *Cluster) job(t testing.TB, id string) *control.Job {
 		t.Fatal(err)
 	}
 	return r.Msg
+}
+
+// breaking calls a function when a worker has ended a command, before the worker answers it.
+type breaking struct {
+	observed
+	after string
+	do    func()
+}
+
+func (b breaking) Command(name string, _ time.Duration, _ *control.Report, _ error) {
+	if name == b.after {
+		b.do()
+	}
+}
+
+// TestFillThatLosesASession breaks the connections of the worker that drives a job while the master
+// fills its columns: what was filled is not known, and the job begins again.
+func TestFillThatLosesASession(t *testing.T) {
+	t.Parallel()
+	p := gated{}
+	first := engine.Register("gated", pregel.Erase(p))
+	counts := engine.Register("counting", pregel.Erase(counting{}))
+	c := Start(t, 0, master.Config{Options: master.Options{Retries: 3}}, first, counts)
+	once := sync.OnceFunc(func() { c.Break("w0") })
+	c.Worker.Observe = breaking{make(observed, 1000), "fill", once}
+	c.StartWorker("w0")
+	c.Await(1)
+	c.load(t, "web", p.spec(0, 0, "").Source, 0, 0)
+	s := p.spec(0, 5, "web")
+	s.Values, s.Form = pack.Describe(reflect.TypeFor[uint64](), true), first.Form()
+	from, _ := c.watch(t, c.submitSpec(t, s).Id, nil)
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{
+		Program: "counting", Graph: "web", KeepResult: true, Values: s.Values, Form: counts.Form(),
+		Inputs: map[string]string{"passed": from.Id},
+	}).Id, nil)
+	if j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 2 {
+		t.Errorf("the job is %s: %s, in attempt %d", j.State.Word(), j.Reason, j.Epoch)
+	}
 }
