@@ -13,8 +13,8 @@ import (
 // TestHubsLeaveOthersTheirPush: messages of senders beside a hub arrive, where the number of edges
 // to push is an estimate that the hub's edges may come to.
 func TestHubsLeaveOthersTheirPush(t *testing.T) {
-	const leaves = 80_000
-	for _, second := range []uint64{2, 3, 30_001} { // a sender beside the hub, vertex 0
+	for k := range 12 {
+		leaves, second := 40_000+k%4, uint64(2+k) // a sender beside the hub, vertex 0
 		s := shape{name: "hub", n: leaves + 4}
 		add := func(u, v uint64) { s.tuples, s.weights = append(s.tuples, [2]uint64{u, v}), append(s.weights, 1) }
 		last := uint64(s.n - 1)
@@ -35,7 +35,7 @@ func TestHubsLeaveOthersTheirPush(t *testing.T) {
 			},
 		} {
 			g := s.loadAs(t, way, edges.Float64)
-			for _, way.threads = range []int{1, 2, 8, 16} {
+			for _, way.threads = range []int{1, 8, 16} {
 				got, _ := run(t, g, algorithms.SSSP[float64]{Source: algorithms.ID(g.IDs[1])}, way)
 				for v, d := range got {
 					want, near := far[uint64(v)]
