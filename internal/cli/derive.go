@@ -219,7 +219,7 @@ func flagsGiven(flags *pflag.FlagSet, wanted func(f *pflag.Flag) bool) (words []
 			values = list.GetSlice()
 		}
 		for _, value := range values {
-			if words = append(words, "--"+f.Name); f.NoOptDefVal != value {
+			if words = append(words, "--"+f.Name); f.NoOptDefVal == "" || f.NoOptDefVal != value {
 				words[len(words)-1] += "=" + value
 			}
 		}

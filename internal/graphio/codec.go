@@ -126,15 +126,16 @@ type members struct {
 	next func() error // goes on to the next; the error is io.EOF after the last
 }
 
-func (m *members) Read(p []byte) (int, error) {
-	n, err := m.Reader.Read(p)
-	switch {
-	case err != io.EOF:
-		return n, err
-	case n > 0:
-		return n, nil
+func (m *members) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil && len(p) > 0 { // a member may be empty
+		if n, err = m.Reader.Read(p); err == io.EOF {
+			err = nil
+			if n == 0 {
+				err = m.next()
+			}
+		}
 	}
-	return 0, m.next()
+	return n, err
 }
 
 // nextGzip goes on to the next member of a file of gzip.

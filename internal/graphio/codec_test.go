@@ -70,7 +70,10 @@ func TestMembers(t *testing.T) {
 	one, two := "1 2\n3 ", "4\n5 6"
 	want := plainly(t, mustRead(t, put(t, "a.el", one+two), ReadOptions{}))
 	skippable := "\x50\x2a\x4d\x18\x03\x00\x00\x00abc"
-	for _, data := range []string{gz(one) + gz(two), gz(one) + gz("") + gz(two), zst(one) + zst(two), skippable + zst(one) + skippable + zst(two)} {
+	for _, data := range []string{
+		gz(one) + gz(two), gz(one) + gz("") + gz(two),
+		gz(one) + strings.Repeat(gz(""), 200) + gz(two), zst(one) + zst(two), skippable + zst(one) + skippable + zst(two),
+	} {
 		for _, piece := range []int{1, 5, pieceSize} {
 			in, err := read(put(t, "a.el", data), piece, ReadOptions{})
 			if err != nil {
