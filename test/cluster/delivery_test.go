@@ -35,32 +35,39 @@ func TestAutoOnLinksWithDelay(t *testing.T) {
 		{"wcc"},
 		{"sssp", "-p", "source=1"},
 	} {
-		times, supersteps := make([][]float64, len(deliveries)), 1
-		for round := range rounds + 1 {
-			for i := range deliveries {
-				at := (i + round) % len(deliveries)
-				var seconds float64
-				seconds, supersteps = c.clocked(append(slices.Clone(program), "--delivery",
-					deliveries[at])...)
-				if round > 0 { // the first pays for what is kept with the graph
-					times[at] = append(times[at], seconds)
+		for try := 1; ; try++ { // other work on the machine may slow one delivery alone
+			times, supersteps := make([][]float64, len(deliveries)), 1
+			for round := range rounds + 1 {
+				for i := range deliveries {
+					at := (i + round) % len(deliveries)
+					var seconds float64
+					seconds, supersteps = c.clocked(append(slices.Clone(program), "--delivery",
+						deliveries[at])...)
+					if round > 0 { // the first pays for what is kept with the graph
+						times[at] = append(times[at], seconds)
+					}
 				}
 			}
-		}
-		var medians, quick []float64 // other work on the machine only adds to a time
-		var text strings.Builder
-		for _, each := range times {
-			slices.Sort(each)
-			medians, quick = append(medians, each[len(each)/2]), append(quick, each[len(each)/4])
-			fmt.Fprintf(&text, " %.1f (%.1f..%.1f)", 1e3*each[len(each)/2], 1e3*each[len(each)/4],
-				1e3*each[len(each)*3/4])
-		}
-		best := slices.Min(quick[1:])
-		t.Logf("%s:%s, auto over the best %.2f", program[0], text.String(),
-			medians[0]/slices.Min(medians[1:]))
-		if limit := 1.1*best + best/float64(supersteps); quick[0] > limit {
-			t.Errorf("%s: auto took %.1f ms, the best fixed delivery %.1f", program[0],
-				1e3*quick[0], 1e3*best)
+			var medians, quick []float64 // other work on the machine only adds to a time
+			var text strings.Builder
+			for _, each := range times {
+				slices.Sort(each)
+				medians, quick = append(medians, each[len(each)/2]), append(quick, each[len(each)/4])
+				fmt.Fprintf(&text, " %.1f (%.1f..%.1f)", 1e3*each[len(each)/2], 1e3*each[len(each)/4],
+					1e3*each[len(each)*3/4])
+			}
+			best := slices.Min(quick[1:])
+			t.Logf("%s:%s, auto over the best %.2f", program[0], text.String(),
+				medians[0]/slices.Min(medians[1:]))
+			limit := 1.1*best + best/float64(supersteps)
+			if quick[0] <= limit {
+				break
+			}
+			if try == 3 {
+				t.Errorf("%s: auto took %.1f ms, the best fixed delivery %.1f", program[0], 1e3*quick[0],
+					1e3*best)
+				break
+			}
 		}
 	}
 }
