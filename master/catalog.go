@@ -35,8 +35,7 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 	s.mu.Unlock()
 	switch {
 	case g == nil:
-		return nil,
-			absent("there is no graph %.150q", name)
+		return nil, absent("there is no graph %.150q", name)
 	case state != control.GraphState_GRAPH_STATE_READY:
 		return nil, unready("graph %s is not there: it is %s", name, state.Word())
 	}

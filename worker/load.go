@@ -82,6 +82,9 @@ func loadPartitions(
 		}
 		return err
 	})
+	if err == nil { // one may have changed since
+		err = sameFiles(ctx, group, worker, l, request)
+	}
 	if err != nil {
 		if in != nil {
 			in.Close()
@@ -148,9 +151,7 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 }
 
 // loadTogether is load with workers that are connected by a session.
-func (x *executor) loadTogether(
-	ctx context.Context, t task, session *mesh.Session, l *control.Load,
-) (*control.LoadReport, error) {
+func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Session, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
 	at := placesOf(l.Placements)
 	group, err := at.group(session.Link())

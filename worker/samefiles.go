@@ -22,9 +22,7 @@ type seenFiles struct {
 
 // sameFiles fails on all workers of a group, with the same error, if two of them see different
 // files by the names of a graph.
-func sameFiles(
-	ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request,
-) error {
+func sameFiles(ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request) error {
 	if group.Link().Size() == 1 || l.Source().TrustFiles {
 		return nil
 	}

@@ -198,7 +198,7 @@ func (c *cluster) losing(hold, jump time.Duration) *fault {
 // differing lets a worker see another file than the others by the name of the job's graph.
 func (c *cluster) differing(worker string, hold time.Duration) *fault {
 	return &fault{
-		name: "another file at " + worker, hold: hold, early: true,
+		name: "another file at " + worker, hold: max(hold, 2*time.Second), early: true,
 		do:   func() { c.must(c.putFile(worker, c.otherFile)) },
 		undo: func() { c.must(c.putFile(worker, c.file)) },
 	}
