@@ -31,6 +31,9 @@ func TestMasterStartsOnAFullDisk(t *testing.T) {
 	spec := &job.Spec{Program: "summing", Source: &job.Source{Input: "kronecker:scale=9"}}
 	running := c.submitSpec(t, spec)
 	g.await(t)
+	c.Until("the master to know that the job runs", func() bool {
+		return c.job(t, running.Id).State == control.JobState_JOB_STATE_RUNNING
+	})
 	ballast := filepath.Join(data, "ballast")
 	for range 2 {
 		c.StopMaster()
