@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,6 +32,22 @@ func part(superstep, partition, of, vertices int) *Part {
 	p.Add("active", make([]byte, vertices/8))
 	p.Add("nothing", nil)
 	return p
+}
+
+// TestSmallPartsMakeLittleGarbage: what is made for a part is in proportion to it.
+func TestSmallPartsMakeLittleGarbage(t *testing.T) {
+	const parts = 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range parts {
+		if _, err := encode(part(3, 1, 4, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if bytes := (after.TotalAlloc - before.TotalAlloc) / parts; bytes > 100<<10 {
+		t.Errorf("%d bytes for a part of 100 vertices", bytes)
+	}
 }
 
 func TestAPartIsReadAsItWasWritten(t *testing.T) {

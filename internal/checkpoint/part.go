@@ -53,7 +53,8 @@ func encode(p *Part) ([]byte, error) {
 		return nil, err
 	}
 	all := bytes.NewBufferString(magic)
-	to := s2.NewWriter(all, s2.WriterConcurrency(1), s2.WriterBlockSize(blockBytes))
+	to := s2.NewWriter(all, s2.WriterConcurrency(1), // with two buffers of a block's size
+		s2.WriterBlockSize(min(4<<10+int(p.Bytes()), blockBytes)))
 	_, err = to.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
 	for i, s := range p.Sections {
 		if err == nil {
@@ -72,8 +73,7 @@ var errPart = errors.New("it is no part of a checkpoint of this version, or is d
 func decode(b []byte) (*Part, error) {
 	stream, ok := bytes.CutPrefix(b, []byte(magic))
 	if !ok {
-		return nil, fmt.Errorf("%w: found %.16q at its beginning, expected %q", errPart,
-			b[:min(len(b), 16)], magic)
+		return nil, fmt.Errorf("%w: found %.16q at its beginning, expected %q", errPart, b, magic)
 	}
 	from := s2.NewReader(bytes.NewReader(stream), s2.ReaderMaxBlockSize(blockBytes))
 	left := (len(stream)/blockHead + 1) * blockBytes // more cannot come
