@@ -53,7 +53,7 @@ var causes = []struct {
 	{"graph lost", regexp.MustCompile(`graph web: (worker \S+, which held a share of it|there is no connection between workers)|graph web (is|was) (not|lost)`)},
 	{"damaged result", regexp.MustCompile(`the result of job \S+: .*it is damaged`)},
 	{"no data", regexp.MustCompile(`the master takes no job: data: `)},
-	{"full disk", regexp.MustCompile(`result: .*no space left on device`)},
+	{"full disk", regexp.MustCompile(`(result|the master.s state cannot be written): .*no space left on device`)},
 	{differingFiles, differs},
 	{"no such job", regexp.MustCompile(`there is no job "`)},
 	{"workers cut from each other", regexp.MustCompile(`worker \S+: .*(connection|worker) .*`)},
