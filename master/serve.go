@@ -84,7 +84,7 @@ func (o Config) serve(ctx context.Context) error {
 // page.
 func (o *Config) observed() *metrics.Set {
 	set := metrics.New(o.Version)
-	var programs []string
+	programs := []string{control.Graph500Program}
 	for _, p := range o.Registry {
 		programs = append(programs, p.Name)
 	}

@@ -27,7 +27,6 @@ type job struct {
 }
 
 func (j *jobs) find(name string) *job {
-	name = text(name)
 	if i := slices.IndexFunc(j.running, func(k *job) bool { return k.name == name }); i >= 0 {
 		return j.running[i]
 	}
@@ -35,7 +34,6 @@ func (j *jobs) find(name string) *job {
 }
 
 func (j *jobs) forget(name string) {
-	name = text(name)
 	same := func(k *job) bool { return k.name == name }
 	j.running, j.ended = slices.DeleteFunc(j.running, same), slices.DeleteFunc(j.ended, same)
 }
@@ -48,7 +46,7 @@ func (r *Runs) begin(name, program string, began time.Time) {
 		began = now
 	}
 	r.jobs.forget(name)
-	r.jobs.running = append(r.jobs.running, &job{name: text(name), program: program, began: began, at: now, running: 1})
+	r.jobs.running = append(r.jobs.running, &job{name: name, program: program, began: began, at: now, running: 1})
 	if len(r.jobs.running) > maxRunning {
 		r.jobs.running = slices.Delete(r.jobs.running, 0, 1)
 	}

@@ -122,6 +122,48 @@ func TestRuns(t *testing.T) {
 	})
 }
 
+// TestSearchesAreOfTheirJob: the records of a benchmark's searches have names of their own. A
+// cluster's belong to the job; in a process each search is a run, and those of a kernel are one job.
+func TestSearchesAreOfTheirJob(t *testing.T) {
+	s := New("")
+	runs := s.NewRuns("graph500")
+	search := func(name string) *record.Superstep {
+		return &record.Superstep{Job: name, Scheme: "pull", Delivery: "pull", Partitions: []record.Partition{{Computed: 9, Delivered: 4}}}
+	}
+	found := scrape(t, s)
+	for _, end := range []string{`ended="",program="graph500",state="again"`, `ended="",program="graph500",state="done"`} {
+		if found[`superstep_jobs_total{`+end+`}`] != "0" {
+			t.Errorf("%s is not there before it counts", end)
+		}
+	}
+	j := runs.Journal(nil)
+	_ = j.Record(&trace.Job{Job: "j1", Program: "graph500"})
+	_ = j.Record(search("bfs root 7" + trace.WarmUp))
+	for _, name := range []string{"bfs root 7", "bfs root 7", "bfs root 8"} {
+		_ = j.Record(search(name))
+	}
+	of := `{job_id="j1",program="graph500"}`
+	expect(t, scrape(t, s), map[string]string{
+		"superstep_job_superstep" + of: "3", "superstep_job_active_vertices" + of: "9",
+		"superstep_job_senders" + of: "4", "superstep_job_running" + of: "1",
+		`superstep_supersteps_total{scheme="pull"}`: "3",
+	})
+	_ = j.Record(&trace.End{Job: "j1", State: trace.Done})
+	local := runs.Journal(nil)
+	for _, name := range []string{"bfs root 7", "bfs root 8"} {
+		_ = local.Record(&trace.Job{Job: name, Program: "bfs"})
+		_ = local.Record(search(name))
+		_ = local.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged})
+	}
+	expect(t, scrape(t, s), map[string]string{
+		"superstep_job_running" + of:                                     "0",
+		`superstep_job_running{job_id="bfs",program="bfs"}`:              "0",
+		`superstep_job_superstep{job_id="bfs",program="bfs"}`:            "1",
+		`superstep_job_superstep{job_id="bfs root 7",program="bfs"}`:     "",
+		`superstep_jobs_total{ended="",program="graph500",state="done"}`: "1",
+	})
+}
+
 // TestSeriesAreBounded is A12: however many jobs, programs and workers there are, a process has at
 // most 2,000 series.
 func TestSeriesAreBounded(t *testing.T) {

@@ -35,6 +35,8 @@ var ends = [][2]string{
 	{trace.Done, string(trace.Stopped)},
 	{trace.Failed},
 	{trace.Cancelled},
+	{again},
+	{trace.Done}, // of a benchmark
 }
 
 // NewRuns adds the metrics of runs to the set. Programs that are named have their counters from the
@@ -95,6 +97,7 @@ type journal struct {
 	runs    *Runs
 	work    *Work
 	step    trace.Step
+	name    string // of the run, as the series have it
 	program string
 	skip    bool
 	// By scheme and by delivery: to ask a vector for them anew would take longer than all else.
@@ -108,7 +111,7 @@ func (j *journal) Record(e trace.Event) error {
 	case *trace.Job:
 		j.begin(e)
 	case *record.Superstep:
-		if j.skip {
+		if j.skip || strings.HasSuffix(e.Job, trace.WarmUp) {
 			break
 		}
 		if j.work != nil {
@@ -132,14 +135,16 @@ func (j *journal) begin(b *trace.Job) {
 	if b.More {
 		j.runs.mu.Lock()
 		defer j.runs.mu.Unlock()
-		if job := j.runs.jobs.find(b.Job); job != nil && !b.Began.IsZero() {
+		if job := j.runs.jobs.find(j.name); job != nil && !b.Began.IsZero() {
 			job.began = b.Began
 		}
 		return
 	}
 	if j.skip = strings.HasSuffix(b.Job, trace.WarmUp); !j.skip {
+		// Searches of Graph500 in this process are runs: those of a kernel are one job.
+		j.name, _, _ = strings.Cut(text(b.Job), " ")
 		j.program = j.runs.programs.bounded(b.Program)
-		j.runs.begin(b.Job, j.program, b.Began)
+		j.runs.begin(j.name, j.program, b.Began)
 	}
 }
 
@@ -153,11 +158,11 @@ func (j *journal) end(e *trace.End) {
 	}
 	j.runs.runs.WithLabelValues(j.program, state, string(e.Ended)).Inc()
 	j.runs.runSeconds.Observe(e.Seconds)
-	j.runs.end(e.Job)
+	j.runs.end(j.name)
 }
 
-// count counts a superstep of a job.
-func (j *journal) count(name string, s *trace.Step) {
+// count counts a superstep of the run, or of one of its searches, as its record calls it.
+func (j *journal) count(search string, s *trace.Step) {
 	r := j.runs
 	counter, seconds := j.supersteps[s.Scheme], j.seconds[s.Delivery]
 	if counter == nil {
@@ -182,8 +187,11 @@ func (j *journal) count(name string, s *trace.Step) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if job := r.jobs.find(name); job != nil {
-		job.superstep, job.active, job.senders, job.seconds, job.at = s.Superstep+1, s.Active, s.Senders, s.Times.Total, r.now()
+	if job := r.jobs.find(j.name); job != nil {
+		if job.superstep++; search == j.name {
+			job.superstep = s.Superstep + 1
+		}
+		job.active, job.senders, job.seconds, job.at = s.Active, s.Senders, s.Times.Total, r.now()
 	}
 }
 
