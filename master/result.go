@@ -42,7 +42,14 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 		return err
 	}
 	defer done()
-	err = f.read(ctx, j.ResultParts, orderOf(j.Spec()), offset, each)
+	var refused error // by who reads
+	err = f.read(ctx, j.ResultParts, orderOf(j.Spec()), offset, func(data []byte) error {
+		refused = each(data)
+		return refused
+	})
+	if refused != nil {
+		return refused
+	}
 	if errors.Is(err, store.ErrDamaged) { // it may have been removed meanwhile
 		_, again, gone := s.openResult(ctx, j)
 		if gone != nil {

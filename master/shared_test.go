@@ -310,6 +310,10 @@ func TestResultThatIsRemovedWhileItIsRead(t *testing.T) {
 	s.results.close()
 	s.results = sharing(t, view, 8)
 	s.results.retention.add(&stored{id: "abcd-1", job: job, at: noon})
+	enough := errors.New("the reader wants no more")
+	if err := s.Result(t.Context(), "abcd-1", 0, func([]byte) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("found %v", err)
+	}
 	removes = func() {
 		for _, name := range view.Names() {
 			if err := view.Delete(t.Context(), name); err != nil {

@@ -113,19 +113,27 @@ func (j *job) record(s *record.Superstep) *Detail {
 		j.steps = slices.Delete(j.steps, 0, MaxSteps/10)
 	}
 	j.steps = append(j.steps, step.Clone())
-	j.Seconds += step.Times.Total
+	j.sum(step)
 	if step.Active > 0 {
 		j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
 		j.Supersteps = step.Superstep + 1
 	}
-	j.Messages += step.Messages
-	j.Sent += step.Sent
-	j.Bytes += step.Bytes
-	j.Summary.Add("", step)
 	for i := range s.Partitions {
 		j.partition(&s.Partitions[i])
 	}
 	return &Detail{Step: j.steps[len(j.steps)-1], Partitions: s.Clone().Partitions}
+}
+
+// sum adds a superstep, of the run or of one of its searches.
+func (j *job) sum(step *trace.Step) {
+	if step.Active > 0 {
+		j.Supersteps++
+	}
+	j.Seconds += step.Times.Total
+	j.Messages += step.Messages
+	j.Sent += step.Sent
+	j.Bytes += step.Bytes
+	j.Summary.Add("", step)
 }
 
 // maxEncoded bounds the exchanges and encodings: a trace from outside may have words of its own.

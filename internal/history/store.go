@@ -119,6 +119,11 @@ func (s *Store) Record(e trace.Event) error {
 	case *record.Superstep:
 		j := s.running(e.Job)
 		s.addDetail(j, j.record(e))
+		// a search of a benchmark, which is called after its job
+		of, _, search := strings.Cut(e.Job, " ")
+		if search && s.last[of] != nil && !strings.HasSuffix(e.Job, trace.WarmUp) {
+			s.last[of].sum(j.steps[len(j.steps)-1])
+		}
 	case *trace.End:
 		s.end(s.running(e.Job), e)
 	case *trace.Stage:

@@ -24,16 +24,12 @@ type Summary struct {
 	Worst Skewed  `json:"worst"`
 
 	// Chosen counts the supersteps with a choice, which took Delivered seconds to deliver. Regret
-	// is how many of these another choice would have saved by the model's own predictions, and
-	// Error by what factor its predictions were off, either way, as a geometric mean.
-	Chosen      int     `json:"chosen"`
-	Delivered   float64 `json:"delivered"`
-	Regret      float64 `json:"regret"`
-	Error       float64 `json:"error"`
-	logs        float64
-	predictions int
-	// MedianError is the same as a median, of the Judged deliveries that took a millisecond and
-	// more.
+	// is how many of these another choice would have saved by the model's own predictions.
+	Chosen    int     `json:"chosen"`
+	Delivered float64 `json:"delivered"`
+	Regret    float64 `json:"regret"`
+	// MedianError is the median factor by which predictions were off, either way, of the Judged
+	// deliveries that took a millisecond or more.
 	Judged      int     `json:"judged"`
 	MedianError float64 `json:"median_error"`
 	factors     factors
@@ -47,18 +43,16 @@ type Summary struct {
 // account is a Summary as checkpoints keep it, and when the run began.
 type account struct {
 	Summary
-	Began       time.Time      `json:"began"`
-	Messages    int            `json:"messages"`
-	Sent        int            `json:"messages_sent"`
-	Bytes       int            `json:"bytes"`
-	Logs        float64        `json:"logs"`
-	Predictions int            `json:"predictions"`
-	Factors     map[int]uint32 `json:"factors"` // those that are not 0
+	Began    time.Time      `json:"began"`
+	Messages int            `json:"messages"`
+	Sent     int            `json:"messages_sent"`
+	Bytes    int            `json:"bytes"`
+	Factors  map[int]uint32 `json:"factors"` // those that are not 0
 }
 
 // Account encodes what a run that began then has come to, for its checkpoints.
 func (s *Summary) Account(began time.Time) json.RawMessage {
-	a := account{*s, began, s.Messages, s.Sent, s.Bytes, s.logs, s.predictions, map[int]uint32{}}
+	a := account{*s, began, s.Messages, s.Sent, s.Bytes, map[int]uint32{}}
 	for i, n := range s.factors {
 		if n > 0 {
 			a.Factors[i] = n
@@ -79,7 +73,7 @@ func Before(data json.RawMessage) (s Summary, began time.Time) {
 		return Summary{}, time.Time{}
 	}
 	s = a.Summary
-	s.Messages, s.Sent, s.Bytes, s.logs, s.predictions = a.Messages, a.Sent, a.Bytes, a.Logs, a.Predictions
+	s.Messages, s.Sent, s.Bytes = a.Messages, a.Sent, a.Bytes
 	for i, n := range a.Factors {
 		if i >= 0 && i < len(s.factors) {
 			s.factors[i] = n
@@ -104,10 +98,6 @@ type Skewed struct {
 	Ratio     float64 `json:"ratio"`   // the slowest over the mean
 	Seconds   float64 `json:"seconds"` // the slowest less the mean
 }
-
-// leastJudged is the time in seconds below which a prediction is not judged: such times are mostly
-// the machine's noise.
-const leastJudged = 50e-6
 
 // tiny is the time in seconds below which a run is not summed up for people, nor the prediction of
 // a delivery: such times are the machine's, not the program's.
@@ -167,16 +157,10 @@ func (s *Summary) Add(job string, step *trace.Step) {
 		s.Delivered += step.Actual
 		s.Regret += step.Regret()
 	}
-	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= leastJudged {
-		off := math.Abs(math.Log(step.Actual / guess))
-		s.logs += off
-		s.predictions++
-		s.Error = math.Exp(s.logs / float64(s.predictions))
-		if step.Actual >= tiny {
-			s.Judged++
-			s.factors.add(off)
-			s.MedianError = s.factors.quantile(2)
-		}
+	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= tiny {
+		s.Judged++
+		s.factors.add(math.Abs(math.Log(step.Actual / guess)))
+		s.MedianError = s.factors.quantile(2)
 	}
 }
 

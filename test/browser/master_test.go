@@ -106,7 +106,10 @@ func TestAMaster(t *testing.T) {
 	b.until(t, "the refusal", `document.querySelector(".submit[open] .bad")`)
 	fill("Run Graph500", "graph500.scale", "10", "graph500.roots", "4")
 	b.until(t, "the searches",
-		`document.querySelectorAll("[aria-label=Searches] li").length >= 4 && document.querySelector(".state.done")`)
+		`document.querySelectorAll("[aria-label=Searches] tbody tr").length >= 4 && document.querySelector(".state.done")`)
+
+	visit("#/jobs")
+	b.until(t, "the benchmark in one row", `[...document.querySelectorAll("tbody td:first-child")].filter(c => /graph500|root/.test(c.innerText)).length === 1`)
 
 	visit("#/graphs")
 	b.until(t, "the graph again", `document.querySelector("tbody .cancel button")`)

@@ -22,7 +22,9 @@ export function State({ state, ended }: Pick<Job, "state" | "ended">) {
 }
 
 export function Jobs() {
-  const { jobs, stages, about, loaded } = useLive();
+  const { jobs: all, stages, about, loaded } = useLive();
+  const names = new Set(all.map((j) => j.job));
+  const jobs = all.filter((j) => !searchOf(j) || !names.has(searchOf(j))); // searches are on their job's page
   const newest = jobs.toReversed();
   return (
     <>
@@ -195,6 +197,9 @@ function Cancel({ job }: { job: Job }) {
   return <Sure button="Cancel job" question={`Cancel ${whole}?`} yes="Cancel it" no="Let it run" act={async () => source.turned(await api.cancel(whole))} />;
 }
 
+/** searchOf is the job that a search of Graph500 is of, or empty. */
+const searchOf = (j: Job): string => (j.job.includes(" ") ? j.job.split(" ")[0]! : "");
+
 /** Searches lists those of a job of Graph500. */
 function Searches({ job }: { job: Job }) {
   const { jobs } = useLive();
@@ -203,13 +208,34 @@ function Searches({ job }: { job: Job }) {
   return (
     <section class="panel" aria-label="Searches">
       <h2>Searches</h2>
-      <ul class="said">
-        {own.map((j) => (
-          <li key={j.id}>
-            <a href={link("job", j.id)}>{j.job.slice(job.job.length + 1)}</a> {format.exact(j.supersteps)} supersteps, {format.seconds(j.seconds)}
-          </li>
-        ))}
-      </ul>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">search</th>
+              <th scope="col">state</th>
+              <th scope="col" class="n">supersteps</th>
+              <th scope="col" class="n">time</th>
+              <th scope="col" class="n">messages</th>
+            </tr>
+          </thead>
+          <tbody>
+            {own.map((j) => (
+              <tr key={j.id}>
+                <td>
+                  <a href={link("job", j.id)}>{j.job.slice(job.job.length + 1)}</a>
+                </td>
+                <td>
+                  <State {...j} />
+                </td>
+                <td class="n">{format.exact(j.supersteps)}</td>
+                <td class="n">{format.seconds(j.seconds)}</td>
+                <td class="n">{format.count(j.messages)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }
