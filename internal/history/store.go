@@ -121,7 +121,7 @@ func (s *Store) Record(e trace.Event) error {
 		s.addDetail(j, j.record(e))
 		// a search of a benchmark, which is called after its job
 		of, _, search := strings.Cut(e.Job, " ")
-		if search && s.last[of] != nil && !strings.HasSuffix(e.Job, trace.WarmUp) {
+		if search && s.last[of] != nil {
 			s.last[of].sum(j.steps[len(j.steps)-1])
 		}
 	case *trace.End:
