@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -47,14 +46,12 @@ func (o Config) Run(ctx context.Context) (err error) {
 		}
 	}
 	defer o.Listener.Close()
-	who := o.who()
-	if err := who.Complete(o.Listener.Addr().String()); err != nil {
+	who, address := o.who(), o.Listener.Addr().String()
+	defer control.HoldOwn(o.Listen, address)()
+	if err := who.Complete(address); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
-	// Nobody else's, until it closes.
-	if o.Token = who.Token; o.Token.Own() && strings.HasSuffix(o.Listen, ":0") {
-		defer control.ForgetOwn(o.Listener.Addr().String())
-	}
+	o.Token = who.Token
 	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
 			return fmt.Errorf("%w: give --data, a directory", err)

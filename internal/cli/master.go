@@ -118,6 +118,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	defer l.Close()
 	address := l.Addr().String()
+	defer control.HoldOwn(m.Listen, address)()
 	if err := who.Complete(address); err != nil {
 		return err
 	}
@@ -125,10 +126,6 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		page := web.Link(web.URL(m.Listen, l.Addr(), who.TLS != nil), who.Token)
 		fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address,
 			m.app.shownOf(address, page))
-	}
-	if m.EndWithInput {
-		// the next master has this one's token: superstep up takes care of it
-		options.Listen = address
 	}
 	o := master.Config{
 		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken,

@@ -32,6 +32,7 @@ type upCommand struct {
 	children *children
 	said     string // by the master, of where it answers
 	address  string
+	release  func() // of the token at a free port
 	starts   map[string][]time.Time
 	again    chan string // children to start again
 }
@@ -64,7 +65,10 @@ const (
 const masterName = "master"
 
 func (a *app) up() *cobra.Command {
-	u := &upCommand{app: a, starts: map[string][]time.Time{}, again: make(chan string, maxUp+1)}
+	u := &upCommand{
+		app: a, starts: map[string][]time.Time{}, again: make(chan string, maxUp+1),
+		release: func() {},
+	}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a cluster on this machine: a master and workers",
@@ -148,9 +152,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	}
 	defer func() {
 		err = errors.Join(err, u.children.end(endingTime))
-		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
-			control.ForgetOwn(u.address)
-		}
+		u.release()
 	}()
 	if err := u.start(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -186,6 +188,7 @@ func (u *upCommand) start(ctx context.Context) error {
 		if u.address, _, _ = strings.Cut(rest, ";"); !ok {
 			return fmt.Errorf("the master said %q, expected its address", line)
 		}
+		u.release = control.HoldOwn(u.masterFlags.Listen, u.address)
 	case e := <-u.children.ended:
 		return e
 	case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/statefile"
 )
@@ -20,6 +21,7 @@ import (
 //
 //	STATE/superstep/tokens  0700        STATE is $XDG_STATE_HOME or ~/.local/state
 //	  localhost-7700        0600        64 hexadecimal digits
+//	  localhost-40123.held  0600        locked by those who hold the token of a free port
 
 // ownSize is how many random bytes such a token has.
 const ownSize = 32
@@ -52,6 +54,7 @@ func ownToken(address string, read func(file string, size int) ([]byte, error)) 
 	if err != nil || file == "" {
 		return Token{}, err
 	}
+	statefile.RemoveUnheld(filepath.Dir(file))
 	key, err := read(file, ownSize)
 	if err != nil {
 		return Token{}, err
@@ -85,11 +88,15 @@ func (c *Credentials) Complete(address string) (err error) {
 	return nil
 }
 
-// ForgetOwn removes the token of this user's master at an address at which there will be no other.
-func ForgetOwn(address string) {
-	if file, err := ownFile(address); err == nil && file != "" {
-		_ = statefile.Remove(file) // one that stays lets nobody in
+// HoldOwn has the token of this user's master at an address removed with the last process that holds
+// it, if any free port was asked for: there will be no other master at that one. Call it before
+// Complete, and the function at the end.
+func HoldOwn(listen, address string) (release func()) {
+	file, err := ownFile(address)
+	if err != nil || file == "" || !strings.HasSuffix(listen, ":0") {
+		return func() {}
 	}
+	return statefile.Hold(file)
 }
 
 // RandomToken makes a token for what listens on this machine alone.

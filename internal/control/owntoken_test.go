@@ -60,7 +60,11 @@ func TestOwnTokens(t *testing.T) {
 			t.Errorf("%s: error %v, expected %s", address, err, want)
 		}
 	}
-	ForgetOwn("127.0.0.1:7701")
+	HoldOwn("127.0.0.1:7701", "127.0.0.1:7701")() // no free port was asked for
+	if found, err := findToken("127.0.0.1:7701"); err != nil || !found.Given() {
+		t.Errorf("it was held for good, and is %v, %v", found, err)
+	}
+	HoldOwn("127.0.0.1:0", "127.0.0.1:7701")()
 	left, err := filepath.Glob(filepath.Join(state, "superstep/tokens/*-7701*"))
 	if found, missing := findToken("127.0.0.1:7701"); err != nil || len(left) != 0 ||
 		missing != nil || found.Given() {

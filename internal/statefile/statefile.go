@@ -84,11 +84,15 @@ func Lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := TryLock(f); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err = TryLock(f); err == nil {
+		locked, _ := f.Stat()
+		if there, gone := os.Stat(path); gone == nil && os.SameFile(locked, there) {
+			return f, nil
+		}
+		err = ErrLocked // until a moment ago, by who has removed it
 	}
-	return f, nil
+	_ = f.Close()
+	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
 // patience is how long to wait for a lock that is held for a moment.
@@ -107,8 +111,47 @@ func locked(path string, do func() error) error {
 	}
 }
 
-// Remove removes what Next or Key keeps at path, which nobody uses any more.
-func Remove(path string) error { return errors.Join(os.Remove(path), os.Remove(path+".lock")) }
+// held ends the name of a file that processes have locked together as long as they hold what is
+// beside it.
+const held = ".held"
+
+// Hold has what Key keeps at path removed when the last process has ended that holds it, or has
+// called the function. Call it before Key.
+func Hold(path string) (release func()) {
+	var f *os.File
+	_ = locked(path, func() (err error) { // else what is left behind stays
+		if f, err = os.OpenFile(path+held, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
+			err = share(f)
+		}
+		return err
+	})
+	return func() {
+		_ = f.Close()
+		removeUnheld(path)
+	}
+}
+
+// RemoveUnheld removes what processes held in a directory that have ended, in whatever way: their
+// locks ended with them.
+func RemoveUnheld(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if path, ok := strings.CutSuffix(filepath.Join(dir, e.Name()), held); ok {
+			removeUnheld(path)
+		}
+	}
+}
+
+func removeUnheld(path string) {
+	_ = locked(path, func() error {
+		f, err := Lock(path + held)
+		if err != nil {
+			return err // it is in use
+		}
+		return errors.Join(f.Close(), os.Remove(path), os.Remove(path+held),
+			os.Remove(path+".lock"))
+	})
+}
 
 // maxSmall bounds files that hold a number, a key, a token or certificates.
 const maxSmall = 1 << 20

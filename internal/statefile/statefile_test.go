@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -105,6 +107,69 @@ func TestLock(t *testing.T) {
 		t.Fatalf("after the first: %v", err)
 	}
 	_ = again.Close()
+}
+
+// TestHold: a key stays as long as any process holds it, and one that nobody ever held for good. What
+// a killed process leaves goes when others look, and so does what is left of a removal.
+func TestHold(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "held")
+	first, second := Hold(path), Hold(path)
+	for _, name := range []string{"held", "for-good"} {
+		if _, err := Key(filepath.Join(dir, name), 32); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(want ...string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		found := make([]string, len(entries))
+		for i, e := range entries {
+			found[i] = e.Name()
+		}
+		if err != nil || !slices.Equal(found, want) {
+			t.Errorf("found %q, %v; expected %q", found, err, want)
+		}
+	}
+	RemoveUnheld(dir)
+	first()
+	left("for-good", "for-good.lock", "held", "held.held", "held.lock")
+	second()
+	left("for-good", "for-good.lock")
+	for _, name := range []string{"killed", "killed.held", "killed.lock", "removing.held"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	RemoveUnheld(dir)
+	left("for-good", "for-good.lock")
+}
+
+// TestALockThatWasRemovedIsNone: who has locked a file of which the name leads to another by then
+// shares the lock with nobody, and so has not got it.
+func TestALockThatWasRemovedIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "held")
+	var group sync.WaitGroup
+	var using, most atomic.Int32
+	for range 4 {
+		group.Go(func() {
+			for range 25 {
+				if err := locked(path, func() error {
+					if n := using.Add(1); n > most.Load() {
+						most.Store(n)
+					}
+					err := os.Remove(path + ".lock")
+					using.Add(-1)
+					return err
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if group.Wait(); most.Load() != 1 {
+		t.Errorf("%d had it at once", most.Load())
+	}
 }
 
 // TestKeyIsOneForAll: those who ask for it at once get the same, in a file that nobody else can
