@@ -118,7 +118,6 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	defer l.Close()
 	address := l.Addr().String()
-	defer control.HoldOwn(m.Listen, address)()
 	if err := who.Complete(address); err != nil {
 		return err
 	}
@@ -126,6 +125,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		page := web.Link(web.URL(m.Listen, l.Addr(), who.TLS != nil), who.Token)
 		fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address,
 			m.app.shownOf(address, page))
+	}
+	if m.EndWithInput {
+		options.Listen = address // superstep up holds the token, which the next master has too
 	}
 	o := master.Config{
 		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken,

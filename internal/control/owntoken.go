@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ import (
 //
 //	STATE/superstep/tokens  0700        STATE is $XDG_STATE_HOME or ~/.local/state
 //	  localhost-7700        0600        64 hexadecimal digits
-//	  localhost-40123.held  0600        locked by those who hold the token of a free port
+//	  localhost-40123.held  0600        locked by who holds the token of a free port
 
 // ownSize is how many random bytes such a token has.
 const ownSize = 32
@@ -54,7 +55,7 @@ func ownToken(address string, read func(file string, size int) ([]byte, error)) 
 	if err != nil || file == "" {
 		return Token{}, err
 	}
-	statefile.RemoveUnheld(filepath.Dir(file))
+	removeUnheld(filepath.Dir(file))
 	key, err := read(file, ownSize)
 	if err != nil {
 		return Token{}, err
@@ -88,15 +89,48 @@ func (c *Credentials) Complete(address string) (err error) {
 	return nil
 }
 
-// HoldOwn has the token of this user's master at an address removed with the last process that holds
-// it, if any free port was asked for: there will be no other master at that one. Call it before
-// Complete, and the function at the end.
+// held ends the name of a file that a process has locked while it holds the token beside it.
+const held = ".held"
+
+// HoldOwn holds the token of this user's master at an address, if any free port was asked for: there
+// will be no other master at that one. The function that it returns removes the token. If the
+// process ends without a call of it, the next that makes or looks for a token does: it finds the
+// lock free.
 func HoldOwn(listen, address string) (release func()) {
 	file, err := ownFile(address)
 	if err != nil || file == "" || !strings.HasSuffix(listen, ":0") {
 		return func() {}
 	}
-	return statefile.Hold(file)
+	var f *os.File
+	_ = statefile.Locked(file, func() (err error) { // else it stays
+		f, err = statefile.Lock(file + held)
+		return err
+	})
+	return func() {
+		_ = f.Close()
+		removeToken(file)
+	}
+}
+
+func removeUnheld(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if file, ok := strings.CutSuffix(filepath.Join(dir, e.Name()), held); ok {
+			removeToken(file)
+		}
+	}
+}
+
+// removeToken removes a token and what is beside it, unless a process holds it.
+func removeToken(file string) {
+	_ = statefile.Locked(file, func() error {
+		f, err := statefile.Lock(file + held)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Close(), os.Remove(file), os.Remove(file+held),
+			os.Remove(file+".lock"))
+	})
 }
 
 // RandomToken makes a token for what listens on this machine alone.

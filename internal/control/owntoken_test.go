@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,16 +61,6 @@ func TestOwnTokens(t *testing.T) {
 			t.Errorf("%s: error %v, expected %s", address, err, want)
 		}
 	}
-	HoldOwn("127.0.0.1:7701", "127.0.0.1:7701")() // no free port was asked for
-	if found, err := findToken("127.0.0.1:7701"); err != nil || !found.Given() {
-		t.Errorf("it was held for good, and is %v, %v", found, err)
-	}
-	HoldOwn("127.0.0.1:0", "127.0.0.1:7701")()
-	left, err := filepath.Glob(filepath.Join(state, "superstep/tokens/*-7701*"))
-	if found, missing := findToken("127.0.0.1:7701"); err != nil || len(left) != 0 ||
-		missing != nil || found.Given() {
-		t.Errorf("after it was forgotten: %v, %v, %v, %v", left, found, missing, err)
-	}
 	given := Credentials{Token: rightToken}
 	if err := given.Complete("127.0.0.1:7700"); err != nil || given.Token != rightToken {
 		t.Errorf("a token that is given became %v, %v", given.Token, err)
@@ -113,6 +104,43 @@ func TestOwnTokens(t *testing.T) {
 	check(t, os.Rename(file, file+"-elsewhere"))
 	check(t, os.Symlink(file+"-elsewhere", file))
 	refused("a link", "regular file")
+}
+
+// TestHeldTokens: the token of a free port stays as long as its process holds it, and that of another
+// port for good. What a killed process leaves goes when others look, and so does what is left of a
+// removal.
+func TestHeldTokens(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	dir := filepath.Join(state, "superstep", "tokens")
+	find := func(want ...string) {
+		t.Helper()
+		_, err := findToken("127.0.0.1:1")
+		check(t, err)
+		entries, err := os.ReadDir(dir)
+		check(t, err)
+		var found []string
+		for _, e := range entries {
+			found = append(found, e.Name())
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("found %q, expected %q", found, want)
+		}
+	}
+	release := HoldOwn("127.0.0.1:0", "127.0.0.1:7701")
+	for _, address := range []string{"127.0.0.1:7700", "127.0.0.1:7701"} {
+		check(t, new(Credentials).Complete(address))
+	}
+	stays := []string{"localhost-7700", "localhost-7700.lock"}
+	find(append(stays, "localhost-7701", "localhost-7701.held", "localhost-7701.lock")...)
+	release()
+	find(stays...)
+	HoldOwn("127.0.0.1:7700", "127.0.0.1:7700")() // no free port was asked for
+	find(stays...)
+	for _, name := range []string{"killed", "killed.held", "killed.lock", "removing.held"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	find(stays...)
 }
 
 // TestLocalhostIsOneAddress: a caller of localhost calls 127.0.0.1, where masters listen, whatever

@@ -13,13 +13,8 @@ import (
 )
 
 // TryLock locks a file until it is closed. The error is ErrLocked if another has it.
-func TryLock(f *os.File) error { return lock(f, unix.LOCK_EX) }
-
-// share is TryLock for a lock that others can share.
-func share(f *os.File) error { return lock(f, unix.LOCK_SH) }
-
-func lock(f *os.File, how int) error {
-	err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+func TryLock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return ErrLocked
 	}

@@ -9,13 +9,8 @@ import (
 )
 
 // TryLock locks a file until it is closed. The error is ErrLocked if another has it.
-func TryLock(f *os.File) error { return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
-
-// share is TryLock for a lock that others can share.
-func share(f *os.File) error { return lock(f, 0) }
-
-func lock(f *os.File, how uint32) error {
-	flags := how | windows.LOCKFILE_FAIL_IMMEDIATELY
+func TryLock(f *os.File) error {
+	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return ErrLocked

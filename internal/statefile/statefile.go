@@ -98,8 +98,8 @@ func Lock(path string) (*os.File, error) {
 // patience is how long to wait for a lock that is held for a moment.
 const patience = 10 * time.Second
 
-// locked does something while nobody else does anything with the file at path.
-func locked(path string, do func() error) error {
+// Locked does something while nobody else does anything with the file at path.
+func Locked(path string, do func() error) error {
 	for end := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) {
 		f, err := Lock(path + ".lock")
 		if err == nil {
@@ -109,48 +109,6 @@ func locked(path string, do func() error) error {
 			return err
 		}
 	}
-}
-
-// held ends the name of a file that processes have locked together as long as they hold what is
-// beside it.
-const held = ".held"
-
-// Hold has what Key keeps at path removed when the last process has ended that holds it, or has
-// called the function. Call it before Key.
-func Hold(path string) (release func()) {
-	var f *os.File
-	_ = locked(path, func() (err error) { // else what is left behind stays
-		if f, err = os.OpenFile(path+held, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
-			err = share(f)
-		}
-		return err
-	})
-	return func() {
-		_ = f.Close()
-		removeUnheld(path)
-	}
-}
-
-// RemoveUnheld removes what processes held in a directory that have ended, in whatever way: their
-// locks ended with them.
-func RemoveUnheld(dir string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if path, ok := strings.CutSuffix(filepath.Join(dir, e.Name()), held); ok {
-			removeUnheld(path)
-		}
-	}
-}
-
-func removeUnheld(path string) {
-	_ = locked(path, func() error {
-		f, err := Lock(path + held)
-		if err != nil {
-			return err // it is in use
-		}
-		return errors.Join(f.Close(), os.Remove(path), os.Remove(path+held),
-			os.Remove(path+".lock"))
-	})
 }
 
 // maxSmall bounds files that hold a number, a key, a token or certificates.
@@ -174,7 +132,7 @@ func ReadSmall(path string) ([]byte, error) {
 // whatever the clock says and whenever a process or the machine ends.
 func Next(path string) (uint64, error) {
 	var n uint64
-	err := locked(path, func() (err error) {
+	err := Locked(path, func() (err error) {
 		if n, err = ReadNumber(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: "+Renew, err)
 		}
@@ -221,7 +179,7 @@ func NoteNumber(path string, n uint64) error { return overwrite(path, numberLine
 // not there. A file that others own or can read is refused, and so is a link.
 func Key(path string, size int) ([]byte, error) {
 	var key []byte
-	err := locked(path, func() (err error) {
+	err := Locked(path, func() (err error) {
 		if key, err = ReadKey(path, size); errors.Is(err, fs.ErrNotExist) {
 			key = make([]byte, size)
 			_, _ = rand.Read(key) // it never fails

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,42 +108,6 @@ func TestLock(t *testing.T) {
 	_ = again.Close()
 }
 
-// TestHold: a key stays as long as any process holds it, and one that nobody ever held for good. What
-// a killed process leaves goes when others look, and so does what is left of a removal.
-func TestHold(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "held")
-	first, second := Hold(path), Hold(path)
-	for _, name := range []string{"held", "for-good"} {
-		if _, err := Key(filepath.Join(dir, name), 32); err != nil {
-			t.Fatal(err)
-		}
-	}
-	left := func(want ...string) {
-		t.Helper()
-		entries, err := os.ReadDir(dir)
-		found := make([]string, len(entries))
-		for i, e := range entries {
-			found[i] = e.Name()
-		}
-		if err != nil || !slices.Equal(found, want) {
-			t.Errorf("found %q, %v; expected %q", found, err, want)
-		}
-	}
-	RemoveUnheld(dir)
-	first()
-	left("for-good", "for-good.lock", "held", "held.held", "held.lock")
-	second()
-	left("for-good", "for-good.lock")
-	for _, name := range []string{"killed", "killed.held", "killed.lock", "removing.held"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	RemoveUnheld(dir)
-	left("for-good", "for-good.lock")
-}
-
 // TestALockThatWasRemovedIsNone: who has locked a file of which the name leads to another by then
 // shares the lock with nobody, and so has not got it.
 func TestALockThatWasRemovedIsNone(t *testing.T) {
@@ -154,7 +117,7 @@ func TestALockThatWasRemovedIsNone(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for range 25 {
-				if err := locked(path, func() error {
+				if err := Locked(path, func() error {
 					if n := using.Add(1); n > most.Load() {
 						most.Store(n)
 					}
