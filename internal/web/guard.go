@@ -118,8 +118,8 @@ func (s *Site) entered(r *http.Request) bool {
 	}
 	text, _, _ := strings.Cut(c.Value, "-")
 	seconds, err := strconv.ParseInt(text, 10, 64)
-	until := time.Unix(seconds, 0)
-	return err == nil && time.Now().Before(until) && hmac.Equal([]byte(c.Value), []byte(s.pass(until)))
+	end := time.Unix(seconds, 0)
+	return err == nil && time.Now().Before(end) && hmac.Equal([]byte(c.Value), []byte(s.pass(end)))
 }
 
 // enter gives a session for the token.
