@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -47,11 +48,13 @@ func (o Config) Run(ctx context.Context) (err error) {
 	}
 	defer o.Listener.Close()
 	who, address := o.who(), o.Listener.Addr().String()
-	defer control.HoldOwn(o.Listen, address)()
 	if err := who.Complete(address); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
-	o.Token = who.Token
+	// Nobody else's, until it closes.
+	if o.Token = who.Token; o.Token.Own() && strings.HasSuffix(o.Listen, ":0") {
+		defer control.ForgetOwn(address)
+	}
 	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
 			return fmt.Errorf("%w: give --data, a directory", err)

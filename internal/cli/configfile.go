@@ -167,10 +167,13 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 		}
 		for _, value := range values {
 			text, quoted := value.(string)
-			if value != nil && !quoted {
+			if value == nil {
+				return nil, fmt.Errorf("%s: %s: found nothing, expected a value", s.at, key)
+			}
+			if !quoted {
 				text = fmt.Sprint(value)
 			}
-			if value == nil || !quoted && !bare.MatchString(kind) {
+			if !quoted && !bare.MatchString(kind) {
 				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text in quotes", s.at, key, text)
 			}
 			s.values = append(s.values, text)

@@ -127,7 +127,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 			m.app.shownOf(address, page))
 	}
 	if m.EndWithInput {
-		options.Listen = address // superstep up holds the token, which the next master has too
+		options.Listen = address // the next master has this one's token: superstep up takes care of it
 	}
 	o := master.Config{
 		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -32,7 +33,7 @@ type upCommand struct {
 	children *children
 	said     string // by the master, of where it answers
 	address  string
-	release  func() // of the token at a free port
+	held     *os.File // while the token at a free port is
 	starts   map[string][]time.Time
 	again    chan string // children to start again
 }
@@ -65,10 +66,7 @@ const (
 const masterName = "master"
 
 func (a *app) up() *cobra.Command {
-	u := &upCommand{
-		app: a, starts: map[string][]time.Time{}, again: make(chan string, maxUp+1),
-		release: func() {},
-	}
+	u := &upCommand{app: a, starts: map[string][]time.Time{}, again: make(chan string, maxUp+1)}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a cluster on this machine: a master and workers",
@@ -120,10 +118,16 @@ func (u *upCommand) check() error {
 	if len(u.DataRoot) == 0 {
 		u.DataRoot = []string{"."}
 	}
-	if roots, err := store.NewRoots(u.DataRoot); err != nil {
+	roots, err := store.NewRoots(u.DataRoot)
+	if err != nil {
 		return usagef("--data-root: %w", err)
-	} else if err := roots.Hold(at.Key); err != nil {
-		return usagef("--tls-key: %w", err)
+	}
+	for flag, file := range map[string]string{
+		"tls-key": at.Key, "token-file": at.TokenFile, "metrics-token-file": at.MetricsTokenFile,
+	} {
+		if err := roots.Hold(file); err != nil {
+			return usagef("--%s: %w", flag, err)
+		}
 	}
 	if _, err := u.budget(); err != nil {
 		return err
@@ -152,7 +156,10 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	}
 	defer func() {
 		err = errors.Join(err, u.children.end(endingTime))
-		u.release()
+		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
+			_ = u.held.Close()
+			control.ForgetOwn(u.address)
+		}
 	}()
 	if err := u.start(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -188,7 +195,9 @@ func (u *upCommand) start(ctx context.Context) error {
 		if u.address, _, _ = strings.Cut(rest, ";"); !ok {
 			return fmt.Errorf("the master said %q, expected its address", line)
 		}
-		u.release = control.HoldOwn(u.masterFlags.Listen, u.address)
+		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
+			u.held = control.HoldOwn(u.address)
+		}
 	case e := <-u.children.ended:
 		return e
 	case <-ctx.Done():

@@ -22,7 +22,7 @@ import (
 //
 //	STATE/superstep/tokens  0700        STATE is $XDG_STATE_HOME or ~/.local/state
 //	  localhost-7700        0600        64 hexadecimal digits
-//	  localhost-40123.held  0600        locked by who holds the token of a free port
+//	  localhost-7700.held   0600        locked as long as a process holds the token: see HoldOwn
 
 // ownSize is how many random bytes such a token has.
 const ownSize = 32
@@ -89,27 +89,26 @@ func (c *Credentials) Complete(address string) (err error) {
 	return nil
 }
 
+// ForgetOwn removes the token of this user's master at an address at which there will be no other.
+func ForgetOwn(address string) {
+	if file, err := ownFile(address); err == nil && file != "" {
+		removeToken(file)
+	}
+}
+
 // held ends the name of a file that a process has locked while it holds the token beside it.
 const held = ".held"
 
-// HoldOwn holds the token of this user's master at an address, if any free port was asked for: there
-// will be no other master at that one. The function that it returns removes the token. If the
-// process ends without a call of it, the next that makes or looks for a token does: it finds the
-// lock free.
-func HoldOwn(listen, address string) (release func()) {
-	file, err := ownFile(address)
-	if err != nil || file == "" || !strings.HasSuffix(listen, ":0") {
-		return func() {}
+// HoldOwn has the token of this user's master at an address end with this process: after that, or
+// after a Close, the next process that makes or looks for a token removes it.
+func HoldOwn(address string) (f *os.File) {
+	if file, err := ownFile(address); err == nil && file != "" {
+		_ = statefile.Locked(file, func() (err error) { // else it stays
+			f, err = statefile.Lock(file + held)
+			return err
+		})
 	}
-	var f *os.File
-	_ = statefile.Locked(file, func() (err error) { // else it stays
-		f, err = statefile.Lock(file + held)
-		return err
-	})
-	return func() {
-		_ = f.Close()
-		removeToken(file)
-	}
+	return f
 }
 
 func removeUnheld(dir string) {

@@ -106,8 +106,8 @@ func TestOwnTokens(t *testing.T) {
 	refused("a link", "regular file")
 }
 
-// TestHeldTokens: the token of a free port stays as long as its process holds it, and that of another
-// port for good. What a killed process leaves goes when others look, and so does what is left of a
+// TestHeldTokens: a token that a process holds stays as long as that lives, and another for good, or
+// until it is forgotten. What a killed process leaves goes when others look, and so does what is left of a
 // removal.
 func TestHeldTokens(t *testing.T) {
 	state := t.TempDir()
@@ -127,15 +127,16 @@ func TestHeldTokens(t *testing.T) {
 			t.Errorf("found %q, expected %q", found, want)
 		}
 	}
-	release := HoldOwn("127.0.0.1:0", "127.0.0.1:7701")
+	file := HoldOwn("127.0.0.1:7701")
 	for _, address := range []string{"127.0.0.1:7700", "127.0.0.1:7701"} {
 		check(t, new(Credentials).Complete(address))
 	}
 	stays := []string{"localhost-7700", "localhost-7700.lock"}
 	find(append(stays, "localhost-7701", "localhost-7701.held", "localhost-7701.lock")...)
-	release()
+	check(t, file.Close())
 	find(stays...)
-	HoldOwn("127.0.0.1:7700", "127.0.0.1:7700")() // no free port was asked for
+	check(t, new(Credentials).Complete("127.0.0.1:7701"))
+	ForgetOwn("127.0.0.1:7701")
 	find(stays...)
 	for _, name := range []string{"killed", "killed.held", "killed.lock", "removing.held"} {
 		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
