@@ -80,11 +80,7 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 		done.Go(func() {
 			w := sessions[i]
 			heard := false
-			tell, take := o.of(ctx, fail, i)
-			more := func(r *control.Report) error {
-				heard = true
-				return tell(r)
-			}
+			more, take := o.of(ctx, fail, i, &heard)
 			report, err := w.do(ctx, o.unnumbered(o.command), more, take)
 			for o.again != nil && ctx.Err() == nil && errors.Is(err, errSessionBroke) {
 				next := s.back(ctx, p, w)
@@ -129,12 +125,13 @@ func (o *order) unnumbered(c *control.Command) *control.Command {
 }
 
 // of returns what takes the reports of a worker before the last, and chunks of its answer, if there
-// may be any. An error of more fails the whole order: it may be that of another session, and does
+// may be any. more notes that something was heard. An error of more fails the whole order: it may be that of another session, and does
 // not say that this worker's broke.
-func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int) (
+func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, heard *bool) (
 	more func(*control.Report) error, take func(*control.ValuesChunk) error,
 ) {
 	more = func(r *control.Report) error {
+		*heard = true
 		err := errors.New("more than one answer")
 		if o.more != nil {
 			err = o.more(ctx, i, r)

@@ -47,13 +47,13 @@ func (o Config) Run(ctx context.Context) (err error) {
 		}
 	}
 	defer o.Listener.Close()
-	who, address := o.who(), o.Listener.Addr().String()
-	if err := who.Complete(address); err != nil {
+	who := o.who()
+	if err := who.Complete(o.Listener.Addr().String()); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
 	// Nobody else's, until it closes.
 	if o.Token = who.Token; o.Token.Own() && strings.HasSuffix(o.Listen, ":0") {
-		defer control.ForgetOwn(address)
+		defer control.ForgetOwn(o.Listener.Addr().String())
 	}
 	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
