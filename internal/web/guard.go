@@ -130,22 +130,19 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 	if err := body(w, r, maxBody, &given, `{"token": "..."}`); failed(w, err) {
 		return
 	}
-	if !s.knows(given.Token) {
-		fail(w, s.refused(r, errToken))
-		return
+	if s.begin(w, r, given.Token) {
+		reply(w, r, http.StatusOK, struct{}{})
 	}
-	s.begin(w, r)
-	reply(w, r, http.StatusOK, struct{}{})
 }
 
-// knows reports whether a text is the token.
-func (s *Site) knows(text string) bool {
-	return s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + text}})
-}
-
-// begin gives a session.
-func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
+// begin gives a session if a text is the token; else it answers that it is not.
+func (s *Site) begin(w http.ResponseWriter, r *http.Request, text string) bool {
+	if !s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + text}}) {
+		fail(w, s.refused(r, errToken))
+		return false
+	}
 	setCookie(w, r, s.pass(time.Now().Add(sessionTime)), int(sessionTime.Seconds()))
+	return true
 }
 
 // cookieName has the port of the address that the browser has: a host's ports share their cookies.
@@ -160,12 +157,9 @@ func cookieName(r *http.Request) string {
 // browser's history has no token.
 func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	if !s.knows(r.URL.Query().Get(tokenKey)) {
-		fail(w, s.refused(r, errToken))
-		return
+	if s.begin(w, r, r.URL.Query().Get(tokenKey)) {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
 	}
-	s.begin(w, r)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
 // leave takes the session from the browser.
