@@ -34,7 +34,7 @@ type order struct {
 	long    bool             // the command may take longer than Options.CommandTimeout
 	command *control.Command // the same for all, of which only the number differs
 	// again, if not nil, is sent in place of command to a worker that has lost its session and has
-	// another.
+	// another. If the command had not arrived, it is sent once more.
 	again *control.Command
 	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an
 	// answer that is delivered; nil allows none. fits says whether the last report is an answer;
@@ -68,7 +68,10 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	reports := make([]*control.Report, len(team))
 	sessions := make([]*session, len(team))
 	for i, p := range team {
-		if sessions[i] = s.session(p); sessions[i] == nil {
+		if sessions[i] = s.session(p); sessions[i] == nil && o.again != nil {
+			sessions[i] = s.back(ctx, p, nil)
+		}
+		if sessions[i] == nil {
 			return nil, fmt.Errorf("worker %s was lost: %w", p.Worker, errSessionBroke)
 		}
 	}
@@ -76,7 +79,8 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	for i, p := range team {
 		done.Go(func() {
 			w := sessions[i]
-			more, take := o.of(ctx, fail, i)
+			heard := false
+			more, take := o.of(ctx, fail, i, &heard)
 			report, err := w.do(ctx, o.unnumbered(o.command), more, take)
 			for o.again != nil && ctx.Err() == nil && errors.Is(err, errSessionBroke) {
 				next := s.back(ctx, p, w)
@@ -85,6 +89,9 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 				}
 				w = next
 				report, err = w.do(ctx, o.unnumbered(o.again), more, take)
+				if !heard && report.GetFailure().GetAbsent() {
+					report, err = w.do(ctx, o.unnumbered(o.command), more, take)
+				}
 			}
 			switch {
 			case err != nil:
@@ -118,12 +125,13 @@ func (o *order) unnumbered(c *control.Command) *control.Command {
 }
 
 // of returns what takes the reports of a worker before the last, and chunks of its answer, if there
-// may be any. An error of more fails the whole order: it may be that of another session, and does
+// may be any. more notes that something was heard. An error of more fails the whole order: it may be that of another session, and does
 // not say that this worker's broke.
-func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int) (
+func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, heard *bool) (
 	more func(*control.Report) error, take func(*control.ValuesChunk) error,
 ) {
 	more = func(r *control.Report) error {
+		*heard = true
 		err := errors.New("more than one answer")
 		if o.more != nil {
 			err = o.more(ctx, i, r)

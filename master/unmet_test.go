@@ -122,3 +122,82 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestARunThatDidNotArrive: a worker may lose its session before it has the command to run a job.
+// Then it is sent again, and the attempt goes on. Of a worker that has told of the run and knows of
+// none any more the attempt is lost.
+func TestARunThatDidNotArrive(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		late, told  bool // the session is there only later; a report comes before it breaks
+		words, want string
+	}{
+		{"on its way", false, false, "run, rejoin, run", ""},
+		{"before it was sent", true, false, "run", ""},
+		{"after a report", false, true, "run, rejoin", "it no longer runs the job"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := New(Config{Registry: engine.Registry{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.gone()
+			n, err := s.cluster.register(s.now(),
+				&control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var words []string
+			var attach func(first bool)
+			attach = func(first bool) {
+				ours, theirs := net.Pipe()
+				ctx, end := context.WithCancelCause(t.Context())
+				w := &session{name: "w", incarnation: n, lane: control.NewLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
+				t.Cleanup(func() { w.lane.Close() })
+				if _, err := s.attach(w, nil); err != nil {
+					t.Error(err)
+				}
+				go func() {
+					worker := control.NewLane(theirs)
+					for {
+						m := &control.ToWorker{}
+						if worker.Receive(m) != nil {
+							return
+						}
+						command := m.GetCommand()
+						r := &control.Report{Id: command.Id, Body: &control.Report_Drive{Drive: &control.DriveReport{}}}
+						if command.GetRejoin() != nil {
+							words = append(words, "rejoin")
+							r.Failure = &control.Failure{Absent: true, Message: "it no longer runs the job"}
+						} else if words = append(words, "run"); first {
+							if r.More = true; c.told {
+								w.answered(r)
+							}
+							s.detach(w, errSessionBroke)
+							w.end(errSessionBroke)
+							attach(false)
+							return
+						}
+						w.answered(r)
+					}
+				}()
+			}
+			if c.late {
+				go attach(false)
+			} else {
+				attach(true)
+			}
+			_, err = s.gather(t.Context(), []*control.Placement{{Worker: "w", Incarnation: n}}, order{
+				what: "run", again: rejoin(),
+				command: &control.Command{Body: &control.Command_Run{Run: &control.Run{}}},
+				more:    func(context.Context, int, *control.Report) error { return nil },
+			})
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("found %v, expected %q", err, c.want)
+			}
+			if found := strings.Join(words, ", "); found != c.words {
+				t.Errorf("the worker was told: %s; expected: %s", found, c.words)
+			}
+		})
+	}
+}

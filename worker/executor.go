@@ -129,7 +129,8 @@ var errClosed = errors.New("the worker is closed")
 func (x *executor) reset() { x.retain(nil, nil)() }
 
 // retain forgets all jobs and graphs but these, and returns what frees their memory. What a command
-// of an earlier session still uses is freed when that returns.
+// of an earlier session still uses is freed when that returns. Workers that have met for a job stay
+// connected: the command to run it may be on its way.
 func (x *executor) retain(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -139,7 +140,11 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 		a.(*attempt).run.stop(errDropped) // or it might store a graph that nobody removes
 	}
 	old = forget(old, x.graphs, graphs)
-	old = forget(old, x.peers, nil)
+	met := make([]string, len(jobs))
+	for i, id := range jobs {
+		met[i] = resolve.OwnGraph(id)
+	}
+	old = forget(old, x.peers, met)
 	return func() {
 		for _, o := range old {
 			o.Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
@@ -60,6 +61,37 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 				t.Errorf("incarnation %d at %d: %v", incarnation-1, incarnation, err)
 			}
 		}
+	}
+}
+
+// TestAMeetingOutlivesASession: a worker that attaches anew while a job is about to run stays
+// connected to the others of the job, until the master wants it no more.
+func TestAMeetingOutlivesASession(t *testing.T) {
+	l := listen(t)
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Token: clusterToken, Listener: l})
+	defer x.close()
+	if err := x.registered(1, false); err != nil {
+		t.Fatal(err)
+	}
+	team := []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}
+	for _, graph := range []string{resolve.OwnGraph("j"), resolve.OwnGraph("k"), "g"} {
+		if err := x.connectPeers(t.Context(), &control.Meet{Graph: graph, Placements: team}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.retain([]string{"j"}, []string{"g"})()
+	a, err := x.together(t.Context(), task{job: "j", epoch: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Release()
+	for _, job := range []string{"j", "k"} { // it began; it is not wanted
+		if _, err := x.together(t.Context(), task{job: job, epoch: 1}); !errors.Is(err, errUnmet) {
+			t.Errorf("job %s: %v", job, err)
+		}
+	}
+	if x.peers["g"] != nil {
+		t.Error("it would load with a meeting of before")
 	}
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,34 +38,20 @@ type serial struct {
 
 // key returns what commands share that run one after the other.
 func key(c *control.Command) string {
-	if c.GetKeepNow() != nil { // while the job runs
+	switch {
+	case c.GetKeepNow() != nil: // while the job runs
 		return "keep " + c.Job
-	}
-	if c.GetFill() != nil { // too
+	case c.GetFill() != nil: // too
 		return "fill " + c.Job
-	}
-	if c.Job != "" {
+	case c.Job != "":
 		return "job " + c.Job
-	}
-	if l := c.GetLoad(); l != nil {
-		return "graph " + l.Graph
-	}
-	if m := c.GetMeet(); m != nil {
-		return "graph " + m.Graph
-	}
-	if l := c.GetCancel(); l != nil {
-		return "graph " + l.Graph
-	}
-	if l := c.GetLocate(); l != nil {
-		return "graph " + l.Graph
-	}
-	if s := c.GetSave(); s != nil { // the graph's other commands do not wait for it
-		return "save " + s.Graph
-	}
-	if c.GetProbe() != nil {
+	case c.GetSave() != nil: // the graph's other commands do not wait for it
+		return "save " + c.GetSave().Graph
+	case c.GetProbe() != nil:
 		return "probe"
 	}
-	return "graph " + c.GetDrop().GetGraph()
+	return "graph " + cmp.Or(c.GetLoad().GetGraph(), c.GetMeet().GetGraph(),
+		c.GetCancel().GetGraph(), c.GetLocate().GetGraph(), c.GetDrop().GetGraph())
 }
 
 // add takes a command in. It does not wait for it.

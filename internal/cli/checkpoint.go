@@ -77,8 +77,8 @@ func (f *whenFlags) over(before *checkpoint.Policy, flags *pflag.FlagSet) *check
 	if before != nil {
 		p = *before
 	}
-	if flags.Changed("checkpoint-every") || flags.Changed("mtbf") {
-		p.Every, p.Interval, p.MTBF = f.Every.steps, f.Every.time, 0
+	if flags.Changed("checkpoint-every") {
+		p.Every, p.Interval = f.Every.steps, f.Every.time
 	}
 	if flags.Changed("mtbf") {
 		p.MTBF = time.Duration(f.MTBF)

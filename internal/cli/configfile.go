@@ -166,11 +166,11 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 			values = []any{pair.Value}
 		}
 		for _, value := range values {
-			text, quoted := value.(string)
-			if value != nil && !quoted {
-				text = fmt.Sprint(value)
+			text := fmt.Sprint(value)
+			if value == nil {
+				return nil, fmt.Errorf("%s: %s: found nothing, expected a value", s.at, key)
 			}
-			if value == nil || !quoted && !bare.MatchString(kind) {
+			if _, quoted := value.(string); !quoted && !bare.MatchString(kind) {
 				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text in quotes", s.at, key, text)
 			}
 			s.values = append(s.values, text)

@@ -127,8 +127,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 			m.app.shownOf(address, page))
 	}
 	if m.EndWithInput {
-		// the next master has this one's token: superstep up takes care of it
-		options.Listen = address
+		options.Listen = address // the next master has this one's token: superstep up takes care of it
 	}
 	o := master.Config{
 		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken,

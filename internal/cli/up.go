@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -32,6 +33,7 @@ type upCommand struct {
 	children *children
 	said     string // by the master, of where it answers
 	address  string
+	held     *os.File // while the token at a free port is
 	starts   map[string][]time.Time
 	again    chan string // children to start again
 }
@@ -116,10 +118,16 @@ func (u *upCommand) check() error {
 	if len(u.DataRoot) == 0 {
 		u.DataRoot = []string{"."}
 	}
-	if roots, err := store.NewRoots(u.DataRoot); err != nil {
+	roots, err := store.NewRoots(u.DataRoot)
+	if err != nil {
 		return usagef("--data-root: %w", err)
-	} else if err := roots.Hold(at.Key); err != nil {
-		return usagef("--tls-key: %w", err)
+	}
+	for flag, file := range map[string]string{
+		"tls-key": at.Key, "token-file": at.TokenFile, "metrics-token-file": at.MetricsTokenFile,
+	} {
+		if err := roots.Hold(file); err != nil {
+			return usagef("--%s: %w", flag, err)
+		}
 	}
 	if _, err := u.budget(); err != nil {
 		return err
@@ -149,6 +157,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, u.children.end(endingTime))
 		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
+			_ = u.held.Close()
 			control.ForgetOwn(u.address)
 		}
 	}()
@@ -185,6 +194,9 @@ func (u *upCommand) start(ctx context.Context) error {
 		u.said = line
 		if u.address, _, _ = strings.Cut(rest, ";"); !ok {
 			return fmt.Errorf("the master said %q, expected its address", line)
+		}
+		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
+			u.held = control.HoldOwn(u.address)
 		}
 	case e := <-u.children.ended:
 		return e

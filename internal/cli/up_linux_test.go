@@ -76,11 +76,48 @@ func TestUpRestartsAMasterThatStops(t *testing.T) {
 	}
 	must(t, p.Process.Signal(os.Interrupt))
 	<-p.Ended
-	_, port, _ := strings.Cut(address, ":")
-	if left, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+
-		port+"*")); len(left) > 0 {
+	if left := tokens(address); len(left) > 0 {
 		t.Errorf("found %q left", left)
 	}
+}
+
+// tokens are the files of the token at an address.
+func tokens(address string) []string {
+	_, port, _ := strings.Cut(address, ":")
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+port+"*"))
+	return files
+}
+
+// TestTheTokenOfTheKilledIsRemoved: of a cluster whose processes were all killed the token is left.
+// Whoever looks for another removes it, and no token that is in use.
+func TestTheTokenOfTheKilledIsRemoved(t *testing.T) {
+	killed, address, all := scripts.StartUp(t, "superstep")
+	_, other, _ := scripts.StartUp(t, "superstep")
+	must(t, syscall.Kill(killed.Process.Pid, syscall.SIGSTOP)) // else it would notice
+	for _, pid := range all {
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	if !scripts.Soon(func() bool { return !there(all[""]) }) {
+		t.Fatal("the master lives")
+	}
+	jobs := func() {
+		t.Helper()
+		if out, err := exec.Command("superstep", "jobs", "--master", other).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+	if jobs(); len(tokens(address)) == 0 {
+		t.Error("the token is gone while a process has it")
+	}
+	must(t, syscall.Kill(killed.Process.Pid, syscall.SIGKILL))
+	if <-killed.Ended; len(tokens(address)) == 0 {
+		t.Error("nothing is left: this tests nothing")
+	}
+	jobs()
+	if left := tokens(address); len(left) > 0 {
+		t.Errorf("found %q left", left)
+	}
+	jobs()
 }
 
 // TestUpRestartsWorkers kills a worker: how it ended is said, and another one comes in its place.
@@ -144,7 +181,7 @@ func TestUpEnds(t *testing.T) {
 			if signal.Ignored(end.signal) {
 				t.Skipf("%v is ignored here, as under nohup: it is ignored by all that is started, too", end.signal)
 			}
-			p, _, all := scripts.StartUp(t, "superstep")
+			p, address, all := scripts.StartUp(t, "superstep")
 			to := p.Process.Pid
 			if end.master {
 				to = all[""]
@@ -168,6 +205,10 @@ func TestUpEnds(t *testing.T) {
 			if status := p.ProcessState.ExitCode(); status != end.status ||
 				!strings.Contains(p.Said.String(), end.says) {
 				t.Errorf("exit status %d, expected %d; it said %s", status, end.status, p.Said)
+			}
+			itself := end.status == 0 || end.status == 1 // else the next one that starts removes it
+			if left := tokens(address); itself && len(left) > 0 {
+				t.Errorf("found %q left", left)
 			}
 		})
 	}

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/statefile"
 )
@@ -20,6 +22,7 @@ import (
 //
 //	STATE/superstep/tokens  0700        STATE is $XDG_STATE_HOME or ~/.local/state
 //	  localhost-7700        0600        64 hexadecimal digits
+//	  localhost-7700.held   0600        locked as long as a process holds the token: see HoldOwn
 
 // ownSize is how many random bytes such a token has.
 const ownSize = 32
@@ -52,6 +55,7 @@ func ownToken(address string, read func(file string, size int) ([]byte, error)) 
 	if err != nil || file == "" {
 		return Token{}, err
 	}
+	removeUnheld(filepath.Dir(file))
 	key, err := read(file, ownSize)
 	if err != nil {
 		return Token{}, err
@@ -88,8 +92,44 @@ func (c *Credentials) Complete(address string) (err error) {
 // ForgetOwn removes the token of this user's master at an address at which there will be no other.
 func ForgetOwn(address string) {
 	if file, err := ownFile(address); err == nil && file != "" {
-		_ = statefile.Remove(file) // one that stays lets nobody in
+		removeToken(file)
 	}
+}
+
+// held ends the name of a file that a process has locked while it holds the token beside it.
+const held = ".held"
+
+// HoldOwn has the token of this user's master at an address end with this process: after that, or
+// after a Close, the next process that makes or looks for a token removes it.
+func HoldOwn(address string) (f *os.File) {
+	if file, err := ownFile(address); err == nil && file != "" {
+		_ = statefile.Locked(file, func() (err error) { // else it stays
+			f, err = statefile.Lock(file + held)
+			return err
+		})
+	}
+	return f
+}
+
+func removeUnheld(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if file, ok := strings.CutSuffix(filepath.Join(dir, e.Name()), held); ok {
+			removeToken(file)
+		}
+	}
+}
+
+// removeToken removes a token and what is beside it, unless a process holds it.
+func removeToken(file string) {
+	_ = statefile.Locked(file, func() error {
+		f, err := statefile.Lock(file + held)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Close(), os.Remove(file), os.Remove(file+held),
+			os.Remove(file+".lock"))
+	})
 }
 
 // RandomToken makes a token for what listens on this machine alone.

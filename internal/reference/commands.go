@@ -100,7 +100,7 @@ func flagRow(f *pflag.Flag, prefix string) []string {
 		name = "-" + f.Shorthand + ", " + name
 	}
 	usual := code(defaultOf(f))
-	if f.Name == "threads" {
+	if f.Name == "threads" && !strings.Contains(f.Usage, "(default") {
 		usual = "all processors"
 	}
 	return []string{code(name), usual, plain(usage)}

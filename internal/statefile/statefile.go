@@ -84,18 +84,22 @@ func Lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := TryLock(f); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err = TryLock(f); err == nil {
+		locked, _ := f.Stat()
+		if there, gone := os.Stat(path); gone == nil && os.SameFile(locked, there) {
+			return f, nil
+		}
+		err = ErrLocked // until a moment ago, by who has removed it
 	}
-	return f, nil
+	_ = f.Close()
+	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
 // patience is how long to wait for a lock that is held for a moment.
 const patience = 10 * time.Second
 
-// locked does something while nobody else does anything with the file at path.
-func locked(path string, do func() error) error {
+// Locked does something while nobody else does anything with the file at path.
+func Locked(path string, do func() error) error {
 	for end := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) {
 		f, err := Lock(path + ".lock")
 		if err == nil {
@@ -106,9 +110,6 @@ func locked(path string, do func() error) error {
 		}
 	}
 }
-
-// Remove removes what Next or Key keeps at path, which nobody uses any more.
-func Remove(path string) error { return errors.Join(os.Remove(path), os.Remove(path+".lock")) }
 
 // maxSmall bounds files that hold a number, a key, a token or certificates.
 const maxSmall = 1 << 20
@@ -131,7 +132,7 @@ func ReadSmall(path string) ([]byte, error) {
 // whatever the clock says and whenever a process or the machine ends.
 func Next(path string) (uint64, error) {
 	var n uint64
-	err := locked(path, func() (err error) {
+	err := Locked(path, func() (err error) {
 		if n, err = ReadNumber(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: "+Renew, err)
 		}
@@ -178,7 +179,7 @@ func NoteNumber(path string, n uint64) error { return overwrite(path, numberLine
 // not there. A file that others own or can read is refused, and so is a link.
 func Key(path string, size int) ([]byte, error) {
 	var key []byte
-	err := locked(path, func() (err error) {
+	err := Locked(path, func() (err error) {
 		if key, err = ReadKey(path, size); errors.Is(err, fs.ErrNotExist) {
 			key = make([]byte, size)
 			_, _ = rand.Read(key) // it never fails

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -105,6 +106,33 @@ func TestLock(t *testing.T) {
 		t.Fatalf("after the first: %v", err)
 	}
 	_ = again.Close()
+}
+
+// TestALockThatWasRemovedIsNone: who has locked a file of which the name leads to another by then
+// shares the lock with nobody, and so has not got it.
+func TestALockThatWasRemovedIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "held")
+	var group sync.WaitGroup
+	var using, most atomic.Int32
+	for range 4 {
+		group.Go(func() {
+			for range 25 {
+				if err := Locked(path, func() error {
+					if n := using.Add(1); n > most.Load() {
+						most.Store(n)
+					}
+					err := os.Remove(path + ".lock")
+					using.Add(-1)
+					return err
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if group.Wait(); most.Load() != 1 {
+		t.Errorf("%d had it at once", most.Load())
+	}
 }
 
 // TestKeyIsOneForAll: those who ask for it at once get the same, in a file that nobody else can

@@ -1,14 +1,15 @@
 package web
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/certs"
@@ -60,7 +61,7 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 	if r.URL.Path == sessionPath {
 		return r, nil
 	}
-	if s.sessions.has(r) {
+	if s.entered(r) {
 		return r.WithContext(control.As(r.Context(), s.gate.Browser(r))), nil
 	}
 	caller, err := s.gate.Allow(r, s.rolesFor(r))
@@ -92,55 +93,33 @@ func (s *Site) refused(r *http.Request, why error) error {
 	return why
 }
 
-// sessions are the browsers that gave the token. A browser keeps a number in place of the token, in
-// a cookie that no script reads and no other site sends.
-type sessions struct {
-	mu   sync.Mutex
-	open []session // oldest first
-}
-
-type session struct {
-	id    string
-	until time.Time
-}
-
+// A browser that gave the token keeps a pass in its place, in a cookie that no script reads and no
+// other site sends. A pass is when it ends, in seconds since 1970, and an HMAC of that with the
+// token: a master that has started anew, or a standby that leads, knows it without any memory, and
+// another token ends it.
 const (
 	cookiePrefix = "superstep-session"
 	sessionTime  = 12 * time.Hour
-	maxSessions  = 64
 )
 
-func (s *sessions) add() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:])
-	id := hex.EncodeToString(b[:])
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.open) == maxSessions {
-		s.open = slices.Delete(s.open, 0, 1)
-	}
-	s.open = append(s.open, session{id, time.Now().Add(sessionTime)})
-	return id
+// pass is a browser's for as long as until.
+func (s *Site) pass(until time.Time) string {
+	m := hmac.New(sha256.New, []byte(s.gate.Token.Secret()))
+	fmt.Fprintf(m, "superstep page %d", until.Unix())
+	return fmt.Sprintf("%d-%x", until.Unix(), m.Sum(nil))
 }
 
-func (s *sessions) has(r *http.Request) bool {
+// entered reports whether a request is of a browser with a pass. How long it takes does not depend
+// on how much of a wrong one is right.
+func (s *Site) entered(r *http.Request) bool {
 	c, err := r.Cookie(cookieName(r))
-	if err != nil {
+	if err != nil || !s.gate.Token.Given() {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.open, func(o session) bool { return o.id == c.Value && time.Now().Before(o.until) })
-}
-
-func (s *sessions) drop(r *http.Request) {
-	c, err := r.Cookie(cookieName(r))
-	if err != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open = slices.DeleteFunc(s.open, func(o session) bool { return o.id == c.Value })
+	text, _, _ := strings.Cut(c.Value, "-")
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	end := time.Unix(seconds, 0)
+	return err == nil && time.Now().Before(end) && hmac.Equal([]byte(c.Value), []byte(s.pass(end)))
 }
 
 // enter gives a session for the token.
@@ -151,22 +130,19 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 	if err := body(w, r, maxBody, &given, `{"token": "..."}`); failed(w, err) {
 		return
 	}
-	if !s.knows(given.Token) {
-		fail(w, s.refused(r, errToken))
-		return
+	if s.begin(w, r, given.Token) {
+		reply(w, r, http.StatusOK, struct{}{})
 	}
-	s.begin(w, r)
-	reply(w, r, http.StatusOK, struct{}{})
 }
 
-// knows reports whether a text is the token.
-func (s *Site) knows(text string) bool {
-	return s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + text}})
-}
-
-// begin gives a session.
-func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
-	setCookie(w, r, s.sessions.add(), int(sessionTime.Seconds()))
+// begin gives a session if a text is the token; else it answers that it is not.
+func (s *Site) begin(w http.ResponseWriter, r *http.Request, text string) bool {
+	if !s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + text}}) {
+		fail(w, s.refused(r, errToken))
+		return false
+	}
+	setCookie(w, r, s.pass(time.Now().Add(sessionTime)), int(sessionTime.Seconds()))
+	return true
 }
 
 // cookieName has the port of the address that the browser has: a host's ports share their cookies.
@@ -181,25 +157,21 @@ func cookieName(r *http.Request) string {
 // browser's history has no token.
 func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	if !s.knows(r.URL.Query().Get(tokenKey)) {
-		fail(w, s.refused(r, errToken))
-		return
+	if s.begin(w, r, r.URL.Query().Get(tokenKey)) {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
 	}
-	s.begin(w, r)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// leave ends a session.
+// leave takes the session from the browser.
 func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
-	s.sessions.drop(r)
 	setCookie(w, r, "", -1)
 	reply(w, r, http.StatusOK, struct{}{})
 }
 
 // setCookie sets a session's cookie, which no script reads and no other site sends.
-func setCookie(w http.ResponseWriter, r *http.Request, id string, seconds int) {
+func setCookie(w http.ResponseWriter, r *http.Request, pass string, seconds int) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName(r), Value: id, Path: "/", MaxAge: seconds,
+		Name: cookieName(r), Value: pass, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
 }

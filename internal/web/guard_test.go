@@ -8,6 +8,7 @@ import (
 	"net/http/cookiejar"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,17 +206,51 @@ func TestSession(t *testing.T) {
 	if w := ask(s, "GET", "/api/v1/jobs", with); w.Code != 200 {
 		t.Errorf("with the cookie: status %d", w.Code)
 	}
-	if w := ask(s, "DELETE", "/api/v1/session", with); w.Code != 200 {
-		t.Errorf("leaving: status %d", w.Code)
+	w := ask(s, "DELETE", "/api/v1/session", with)
+	if left := w.Result().Cookies(); w.Code != 200 || len(left) != 1 || left[0].MaxAge >= 0 ||
+		left[0].Name != cookie.Name || left[0].Value != "" {
+		t.Errorf("leaving: status %d, cookies %v", w.Code, left)
 	}
-	if w := ask(s, "GET", "/api/v1/jobs", with); w.Code != 401 {
-		t.Errorf("after leaving: status %d", w.Code)
+}
+
+// TestAPageOutlivesItsMaster: the session that one master gave holds at the next with the same
+// token, until its time is over; with another token it does not, nor with another end.
+func TestAPageOutlivesItsMaster(t *testing.T) {
+	first, next := New(source(t), Options{Gate: gate(t)}), New(source(t), Options{Gate: gate(t)})
+	other, err := control.NewToken(secret+"x", "test")
+	check(t, err)
+	changed := New(source(t), Options{Gate: &control.Gate{Credentials: control.Credentials{Token: other}}})
+	given := ask(first, "GET", "/?token="+secret, nil).Result().Cookies()
+	if len(given) != 1 || strings.Contains(given[0].Value, secret) {
+		t.Fatalf("cookies %v", given)
 	}
-	for range maxSessions + 1 {
-		s.sessions.add()
+	end, mac, _ := strings.Cut(given[0].Value, "-")
+	seconds, err := strconv.ParseInt(end, 10, 64)
+	check(t, err)
+	if left := time.Until(time.Unix(seconds, 0)); left > sessionTime || left < sessionTime-time.Minute {
+		t.Errorf("it holds for %v", left)
 	}
-	if n := len(s.sessions.open); n != maxSessions {
-		t.Errorf("%d sessions", n)
+	for _, c := range []struct {
+		name   string
+		site   *Site
+		value  string
+		status int
+	}{
+		{"the next master", next, given[0].Value, 200},
+		{"another token", changed, given[0].Value, 401},
+		{"no token", New(source(t), Options{Gate: new(control.Gate)}), given[0].Value, 401},
+		{"a later end", next, fmt.Sprintf("%d-%s", seconds+1, mac), 401},
+		{"the same end in other words", next, "+" + given[0].Value, 401},
+		{"a part of it", next, given[0].Value[:len(given[0].Value)-2], 401},
+		{"no proof", next, end, 401},
+		{"one that has ended", next, next.pass(time.Now().Add(-time.Second)), 401},
+	} {
+		w := ask(c.site, "GET", "/api/v1/jobs", func(r *http.Request) {
+			r.Header.Set("Cookie", cookieName(r)+"="+c.value)
+		})
+		if w.Code != c.status {
+			t.Errorf("%s: status %d, expected %d", c.name, w.Code, c.status)
+		}
 	}
 }
 

@@ -89,15 +89,14 @@ type Options struct {
 
 // Site is the page and the API.
 type Site struct {
-	source   Source
-	store    *history.Store // the source's
-	options  Options
-	gate     *control.Gate
-	mux      *http.ServeMux // of files and metrics
-	api      *http.ServeMux
-	sessions sessions
-	streams  streams
-	surveys  *surveys
+	source  Source
+	store   *history.Store // the source's
+	options Options
+	gate    *control.Gate
+	mux     *http.ServeMux // of files and metrics
+	api     *http.ServeMux
+	streams streams
+	surveys *surveys
 }
 
 // maxStreams is how many streams of events there are at once, and maxOwnStreams how many of them
