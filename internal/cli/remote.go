@@ -37,7 +37,7 @@ type remote struct {
 
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
 func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) {
-	f := &followed{whole: true, tell: c.seen.job()}
+	f := &followed{tell: c.seen.job()}
 	spec.Priority = c.flags.cluster.Priority
 	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.Detach)
 	if err != nil {
@@ -270,17 +270,20 @@ const queuedAfter = 3 * time.Second
 
 // watch watches the job until it has ended, and returns how.
 func (f *followed) watch(ctx context.Context) (*control.Job, error) {
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.began = true
-	}()
+	defer f.ended()
 	job, missed, err := f.client.Wait(ctx, f.id, f.event)
 	if f.missed = missed; missed > 0 && f.whole && err == nil {
 		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s",
 			things(missed, "event", "events"), f.id))
 	}
 	return job, err
+}
+
+// ended says that there is nothing more to be said of a queue.
+func (f *followed) ended() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.began = true
 }
 
 func (f *followed) event(e *control.JobEvent) error {
