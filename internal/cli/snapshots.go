@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -101,25 +102,20 @@ func (c *graphSave) onCluster(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("--output %s: %w", c.Output, err)
 	}
-	d := c.app.progress()
-	defer d.done()
-	to, err := c.grid.cluster.connect(ctx, d.warn)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	d.stage("saving "+name, 0, 0)
-	r, err := to.SaveGraph(ctx, &control.SaveGraphRequest{Name: name, Place: place})
-	if err != nil {
-		return err
-	}
-	m, err := snapshot.Decode(r.Manifest)
-	if err != nil {
-		return err
-	}
-	d.done()
-	c.saved(place, m, r.Seconds)
-	return nil
+	return c.grid.cluster.with(ctx, c.app, func(to *client.Client, d *progress) error {
+		d.stage("saving "+name, 0, 0)
+		r, err := to.SaveGraph(ctx, &control.SaveGraphRequest{Name: name, Place: place})
+		if err != nil {
+			return err
+		}
+		m, err := snapshot.Decode(r.Manifest)
+		if err != nil {
+			return err
+		}
+		d.done()
+		c.saved(place, m, r.Seconds)
+		return nil
+	})
 }
 
 // saved says what has been stored.

@@ -109,7 +109,7 @@ func (w *waiting) isDone() error {
 // the job's name has been printed.
 func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
 	w.display.stage("submitting", 0, 0)
-	f.client, f.display = w.client, w.display
+	f.display = w.display
 	defer f.ended()
 	each := f.event
 	if detach {
