@@ -20,9 +20,10 @@ const patience = 3 * time.Second
 // interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the
 // process, unless a command has taken them.
 type interrupts struct {
-	leave func()       // says so and ends the process
-	more  atomic.Int64 // nanoseconds that the end may take beyond patience
-	heard chan os.Signal
+	leave   func()       // says so and ends the process
+	more    atomic.Int64 // nanoseconds that the end may take beyond patience
+	patient atomic.Bool  // the end may take any time
+	heard   chan os.Signal
 
 	mu    sync.Mutex
 	taken chan os.Signal
@@ -42,11 +43,17 @@ func (i *interrupts) watch() (context.Context, func()) {
 				if i.pass(s) {
 					continue
 				}
-				signal.Stop(heard)
+				var late <-chan time.Time
+				if !i.patient.Load() {
+					signal.Stop(heard)
+					late = time.After(patience + time.Duration(i.more.Load()))
+				}
 				cancel()
 				select {
 				case <-done:
-				case <-time.After(patience + time.Duration(i.more.Load())):
+				case <-late:
+					i.leave()
+				case <-heard:
 					i.leave()
 				}
 				return
