@@ -65,24 +65,17 @@ reach the place.`,
   superstep run bfs --graph k22 -p source=1
   superstep graphs save --graph web.txt.gz --partitions 4 --output s3://graphs/web
   superstep graphs save web --output s3://graphs/web`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && c.Graph != "" {
-				return nil
-			}
-			if len(args) == 0 {
-				return usagef("save wants the name of a graph of a cluster, or --graph: a file, or a generator such as kronecker:scale=18")
-			}
-			return exactly(1, aGraph)(cmd, args)
-		},
+		Args:              optional(aGraph),
 		ValidArgsFunction: firstOf(c.grid.cluster.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.Output == "" {
+			switch {
+			case len(args) == 0 && c.Graph == "":
+				return usagef("save wants the name of a graph of a cluster, or --graph: a file, or a generator such as kronecker:scale=18")
+			case c.Output == "":
 				return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
-			}
-			if len(args) == 0 {
+			case len(args) == 0:
 				return c.execute(cmd.Context())
-			}
-			if c.Graph != "" {
+			case c.Graph != "":
 				return usagef("save %s: --graph is another graph: give one of the two", args[0])
 			}
 			if name, ok := changed(cmd.Flags(), append(ofLoading, "weights", "threads")...); ok {
