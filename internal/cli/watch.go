@@ -69,7 +69,7 @@ was cancelled. After an interrupt the job continues.`,
 			if missed > 0 {
 				lines = nil // they would be of a part of it
 				if run.Trace != "" {
-					seen.warn(client.Missed(missed, job.Id))
+					seen.warn(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
 				}
 			}
 			seen.done()

@@ -45,14 +45,9 @@ func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken fu
 	}
 	ended, missed, err := c.Wait(ctx, job.Id, each)
 	if missed > 0 {
-		c.Log(Missed(missed, job.Id))
+		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
 	}
 	return ended, err
-}
-
-// Missed says how many events of a job the master no longer had.
-func Missed(n uint64, id string) string {
-	return fmt.Sprintf("the master no longer had %d events of job %s", n, id)
 }
 
 // End cancels a job, and waits for its end, for a while or until ctx ends.
