@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -24,9 +23,6 @@ type interrupts struct {
 	more    atomic.Int64 // nanoseconds that the end may take beyond patience
 	patient atomic.Bool  // the end may take any time
 	heard   chan os.Signal
-
-	mu    sync.Mutex
-	taken chan os.Signal
 }
 
 // watch begins to listen and returns a context that an interrupt ends, and what ends the listening.
@@ -37,29 +33,24 @@ func (i *interrupts) watch() (context.Context, func()) {
 	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		for {
-			select {
-			case s := <-heard:
-				if i.pass(s) {
-					continue
-				}
-				var late <-chan time.Time
-				if !i.patient.Load() {
-					signal.Stop(heard)
-					late = time.After(patience + time.Duration(i.more.Load()))
-				}
-				cancel()
-				select {
-				case <-done:
-				case <-late:
-					i.leave()
-				case <-heard:
-					i.leave()
-				}
-				return
-			case <-done:
-				return
-			}
+		select {
+		case <-heard:
+		case <-done:
+			return
+		}
+		var late <-chan time.Time
+		again := heard
+		if !i.patient.Load() {
+			signal.Stop(heard)
+			late, again = time.After(patience+time.Duration(i.more.Load())), nil
+		}
+		cancel()
+		select {
+		case <-done:
+		case <-late:
+			i.leave()
+		case <-again:
+			i.leave()
 		}
 	}()
 	return ctx, func() {
@@ -85,29 +76,14 @@ func (i *interrupts) send() {
 	}
 }
 
-// pass hands a signal to the command that has taken them.
-func (i *interrupts) pass(s os.Signal) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.taken == nil {
-		return false
-	}
-	select {
-	case i.taken <- s:
-	default: // many wait already
-	}
-	return true
-}
-
 // take gives the interrupts to a command, until it gives them back.
 func (i *interrupts) take() (<-chan os.Signal, func()) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.taken = make(chan os.Signal, 4)
-	return i.taken, func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.taken = nil
+	taken := make(chan os.Signal, 4)
+	signal.Notify(taken, os.Interrupt, syscall.SIGTERM)
+	signal.Stop(i.heard)
+	return taken, func() {
+		signal.Notify(i.heard, os.Interrupt, syscall.SIGTERM)
+		signal.Stop(taken)
 	}
 }
 
