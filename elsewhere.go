@@ -13,7 +13,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
@@ -129,18 +128,14 @@ func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Optio
 	if err != nil {
 		return nil, err
 	}
-	r := &Result[V]{
-		graph: g, job: out.Job, values: column.Values, Supersteps: out.Supersteps, Ended: out.Ended,
-		Converged: out.Ended == string(trace.Converged), Messages: out.Messages,
-		MessagesSent: out.MessagesSent, BytesSent: out.BytesSent, Seconds: out.Seconds,
-		Trace: sink.records,
-	}
-	if size := out.Left; size != nil { // which is closed with g
+	r := newResult[V](g, &out.Outcome, out.Seconds, sink.records,
+		program.Aggregates(o.Deterministic), out.Totals)
+	r.job, r.values = out.Job, column.Values
+	if out.Left != nil { // which is closed with g
 		r.changed = true
-		r.graph = &Graph{g: g.g.WithVertices(size.IDs, size.Arcs,
+		r.graph = &Graph{g: g.g.WithVertices(int(out.IDs), out.Left.Arcs,
 			column.Has), elsewhere: g.elsewhere, refs: g.refs}
 	}
 	r.NumVertices, r.NumEdges = r.graph.g.Vertices(), r.graph.g.Arcs
-	r.aggregates(program.Aggregates(o.Deterministic), out.Totals)
 	return r, nil
 }

@@ -244,14 +244,22 @@ func (o *Options) run(
 	return nil
 }
 
-func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.Superstep) *Result[V] {
-	r := &Result[V]{
+// newResult is the result of a run without the values of vertices.
+func newResult[V any](
+	g *Graph, o *bsp.Outcome, seconds []float64, records []record.Superstep,
+	aggregates bsp.Aggregates, totals []kernel.Cell,
+) *Result[V] {
+	return &Result[V]{
 		graph: g, Supersteps: o.Supersteps, Ended: string(o.Ended),
 		Converged: o.Ended == trace.Converged, Messages: o.Messages,
-		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...),
-		Trace: records,
+		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: seconds, Trace: records,
+		Aggregates: aggregates.Values(totals),
+		totals:     kernel.Pregel.Coordinator(0, 0, totals, nil).(pregel.Context),
 	}
-	r.aggregates(job.Aggregates(), job.Totals())
+}
+
+func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.Superstep) *Result[V] {
+	r := newResult[V](g, o, slices.Clone(job.Times()), records, job.Aggregates(), job.Totals())
 	of := len(job.Graph().Parts)
 	owned := func(part int) []V { return kernel.Elements[V](job.Values(part))[:job.Owned(part)] }
 	if of == 1 {
@@ -269,12 +277,6 @@ func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.S
 	}
 	r.NumVertices, r.NumEdges = r.graph.NumVertices(), r.graph.NumEdges()
 	return r
-}
-
-// aggregates keeps the values of aggregators.
-func (r *Result[V]) aggregates(of bsp.Aggregates, cells []kernel.Cell) {
-	r.totals, r.Aggregates = kernel.Pregel.Coordinator(0, 0, cells, nil).(pregel.Context),
-		of.Values(cells)
 }
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling

@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -112,38 +113,34 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
 	}
 	out := &backend.Outcome{
-		Job: job.Id, Supersteps: int(job.Supersteps), Ended: job.EndedBy,
-		Messages: int(job.Messages), MessagesSent: int(job.MessagesSent),
-		BytesSent: int(job.BytesSent), Seconds: w.times.Seconds(int(job.Supersteps), math.NaN()),
+		Job: job.Id, Outcome: resolve.OutcomeOfJob(job),
+		Seconds: w.times.Seconds(int(job.Supersteps), math.NaN()),
 	}
-	if out.Left, err = r.fetch(ctx, job, to); err != nil {
+	if err = r.fetch(ctx, out, to); err != nil {
 		return nil, err
 	}
 	out.Totals, err = totalsOf(job, to.Program.Aggregates(to.Deterministic))
 	return out, err
 }
 
-// fetch fetches the values of a job's vertices, and returns the size of the graph that the program
-// has left, if it has changed it.
-func (r *remote) fetch(ctx context.Context, job *control.Job, to *backend.Job) (*backend.Size, error) {
-	ids, vertices, size := r.g.N, r.g.N, job.GraphLeft
-	var left *backend.Size
-	if size != nil {
-		if size.Ids > graph.MaxVertices || size.Ids < uint64(r.g.N) || size.Vertices > size.Ids {
-			return nil, fmt.Errorf("cluster: job %s has left %d vertices with ids below %d", job.Id,
-				size.Vertices, size.Ids)
+// fetch fetches the values of a job's vertices.
+func (r *remote) fetch(ctx context.Context, out *backend.Outcome, to *backend.Job) error {
+	ids, vertices := r.g.N, r.g.N
+	if left := out.Left; left != nil {
+		if out.IDs > graph.MaxVertices || out.IDs < uint64(r.g.N) || left.Vertices > out.IDs {
+			return fmt.Errorf("cluster: job %s has left %d vertices with ids below %d", out.Job,
+				left.Vertices, out.IDs)
 		}
-		ids, vertices = int(size.Ids), int(size.Vertices)
-		left = &backend.Size{IDs: ids, Vertices: vertices, Arcs: size.Arcs}
+		ids, vertices = int(out.IDs), int(left.Vertices)
 	}
-	column := to.NewColumn(ids, size != nil)
-	if _, err := r.conn.client.Result(ctx, job.Id, column); err != nil {
-		return nil, err
+	column := to.NewColumn(ids, out.Left != nil)
+	if _, err := r.conn.client.Result(ctx, out.Job, column); err != nil {
+		return err
 	}
 	if err := column.Whole(vertices); err != nil {
-		return nil, fmt.Errorf("cluster: the result of job %s: %w", job.Id, err)
+		return fmt.Errorf("cluster: the result of job %s: %w", out.Job, err)
 	}
-	return left, nil
+	return nil
 }
 
 // totalsOf are the values of a job's aggregators. One that was too large to travel, which the log

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -80,18 +81,8 @@ type Progress struct {
 
 // Outcome is what a job has left.
 type Outcome struct {
-	Job                               string
-	Supersteps                        int
-	Ended                             string
-	Messages, MessagesSent, BytesSent int
-	Seconds                           []float64 // NaN of supersteps that were not heard of
-	Totals                            []kernel.Cell
-	// Left is the size of the graph that the program has left, nil if it is as it was.
-	Left *Size
-}
-
-// Size is how large a graph is.
-type Size struct {
-	IDs, Vertices int
-	Arcs          uint64
+	Job string
+	bsp.Outcome
+	Seconds []float64 // NaN of supersteps that were not heard of
+	Totals  []kernel.Cell
 }

@@ -167,6 +167,18 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 	return c, nil
 }
 
+// with connects to the master, and does something that shows its progress.
+func (f *clientFlags) with(ctx context.Context, a *app, do func(c *client.Client, d *progress) error) error {
+	d := a.progress()
+	defer d.done()
+	c, err := f.connect(ctx, d.warn)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return do(c, d)
+}
+
 // open prepares to talk to the master.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	if f.Master == inProcess {
@@ -194,21 +206,18 @@ func tell[Q, A any, M interface {
 	call func(control.ClusterClient, context.Context,
 		*connect.Request[Q]) (*connect.Response[A], error), question *Q, text func(*A) string,
 ) error {
-	c, err := f.connect(ctx, a.warn)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	answer, err := call(c.Cluster(), bounded, connect.NewRequest(question))
-	switch {
-	case err != nil:
-		return c.Explain(ctx, err)
-	case f.JSON:
-		return printJSON(a.out, M(answer.Msg))
-	default:
+	return f.with(ctx, a, func(c *client.Client, d *progress) error {
+		bounded, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		answer, err := call(c.Cluster(), bounded, connect.NewRequest(question))
+		d.done()
+		switch {
+		case err != nil:
+			return c.Explain(ctx, err)
+		case f.JSON:
+			return printJSON(a.out, M(answer.Msg))
+		}
 		_, err = io.WriteString(a.out, text(answer.Msg))
 		return err
-	}
+	})
 }

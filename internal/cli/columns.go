@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -103,7 +102,7 @@ func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 		f.at.Named, f.at.Loose = named && (column == nil || !column.OfEdges), loose
 		data := &job.ColumnData{File: f.path, Named: f.at.Named}
 		err := c.client.SendColumn(ctx, data, func(w io.Writer) (err error) {
-			values, err = fill.CopyLines(ctx, untilInterrupted{w, c.waiting}, column, f.path, f.at)
+			values, err = fill.CopyLines(ctx, w, column, f.path, f.at)
 			return err
 		})
 		if err != nil {
@@ -113,19 +112,6 @@ func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 		spec.ColumnData[f.name] = data
 	}
 	return nil
-}
-
-// untilInterrupted writes until the user interrupts the command, whose job is not submitted yet.
-type untilInterrupted struct {
-	io.Writer
-	waiting *waiting
-}
-
-func (w untilInterrupted) Write(p []byte) (int, error) {
-	if w.waiting.interrupted() {
-		return 0, errors.New("interrupted: no job was submitted")
-	}
-	return w.Writer.Write(p)
 }
 
 // warnEmpty says that a file has no value of a vertex.

@@ -60,6 +60,16 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// optional refuses more than one argument.
+func optional(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return exactly(1, what)(cmd, args)
+	}
+}
+
 // noCommand refuses a first argument that is no command.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

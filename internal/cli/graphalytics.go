@@ -110,12 +110,13 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 	if err := apart(dir, "--json", g.run.JSON, "--trace", g.run.seeFlags.Trace); err != nil {
 		return err
 	}
-	trials, err := g.trials(dir)
-	if err != nil {
+	grid := &job.Spec{}
+	var err error
+	if grid.Rows, grid.Columns, err = g.run.partitions(graph.Of); err != nil {
 		return err
 	}
-	grid := &job.Spec{}
-	if grid.Rows, grid.Columns, err = g.run.partitions(graph.Of); err != nil {
+	trials, err := g.trials(dir, grid)
+	if err != nil {
 		return err
 	}
 	check := func(programs engine.Registry, _ *job.Spec, grid graph.Grid) error {
@@ -161,8 +162,8 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 		})
 }
 
-// trials are what is to be run, graph by graph.
-func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
+// trials are what is to be run in a grid, graph by graph.
+func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error) {
 	given := map[string]string{}
 	for _, p := range g.Params {
 		key, value, ok := strings.Cut(p, "=")
@@ -173,10 +174,6 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 			return nil, usagef("-p %s: %w", p, err)
 		}
 		given[key] = value
-	}
-	rows, columns, err := g.run.partitions(graph.Of)
-	if err != nil {
-		return nil, err
 	}
 	graphs, err := graphalytics.Find(dir, given)
 	if err != nil {
@@ -204,7 +201,7 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 			}
 			t.report.Parameters = t.Parameters
 			t.spec = &job.Spec{
-				Program: t.Program, Parameters: t.Parameters, Rows: rows, Columns: columns,
+				Program: t.Program, Parameters: t.Parameters, Rows: grid.Rows, Columns: grid.Columns,
 				KeepResult: true, Unsorted: true, Options: g.run.options(),
 			}
 			input := &sourceFlags{Source: job.Source{Format: in.Format}}

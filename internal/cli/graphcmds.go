@@ -167,12 +167,7 @@ func (a *app) algorithms() *cobra.Command {
 		Example: `  superstep algorithms
   superstep algorithms pagerank
   superstep run pagerank --graph kronecker:scale=16 -p damping=0.9 -p tolerance=1e-9`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("algorithms wants the name of an algorithm, or nothing for all, found %q too", args[1])
-			}
-			return nil
-		},
+		Args:              optional("the name of an algorithm, or nothing for all"),
 		ValidArgsFunction: firstOf(a.completeAlgorithm),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -155,12 +155,7 @@ the exit status is 1.`,
   superstep graphs list --json | jq -r '.graphs[].name'
   superstep graphs list graphs/
   superstep graphs list s3://graphs --json | jq -r '.snapshots[] | select(.vertices > 1e6) | .place'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return exactly(1, "a place of stored graphs")(cmd, args)
-		},
+		Args: optional("a place of stored graphs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if name, ok := changed(cmd.Flags(), append(ofClients, "master", "after")...); ok {

@@ -37,12 +37,7 @@ whether it answers. ADDR is the HOST:PORT of its --listen; the default is the de
 No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 		Example: `  superstep health
   superstep health 127.0.0.1:7710 --alive`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("found %d arguments, expected one address at most", len(args))
-			}
-			return nil
-		},
+		Args: optional("an address, or nothing for " + defaultMaster),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			address := defaultMaster
 			if len(args) > 0 {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -20,12 +19,10 @@ const patience = 3 * time.Second
 // interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the
 // process, unless a command has taken them.
 type interrupts struct {
-	leave func()       // says so and ends the process
-	more  atomic.Int64 // nanoseconds that the end may take beyond patience
-	heard chan os.Signal
-
-	mu    sync.Mutex
-	taken chan os.Signal
+	leave   func()       // says so and ends the process
+	more    atomic.Int64 // nanoseconds that the end may take beyond patience
+	patient atomic.Bool  // the end may take any time
+	heard   chan os.Signal
 }
 
 // watch begins to listen and returns a context that an interrupt ends, and what ends the listening.
@@ -36,23 +33,24 @@ func (i *interrupts) watch() (context.Context, func()) {
 	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		for {
-			select {
-			case s := <-heard:
-				if i.pass(s) {
-					continue
-				}
-				signal.Stop(heard)
-				cancel()
-				select {
-				case <-done:
-				case <-time.After(patience + time.Duration(i.more.Load())):
-					i.leave()
-				}
-				return
-			case <-done:
-				return
-			}
+		select {
+		case <-heard:
+		case <-done:
+			return
+		}
+		var late <-chan time.Time
+		again := heard
+		if !i.patient.Load() {
+			signal.Stop(heard)
+			late, again = time.After(patience+time.Duration(i.more.Load())), nil
+		}
+		cancel()
+		select {
+		case <-done:
+		case <-late:
+			i.leave()
+		case <-again:
+			i.leave()
 		}
 	}()
 	return ctx, func() {
@@ -78,29 +76,14 @@ func (i *interrupts) send() {
 	}
 }
 
-// pass hands a signal to the command that has taken them.
-func (i *interrupts) pass(s os.Signal) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.taken == nil {
-		return false
-	}
-	select {
-	case i.taken <- s:
-	default: // many wait already
-	}
-	return true
-}
-
 // take gives the interrupts to a command, until it gives them back.
 func (i *interrupts) take() (<-chan os.Signal, func()) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.taken = make(chan os.Signal, 4)
-	return i.taken, func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.taken = nil
+	taken := make(chan os.Signal, 4)
+	signal.Notify(taken, os.Interrupt, syscall.SIGTERM)
+	signal.Stop(i.heard)
+	return taken, func() {
+		signal.Notify(i.heard, os.Interrupt, syscall.SIGTERM)
+		signal.Stop(taken)
 	}
 }
 

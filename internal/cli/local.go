@@ -215,15 +215,10 @@ func (r *localResult) form(*app) resultlines.Form {
 func (r *localResult) figures(p *runReport, written bool) {
 	r.done = written && r.outcome.Ended.Complete()
 	p.Vertices, p.Edges, p.Directed = r.graph.N, r.graph.Tuples, r.graph.Directed
-	p.Supersteps, p.SuperstepTime = r.outcome.Supersteps, r.bound.Times()
-	p.Ended, p.Converged, p.Forked = r.outcome.Ended, r.outcome.Ended == trace.Converged,
-		r.outcome.Forked
-	p.Messages, p.MessagesSent, p.BytesSent = r.outcome.Messages, r.outcome.Sent, r.outcome.Bytes
-	p.Aggregators = r.bound.Final()
+	p.ran(r.outcome, r.bound.Final(),
+		record.GraphSize{Vertices: uint64(r.graph.Vertices()), Arcs: r.graph.Arcs})
+	p.SuperstepTime = r.bound.Times()
 	p.leftOut(r.in.Skipped)
-	if p.GraphLeft = r.outcome.Left; p.GraphLeft != nil {
-		p.GraphLoaded = &record.GraphSize{Vertices: uint64(r.graph.Vertices()), Arcs: r.graph.Arcs}
-	}
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
 	grid := specGrid(r.spec)
 	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()

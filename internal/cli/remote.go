@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +39,7 @@ type remote struct {
 
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
 func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) {
-	f := &followed{whole: true, tell: c.seen.job()}
+	f := &followed{tell: c.seen.job()}
 	spec.Priority = c.flags.cluster.Priority
 	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.Detach)
 	if err != nil {
@@ -178,7 +180,7 @@ func (r *remoteResult) verify(ctx context.Context) error {
 	return err
 }
 
-// texts reads a result: the texts of the values, by input vertex.
+// texts reads a result: the texts of the values, by input vertex, with blanks between fields.
 func (l *loaded) texts(lines []byte, form resultlines.Form) ([]string, error) {
 	g := l.graph
 	if form.Named != (g.Names != nil) {
@@ -186,27 +188,32 @@ func (l *loaded) texts(lines []byte, form resultlines.Form) ([]string, error) {
 			&valueError{fmt.Errorf("%s has names for its vertices either here or on the cluster",
 				g.Name)}
 	}
-	labels, values, err := graphio.ReadValues(bytes.NewReader(lines), "the master's answer")
-	if form.Named {
-		labels, values, err = unnamed(lines, form, g.Names.Find)
-	}
-	if err != nil {
-		return nil, &valueError{err}
-	}
-	if len(labels) != g.N {
-		return nil, &valueError{fmt.Errorf("found %d values for %d vertices", len(labels), g.N)}
-	}
-	texts, seen := make([]string, g.N), make([]bool, g.N)
-	for i, label := range labels {
-		v, ok := g.Labels.Find(label, g.N)
-		switch {
-		case !ok:
-			return nil, &valueError{fmt.Errorf("found a value for %d, which is no vertex of %s",
-				label, g.Name)}
-		case seen[v]:
-			return nil, &valueError{fmt.Errorf("found two values for %d", label)}
+	texts, seen, n := make([]string, g.N), make([]bool, g.N), 0
+	for line := range bytes.Lines(lines) {
+		vertex, value := form.Cut(line)
+		label, err := strconv.ParseUint(string(vertex), 10, 64)
+		ok := err == nil
+		if form.Named {
+			label, ok = g.Names.Find(resultlines.Unquoted(string(vertex)))
+			parts, err := columnsOf(form, value)
+			if err != nil {
+				return nil, &valueError{err}
+			}
+			value = []byte(strings.Join(parts, " "))
 		}
-		seen[v], texts[v] = true, values[i]
+		v, known := g.Labels.Find(label, g.N)
+		switch {
+		case !ok || !known:
+			return nil, &valueError{fmt.Errorf("found a value for %.80q, which is no vertex of %s",
+				vertex, g.Name)}
+		case seen[v]:
+			return nil, &valueError{fmt.Errorf("found two values for %.80q", vertex)}
+		}
+		seen[v], texts[v] = true, string(value)
+		n++
+	}
+	if n != g.N {
+		return nil, &valueError{fmt.Errorf("found %d values for %d vertices", n, g.N)}
 	}
 	return texts, nil
 }
@@ -230,16 +237,11 @@ func (r *remoteResult) form(a *app) resultlines.Form {
 func (r *remoteResult) figures(p *runReport, _ bool) {
 	j, grid := r.job, gridOf(r.job)
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
-	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.seen.times.Seconds(int(j.Supersteps), 0)
-	p.Ended, p.Forked = trace.Ended(j.EndedBy), j.Forked
-	p.Converged = p.Ended == trace.Converged
+	ran := resolve.OutcomeOfJob(j)
+	p.ran(&ran, j.FinalAggregates(), record.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs})
+	p.SuperstepTime = r.seen.times.Seconds(ran.Supersteps, 0)
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
-	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
-	p.Aggregators = j.FinalAggregates()
 	p.leftOut(j.Skipped)
-	if p.GraphLeft = j.GraphLeft.Trace(); p.GraphLeft != nil {
-		p.GraphLoaded = &record.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs}
-	}
 	p.PeakRSS, p.Threads = int64(j.PeakMemory), int(j.Threads)
 	p.Partitions, p.Workers, p.Grid = grid.Partitions(), len(j.Workers), grid.String()
 }
@@ -251,12 +253,9 @@ func (r *remoteResult) close() {}
 // followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of
 // it.
 type followed struct {
-	client  *client.Client
 	display *progress
 	id      string
-	whole   bool               // every superstep counts
 	tell    *jobtrace.Observer // what records it
-	missed  uint64             // events that the master no longer had
 
 	mu     sync.Mutex
 	began  bool   // no longer in the queue
@@ -268,19 +267,11 @@ type followed struct {
 // queuedAfter is how long a job waits for its turn before whoever waits for it is told.
 const queuedAfter = 3 * time.Second
 
-// watch watches the job until it has ended, and returns how.
-func (f *followed) watch(ctx context.Context) (*control.Job, error) {
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.began = true
-	}()
-	job, missed, err := f.client.Wait(ctx, f.id, f.event)
-	if f.missed = missed; missed > 0 && f.whole && err == nil {
-		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s",
-			things(missed, "event", "events"), f.id))
-	}
-	return job, err
+// ended says that there is nothing more to be said of a queue.
+func (f *followed) ended() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.began = true
 }
 
 func (f *followed) event(e *control.JobEvent) error {

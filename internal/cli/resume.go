@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
@@ -51,9 +52,8 @@ failed, was cancelled or reached its limit of supersteps.`,
 	}
 	flagsOf(cmd, &r.asked, "graph", "column")
 	flagsOf(cmd, &r.result)
-	r.run.define(cmd, columnOf)
+	r.run.define(cmd, columnOf, "deterministic")
 	flagsOf(cmd, &f)
-	cmd.Flags().Lookup("deterministic").Hidden = true
 	for name, usage := range map[string]string{
 		"param":          "change a parameter: `KEY=VALUE`; may be repeated",
 		"seed":           "another `SEED` of the random numbers that the program draws; needs --fork (default: as before)",
@@ -82,9 +82,6 @@ func openPlace(place string) (s store.Store, name string, err error) {
 }
 
 func (r *runCommand) goOn(ctx context.Context, place string) error {
-	if name, ok := changed(r.run.flags, "deterministic"); ok {
-		return usagef("--%s: a run goes on as it began", name)
-	}
 	if r.run.cluster.wanted(r.run.flags) {
 		return r.goOnThere(ctx, place)
 	}
@@ -136,14 +133,11 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	warnings := r.app.progress()
-	c, err := r.run.cluster.connect(ctx, warnings.warn)
-	if err != nil {
+	var j *control.Job
+	err = r.run.cluster.with(ctx, r.app, func(c *client.Client, _ *progress) (err error) {
+		j, err = c.Job(ctx, id)
 		return err
-	}
-	j, err := c.Job(ctx, id)
-	c.Close()
-	warnings.done()
+	})
 	switch {
 	case err != nil:
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -279,6 +280,17 @@ type runReport struct {
 	skipped      []string
 	fields       []string // of a line that --output or --top writes
 	zeros        []string // columns that begin with zeros: no --column fills them
+}
+
+// ran has the report say how the run on a graph ended.
+func (p *runReport) ran(o *bsp.Outcome, final trace.Aggregates, loaded record.GraphSize) {
+	p.Supersteps, p.Ended, p.Converged, p.Forked = o.Supersteps, o.Ended,
+		o.Ended == trace.Converged, o.Forked
+	p.Messages, p.MessagesSent, p.BytesSent = o.Messages, o.Sent, o.Bytes
+	p.Aggregators = final
+	if p.GraphLeft = o.Left; p.GraphLeft != nil {
+		p.GraphLoaded = &loaded
+	}
 }
 
 // leftOut has the report say which malformed lines were left out.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -64,24 +65,17 @@ reach the place.`,
   superstep run bfs --graph k22 -p source=1
   superstep graphs save --graph web.txt.gz --partitions 4 --output s3://graphs/web
   superstep graphs save web --output s3://graphs/web`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && c.Graph != "" {
-				return nil
-			}
-			if len(args) == 0 {
-				return usagef("save wants the name of a graph of a cluster, or --graph: a file, or a generator such as kronecker:scale=18")
-			}
-			return exactly(1, aGraph)(cmd, args)
-		},
+		Args:              optional(aGraph),
 		ValidArgsFunction: firstOf(c.grid.cluster.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.Output == "" {
+			switch {
+			case len(args) == 0 && c.Graph == "":
+				return usagef("save wants the name of a graph of a cluster, or --graph: a file, or a generator such as kronecker:scale=18")
+			case c.Output == "":
 				return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
-			}
-			if len(args) == 0 {
+			case len(args) == 0:
 				return c.execute(cmd.Context())
-			}
-			if c.Graph != "" {
+			case c.Graph != "":
 				return usagef("save %s: --graph is another graph: give one of the two", args[0])
 			}
 			if name, ok := changed(cmd.Flags(), append(ofLoading, "weights", "threads")...); ok {
@@ -101,25 +95,20 @@ func (c *graphSave) onCluster(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("--output %s: %w", c.Output, err)
 	}
-	d := c.app.progress()
-	defer d.done()
-	to, err := c.grid.cluster.connect(ctx, d.warn)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	d.stage("saving "+name, 0, 0)
-	r, err := to.SaveGraph(ctx, &control.SaveGraphRequest{Name: name, Place: place})
-	if err != nil {
-		return err
-	}
-	m, err := snapshot.Decode(r.Manifest)
-	if err != nil {
-		return err
-	}
-	d.done()
-	c.saved(place, m, r.Seconds)
-	return nil
+	return c.grid.cluster.with(ctx, c.app, func(to *client.Client, d *progress) error {
+		d.stage("saving "+name, 0, 0)
+		r, err := to.SaveGraph(ctx, &control.SaveGraphRequest{Name: name, Place: place})
+		if err != nil {
+			return err
+		}
+		m, err := snapshot.Decode(r.Manifest)
+		if err != nil {
+			return err
+		}
+		d.done()
+		c.saved(place, m, r.Seconds)
+		return nil
+	})
 }
 
 // saved says what has been stored.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/web"
@@ -41,21 +42,19 @@ func (a *app) status() *cobra.Command {
 
 // page prints the link to the page of the cluster, with the token if that is this user's own.
 func (f *clientFlags) page(ctx context.Context, a *app) error {
-	c, err := f.connect(ctx, a.warn)
-	if err != nil {
+	return f.with(ctx, a, func(c *client.Client, d *progress) error {
+		d.done()
+		scheme := "http"
+		if c.TLS != nil {
+			scheme = "https"
+		}
+		if err := c.Complete(c.Master()); err != nil { // the master has made it
+			return err
+		}
+		_, err := fmt.Fprintln(a.out, shown(web.Link(scheme+"://"+c.Master()+"/", c.Token),
+			a.shared[0], ""))
 		return err
-	}
-	defer c.Close()
-	scheme := "http"
-	if c.TLS != nil {
-		scheme = "https"
-	}
-	if err := c.Complete(c.Master()); err != nil { // the master has made it
-		return err
-	}
-	_, err = fmt.Fprintln(a.out, shown(web.Link(scheme+"://"+c.Master()+"/", c.Token), a.shared[0],
-		""))
-	return err
+	})
 }
 
 // jobs is `superstep jobs`.

@@ -149,8 +149,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	}
 	u.app.interrupts.hearHangUp()
 	u.app.writeAsync()
-	ctx, done := u.app.leaving(ctx)
-	defer done()
+	u.app.interrupts.patient.Store(true) // it ends its children
 	if u.children, err = newChildren(u.app); err != nil {
 		return err
 	}

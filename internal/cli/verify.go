@@ -106,6 +106,20 @@ func (l *loaded) certify(
 	return nil
 }
 
+// vertexParameters are the parameters of the job with vertices by their input ids, where the input
+// has names for them.
+func (l *loaded) vertexParameters() (map[string]string, error) {
+	if l.graph.Names == nil {
+		return l.spec.Parameters, nil
+	}
+	values, err := resolve.VertexParameters(l.entry.Parameters, l.spec.Parameters,
+		l.graph.Names.Find)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.graph.Name, err)
+	}
+	return values, nil
+}
+
 // vertex returns the input vertex with an id.
 func (c *claim) vertex(id string) (int64, error) {
 	label, err := strconv.ParseUint(id, 10, 64)

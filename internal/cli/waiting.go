@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/superstep-go/superstep/internal/client"
@@ -28,32 +27,29 @@ import (
 //
 // A job that was told to end is waited for; one more interrupt ends the waiting.
 type waiting struct {
-	app     *app
-	display *progress
-	client  *client.Client
-	run     func(ctx context.Context, w *waiting) error
-	stop    context.CancelCauseFunc
+	app      *app
+	display  *progress
+	client   *client.Client
+	run      func(ctx context.Context, w *waiting) error
+	patience context.Context         // for a job that was told to end
+	leave    context.CancelCauseFunc // ends patience, and all else
+	stop     context.CancelCauseFunc // ends what runs, to cancel the job
 
 	mu        sync.Mutex
 	id        string // of the job, once it is taken
 	hasResult bool   // the master keeps what it computes
 	over      bool   // it has ended
-	wanted    bool   // to be cancelled as soon as it is taken
-	stopping  bool   // it was told to end
-	failed    error  // why that did not reach the master
+	stopping  bool   // it is to end
 	asking    bool   // what to do
-	calls     sync.WaitGroup
 }
 
 // Why the waiting ends before the job does.
 var (
 	errDetached = errors.New("detached")
-	errGaveUp   = errors.New("interrupted")
+	errEnd      = errors.New("interrupted")
+	errGaveUp   = errors.New("interrupted again")
 	errLeft     = errors.New("the job is not waited for")
 )
-
-// endTime bounds the wait for a job that was told to end.
-const endTime = 30 * time.Second
 
 // wait connects to the master and runs something that waits for a job.
 func (f *clientFlags) wait(ctx context.Context, a *app, d *progress, run func(ctx context.Context,
@@ -71,23 +67,17 @@ func (f *clientFlags) wait(ctx context.Context, a *app, d *progress, run func(ct
 func (w *waiting) execute(ctx context.Context) error {
 	signals, giveBack := w.app.interrupts.take()
 	defer giveBack()
-	ctx, w.stop = context.WithCancelCause(ctx)
+	w.patience, w.leave = context.WithCancelCause(ctx)
+	ctx, w.stop = context.WithCancelCause(w.patience)
 	done := make(chan struct{})
 	var listener sync.WaitGroup
 	listener.Go(func() { w.listen(signals, done) })
 	err := w.run(ctx, w)
 	cause := context.Cause(ctx)
 	close(done)
-	w.stop(nil)
+	w.leave(nil)
 	listener.Wait()
-	w.calls.Wait()
 	w.display.done()
-	return w.outcome(err, cause)
-}
-
-// outcome words how the waiting ended.
-func (w *waiting) outcome(err, cause error) error {
-	var ended *jobError
 	switch {
 	case err == nil, errors.Is(err, errLeft):
 		return nil
@@ -98,92 +88,78 @@ func (w *waiting) outcome(err, cause error) error {
 		}
 		w.app.notices().say(slog.LevelInfo, "superstep: "+text)
 		return nil
-	case w.stopping && errors.As(err, &ended) && ended.cancelled():
-		return fmt.Errorf("interrupted: job %s is cancelled", w.id)
-	case cause == nil:
-		return err
-	case w.over && w.hasResult:
+	case w.over && cause != nil:
+		return w.isDone()
+	case w.id == "" && cause != nil:
+		return errors.New("interrupted: the master has not answered, and the job will not run")
+	}
+	return err
+}
+
+// isDone is why a command fails that was interrupted when its job was done.
+func (w *waiting) isDone() error {
+	if w.hasResult {
 		return fmt.Errorf("interrupted: job %s is done, superstep result %s has what it computed",
 			w.id, w.id)
-	case w.over:
-		return fmt.Errorf("interrupted: job %s is done", w.id)
-	case w.id == "":
-		return errors.New("interrupted: the master has not answered, and the job will not run")
-	case w.failed != nil:
-		return fmt.Errorf("interrupted: job %s could not be cancelled, and may go on: %w", w.id,
-			w.failed)
-	case errors.Is(cause, errGaveUp):
-		return fmt.Errorf("interrupted: job %s was told to end, and has not yet", w.id)
 	}
-	return fmt.Errorf("interrupted: job %s was told to end: %w", w.id, cause)
+	return fmt.Errorf("interrupted: job %s is done", w.id)
 }
 
 // job submits a job and follows it to its end. The error is errLeft when detach says not to: then
 // the job's name has been printed.
 func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
 	w.display.stage("submitting", 0, 0)
-	job, err := w.client.Submit(ctx, spec)
-	if connect.CodeOf(err) == connect.CodeInvalidArgument {
+	f.display = w.display
+	defer f.ended()
+	each := f.event
+	if detach {
+		each = func(*control.JobEvent) error { return errLeft }
+	}
+	job, err := w.client.Start(ctx, w.patience, spec, func(id string) {
+		f.id = id
+		w.submitted(id, spec.KeepResult || spec.Netbench != nil)
+	}, each)
+	switch stopping := w.ended(err == nil); {
+	case err == nil && !stopping:
+		return job, nil
+	case connect.CodeOf(err) == connect.CodeInvalidArgument:
 		return nil, usageError{err}
-	}
-	if err != nil {
+	case !stopping && errors.Is(err, errLeft):
+		_, failed := fmt.Fprintln(w.app.out, w.id)
+		return nil, cmp.Or(failed, err)
+	case !stopping || w.id == "":
 		return nil, err
-	}
-	w.submitted(job, spec.KeepResult || spec.Netbench != nil)
-	told := w.told()
-	if !told {
-		if job, err = w.client.Confirm(ctx, job.Id); err != nil {
-			return nil, err
+	case err != nil:
+		w.display.stage("cancelling job "+w.id, 0, 0)
+		if job, err = w.client.End(w.patience, w.id, "interrupted at the client"); err != nil {
+			return nil, fmt.Errorf("interrupted: %w", err)
 		}
 	}
-	if detach && !told {
-		_, err := fmt.Fprintln(w.app.out, job.Id)
-		return nil, cmp.Or(err, errLeft)
+	switch job.State {
+	case control.JobState_JOB_STATE_DONE:
+		return nil, w.isDone()
+	case control.JobState_JOB_STATE_CANCELLED:
+		return nil, fmt.Errorf("interrupted: job %s is cancelled", w.id)
 	}
-	f.client, f.display, f.id = w.client, w.display, job.Id
-	if job, err = f.watch(ctx); err != nil {
-		return nil, err
-	}
-	return job, w.ended(job)
+	return job, nil
 }
 
 // submitted says that the job is taken.
-func (w *waiting) submitted(job *control.Job, hasResult bool) {
+func (w *waiting) submitted(id string, hasResult bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.id, w.hasResult = job.Id, hasResult
-	if w.wanted {
-		w.cancel()
-	}
+	w.id, w.hasResult = id, hasResult
 }
 
-// ended says that the job is over, and returns an error if it was to end before it was done.
-func (w *waiting) ended(job *control.Job) error {
+// ended says that the job runs no more, or is over, and reports whether it was to end.
+func (w *waiting) ended(over bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.over = true
+	w.over = over
 	if w.asked() {
 		w.display.show()
 	}
-	if w.stopping && job.State == control.JobState_JOB_STATE_DONE {
-		w.stop(errGaveUp)
-		return errGaveUp
-	}
-	return nil
-}
-
-// told reports whether the job is to end.
-func (w *waiting) told() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	return w.stopping
-}
-
-// interrupted reports whether the job is to be cancelled as soon as it is taken.
-func (w *waiting) interrupted() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.wanted
 }
 
 // listen hears interrupts and answers until done.
@@ -215,10 +191,10 @@ func (w *waiting) interrupt(ask bool) bool {
 	defer w.mu.Unlock()
 	again := w.asked()
 	switch {
-	case w.over, w.stopping, w.id == "" && w.wanted:
-		w.stop(errGaveUp)
+	case w.over, w.stopping:
+		w.leave(errGaveUp)
 	case w.id == "":
-		w.wanted = true
+		w.cancel()
 		w.display.warn("interrupted: waiting for the master's answer")
 	case ask && !again:
 		w.ask()
@@ -229,23 +205,11 @@ func (w *waiting) interrupt(ask bool) bool {
 	return false
 }
 
-// cancel tells the job to end. The lock is held.
+// cancel has the job end. The lock is held.
 func (w *waiting) cancel() {
 	w.stopping = true
-	id := w.id
 	w.display.show()
-	w.display.stage("cancelling job "+id, 0, 0)
-	w.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), endTime)
-		defer cancel()
-		if _, err := w.client.Cancel(ctx, id, "interrupted at the client"); err != nil {
-			w.mu.Lock()
-			w.failed = err
-			w.mu.Unlock()
-			w.stop(errGaveUp)
-		}
-	})
-	time.AfterFunc(endTime, func() { w.stop(fmt.Errorf("waited %v for it", endTime)) })
+	w.stop(errEnd)
 }
 
 // asked ends the question, and reports whether there was one. The lock is held.

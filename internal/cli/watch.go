@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 )
@@ -58,16 +59,20 @@ was cancelled. After an interrupt the job continues.`,
 				}
 				return outcome(last)
 			}
-			w := &followed{client: c, display: seen.progress, id: args[0], tell: seen.job(), whole: run.Trace != ""}
-			job, err := w.watch(cmd.Context())
+			w := &followed{display: seen.progress, id: args[0], tell: seen.job()}
+			job, missed, err := c.Wait(cmd.Context(), args[0], w.event)
+			w.ended()
 			if err = cmp.Or(err, seen.finish()); err != nil {
 				return err
 			}
-			seen.done()
 			lines := seen.meter.Lines()
-			if w.missed > 0 {
+			if missed > 0 {
 				lines = nil // they would be of a part of it
+				if run.Trace != "" {
+					seen.warn(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
+				}
 			}
+			seen.done()
 			err = outcome(job)
 			switch {
 			case job.Spec().Graph500 != nil:
@@ -140,35 +145,30 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 			if err != nil {
 				return err
 			}
-			d := a.progress()
-			defer d.done()
-			c, err := f.connect(cmd.Context(), d.warn)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			job, err := c.Job(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if job.Spec().Values != "" {
-				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
-			}
-			computed := &remoteResult{from: c, progress: d, job: job}
-			// The result is a report: JSON, whatever the file is called.
-			if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
-				return a.save(cmd.Context(), f.Output, 1, computed.write)
-			}
-			if err := f.resultFormat.check(f.Output); err != nil {
-				return err
-			}
-			write, form := computed.write, computed.form(a)
-			if f.wanted() {
-				if write, err = picked.save(form, write); err != nil {
+			return f.with(cmd.Context(), a, func(c *client.Client, d *progress) error {
+				job, err := c.Job(cmd.Context(), args[0])
+				if err != nil {
 					return err
 				}
-			}
-			return a.save(cmd.Context(), f.Output, 1, f.save(f.Output, form, write))
+				if job.Spec().Values != "" {
+					return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
+				}
+				computed := &remoteResult{from: c, progress: d, job: job}
+				// The result is a report: JSON, whatever the file is called.
+				if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
+					return a.save(cmd.Context(), f.Output, 1, computed.write)
+				}
+				if err := f.resultFormat.check(f.Output); err != nil {
+					return err
+				}
+				write, form := computed.write, computed.form(a)
+				if f.wanted() {
+					if write, err = picked.save(form, write); err != nil {
+						return err
+					}
+				}
+				return a.save(cmd.Context(), f.Output, 1, f.save(f.Output, form, write))
+			})
 		},
 	}
 	f.RetryFor = waitPatience
@@ -195,21 +195,19 @@ each job's log over a restart. A line tells where events are missing.`,
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.connect(cmd.Context(), a.warn)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
 			each := a.printLog
 			if f.JSON {
 				each = a.printLogJSON
 			}
-			if f.Follow {
-				return c.FollowLogs(cmd.Context(), args[0], each)
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), callTimeout)
-			defer cancel()
-			return c.Events(ctx, args[0], each)
+			return f.with(cmd.Context(), a, func(c *client.Client, d *progress) error {
+				d.done()
+				if f.Follow {
+					return c.FollowLogs(cmd.Context(), args[0], each)
+				}
+				ctx, cancel := context.WithTimeout(cmd.Context(), callTimeout)
+				defer cancel()
+				return c.Events(ctx, args[0], each)
+			})
 		},
 	}
 	f.RetryFor = waitPatience

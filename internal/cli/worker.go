@@ -88,9 +88,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	// would wake each other up.
 	runtime.GOMAXPROCS(w.Threads + 1)
 	w.Name = cmp.Or(w.Name, control.ProcessName())
-	ctx, leave := w.app.leaving(ctx)
+	w.app.interrupts.patient.Store(true) // running jobs may end
 	w.endWithInput(w.app)
-	defer leave()
 	listener, address, err := w.open("--data-listen", w.DataListen, who)
 	if err != nil {
 		return err
@@ -174,32 +173,6 @@ func isHost(text string) bool {
 	last := labels[len(labels)-1]
 	return len(text) <= 253 && strings.Trim(last, "0123456789") != "" && // else a wrong address
 		!slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
-}
-
-// leaving returns a context that the first interrupt ends, which lets a worker leave, however long
-// that takes; the second ends the process. Call the function at the end.
-func (a *app) leaving(ctx context.Context) (context.Context, func()) {
-	ctx, leave := context.WithCancel(ctx)
-	signals, giveBack := a.interrupts.take()
-	done := make(chan struct{})
-	go func() {
-		for heard := 0; ; heard++ {
-			select {
-			case <-signals:
-				if heard > 0 {
-					a.interrupts.leave()
-				}
-				leave()
-			case <-done:
-				return
-			}
-		}
-	}()
-	return ctx, func() {
-		giveBack()
-		close(done)
-		leave()
-	}
 }
 
 // open begins to listen at what a flag says, or beside the master, and returns the address that

@@ -227,16 +227,12 @@ func (c *Client) Submit(ctx context.Context, spec *job.Spec) (*control.Job, erro
 	// Until the answer is here, and until a last try to confirm it has ended.
 	patience := c.Patience + 3*callTimeout
 	request := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
-	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
-		return c.conn().Cluster.SubmitJob(ctx, connect.NewRequest(request))
-	})
+	return jobOf(ctx, c, control.ClusterClient.SubmitJob, request)
 }
 
 // Confirm lets a job begin that was submitted, and says how it is.
 func (c *Client) Confirm(ctx context.Context, id string) (*control.Job, error) {
-	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
-		return c.conn().Cluster.ConfirmJob(ctx, connect.NewRequest(&control.ConfirmJobRequest{Id: id}))
-	})
+	return jobOf(ctx, c, control.ClusterClient.ConfirmJob, &control.ConfirmJobRequest{Id: id})
 }
 
 // finalError ends what persist does: it is not of the connection.
@@ -244,17 +240,15 @@ type finalError struct{ error }
 
 // Job says how a job is.
 func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
-	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
-		return c.conn().Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
-	})
+	return jobOf(ctx, c, control.ClusterClient.GetJob, &control.GetJobRequest{Id: id})
 }
 
-// job makes a call that is answered with a job, again when the connection was lost.
-func (c *Client) job(ctx context.Context, call func(context.Context) (*connect.Response[control.Job], error)) (about *control.Job, err error) {
+// jobOf makes a call that is answered with a job, again when the connection was lost.
+func jobOf[Q any](ctx context.Context, c *Client, call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[control.Job], error), question *Q) (about *control.Job, err error) {
 	broke := false
 	err = c.persist(ctx, func(ctx context.Context) (bool, error) {
 		err := c.once(ctx, func(ctx context.Context) error {
-			r, err := call(ctx)
+			r, err := call(c.conn().Cluster, ctx, connect.NewRequest(question))
 			if err == nil {
 				about = r.Msg
 			}
@@ -276,15 +270,7 @@ func (c *Client) job(ctx context.Context, call func(context.Context) (*connect.R
 
 // Cancel tells a job to end, and returns how it is.
 func (c *Client) Cancel(ctx context.Context, id, reason string) (*control.Job, error) {
-	var job *control.Job
-	err := c.once(ctx, func(ctx context.Context) error {
-		r, err := c.conn().Cluster.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: reason}))
-		if err == nil {
-			job = r.Msg
-		}
-		return err
-	})
-	return job, c.Explain(ctx, err)
+	return ask(ctx, c, c.conn().Cluster.CancelJob, &control.CancelJobRequest{Id: id, Reason: reason})
 }
 
 // steady is how long a connection holds that was no failed try, though nothing happened to the job.

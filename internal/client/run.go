@@ -15,38 +15,53 @@ const endTime = 30 * time.Second
 // Run submits a job, passes on what happens to it, and returns how it has ended. When ctx ends the
 // job is cancelled, and waited for, for a while; then Run returns ctx's cause.
 func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.JobEvent) error) (*control.Job, error) {
-	// The master may have taken a job though nobody waits for the answer any more: it is waited
-	// for, and the job cancelled.
 	submitting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(callTimeout, func() { cancel(context.Cause(ctx)) })
 	})()
+	id := ""
+	job, err := c.Start(ctx, submitting, spec, func(taken string) { id = taken }, each)
+	if err == nil || id == "" {
+		return job, err
+	}
+	if _, failed := c.End(context.WithoutCancel(ctx), id, "the client that submitted it wants no more of it"); failed != nil {
+		return nil, fmt.Errorf("%w (%w)", err, failed)
+	}
+	return nil, err
+}
+
+// Start is Run that leaves a job alone when ctx ends. The master may have taken a job though nobody
+// waits for the answer any more: it is waited for until submitting ends. Taken is called when the
+// job is known; it does not begin if ctx has ended by then.
+func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken func(id string), each func(*control.JobEvent) error) (*control.Job, error) {
 	job, err := c.Submit(submitting, spec)
 	if err != nil {
 		return nil, err
 	}
-	var ended *control.Job
-	missed := uint64(0)
-	if _, err = c.Confirm(ctx, job.Id); err == nil {
-		ended, missed, err = c.Wait(ctx, job.Id, each)
+	taken(job.Id)
+	if _, err = c.Confirm(ctx, job.Id); err != nil {
+		return nil, err
 	}
+	ended, missed, err := c.Wait(ctx, job.Id, each)
 	if missed > 0 {
 		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
 	}
-	if err == nil {
-		return ended, nil
+	return ended, err
+}
+
+// End cancels a job, and waits for its end, for a while or until ctx ends.
+func (c *Client) End(ctx context.Context, id, reason string) (*control.Job, error) {
+	if _, err := c.Cancel(context.WithoutCancel(ctx), id, reason); err != nil {
+		return nil, fmt.Errorf("job %s could not be cancelled, and may go on: %w", id, err)
 	}
-	over, done := context.WithTimeoutCause(context.WithoutCancel(ctx), endTime, fmt.Errorf("waited %v for it", endTime))
+	ctx, done := context.WithTimeoutCause(ctx, endTime, fmt.Errorf("waited %v for it", endTime))
 	defer done()
-	_, failed := c.Cancel(over, job.Id, "the client that submitted it wants no more of it")
-	if failed == nil {
-		_, _, failed = c.Wait(over, job.Id, func(*control.JobEvent) error { return nil })
+	job, _, err := c.Wait(ctx, id, func(*control.JobEvent) error { return nil })
+	if err != nil {
+		return nil, fmt.Errorf("job %s was told to end, and has not yet: %w", id, err)
 	}
-	if failed != nil {
-		return nil, fmt.Errorf("%w (job %s may go on: %w)", err, job.Id, failed)
-	}
-	return nil, err
+	return job, nil
 }
 
 // Wait passes on what happens to a job, until it has ended, and returns how; missed is how many

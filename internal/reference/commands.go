@@ -2,15 +2,8 @@ package main
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -139,16 +132,12 @@ var variables = map[string]string{
 	"OTEL_SDK_DISABLED":                  "`true` turns traces off",
 }
 
-// named are the variables that library code reads by names that this code does not spell.
-var named = []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
-
 // configuration lists the keys of configuration files, and the variables of the environment.
-func configuration(to *text, root string) error {
+func configuration(to *text, _ string) error {
 	to.paragraphs("`superstep master` and `superstep worker` take flags from a file, `--config FILE`, in YAML. A key is the name of a " +
 		"flag without hyphens before it. A flag that may be given several times takes a list. An unknown key is an error with its line.")
 	to.line("```yaml\nlisten: 10.0.0.1:7700\nlease: 5s\ndata: /var/lib/superstep\n```")
 	to.paragraphs("The command line comes first, then the environment, then the file, then the default.")
-	all := map[string]string{}
 	walk(cli.Commands(), func(c *cobra.Command) {
 		if c.Flags().Lookup("config") == nil {
 			return
@@ -163,70 +152,13 @@ func configuration(to *text, root string) error {
 		})
 		to.table([]string{"key", "type", "default", "what it does"}, rows)
 	})
-	read, err := environment(root)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Concat(read, named) {
-		if all[name] = variables[name]; all[name] == "" {
-			return fmt.Errorf("the variable %s has no text in internal/reference", name)
-		}
-	}
-	for name := range variables {
-		if all[name] == "" {
-			return fmt.Errorf("no code reads the variable %s", name)
-		}
-	}
 	to.line("## Environment")
 	var rows [][]string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		rows = append(rows, []string{code(name), all[name]})
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		rows = append(rows, []string{code(name), variables[name]})
 	}
 	to.table([]string{"variable", "what it does"}, rows)
 	to.paragraphs("Headers, timeout, compression and certificates of traces follow the other `OTEL_EXPORTER_OTLP_` variables of OpenTelemetry; " +
 		"`TRACEPARENT` names the span that a command belongs to.")
 	return nil
-}
-
-var variable = regexp.MustCompile(`^((SUPERSTEP|AWS|OTEL)_[A-Z0-9_]*[A-Z0-9]|GOMEMLIMIT)$`)
-
-// environment returns the variables that the product's code spells. It leaves out the tests, and
-// OpenTelemetry's further variables.
-func environment(root string) ([]string, error) {
-	found := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		rel, _ := filepath.Rel(root, path)
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			skip := rel != "." && (strings.HasPrefix(d.Name(), ".") ||
-				slices.Contains([]string{"test", "lab", "tools", "examples", "testdata", "node_modules", "reference"}, d.Name()))
-			if skip {
-				return filepath.SkipDir
-			}
-			return nil
-		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(tree, func(n ast.Node) bool {
-			l, ok := n.(*ast.BasicLit)
-			if !ok || l.Kind != token.STRING {
-				return true
-			}
-			name, _ := strconv.Unquote(l.Value)
-			further := strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") &&
-				!strings.HasSuffix(name, "ENDPOINT")
-			if variable.MatchString(name) && !further {
-				found[name] = true
-			}
-			return true
-		})
-		return nil
-	})
-	return slices.Sorted(maps.Keys(found)), err
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/record"
 )
 
 // Outcome is how far a run is, or how it ended, as it is sent.
@@ -21,12 +20,17 @@ func Outcome(o bsp.Outcome) *control.Outcome {
 
 // OutcomeOf is the outcome that was sent.
 func OutcomeOf(o *control.Outcome) bsp.Outcome {
-	got := bsp.Outcome{
+	return bsp.Outcome{
 		Ended: trace.Ended(o.GetEnded()), Supersteps: int(o.GetSupersteps()), Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
-		Phase: int(o.GetPhase()), Forked: o.GetForked(), IDs: o.GetGraphLeft().GetIds(),
+		Phase: int(o.GetPhase()), Forked: o.GetForked(), Left: o.GetGraphLeft().Trace(), IDs: o.GetGraphLeft().GetIds(),
 	}
-	if left := o.GetGraphLeft(); left != nil {
-		got.Left = &record.GraphSize{Vertices: left.Vertices, Arcs: left.Arcs}
+}
+
+// OutcomeOfJob is how the program of a job ended.
+func OutcomeOfJob(j *control.Job) bsp.Outcome {
+	return bsp.Outcome{
+		Ended: trace.Ended(j.EndedBy), Supersteps: int(j.Supersteps), Messages: int(j.Messages),
+		Sent: int(j.MessagesSent), Bytes: int(j.BytesSent), Forked: j.Forked,
+		Left: j.GraphLeft.Trace(), IDs: j.GraphLeft.GetIds(),
 	}
-	return got
 }
