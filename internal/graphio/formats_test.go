@@ -338,7 +338,7 @@ func TestFormatErrors(t *testing.T) {
 // TestGraphMLParts: ranks that read a graph of GraphML, also a compressed one, have the edges in
 // order, each some, and the names in rising order, each a run.
 func TestGraphMLParts(t *testing.T) {
-	const n = 1500
+	const n = 3000 // more than a piece of compressed text has
 	for _, numbers := range []bool{false, true} {
 		var text strings.Builder
 		text.WriteString(graphmlHead + `<graph edgedefault="directed">`)
