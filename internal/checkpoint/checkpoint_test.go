@@ -40,7 +40,11 @@ func TestSmallPartsMakeLittleGarbage(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range parts {
-		if _, err := encode(part(3, 1, 4, 100)); err != nil {
+		data, err := encode(part(3, 1, 4, 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decode(data); err != nil {
 			t.Fatal(err)
 		}
 	}

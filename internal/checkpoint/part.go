@@ -55,14 +55,13 @@ func encode(p *Part) ([]byte, error) {
 	all := bytes.NewBufferString(magic)
 	to := s2.NewWriter(all, s2.WriterConcurrency(1), // with two buffers of a block's size
 		s2.WriterBlockSize(min(4<<10+int(p.Bytes()), blockBytes)))
-	_, err = to.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
+	// Close returns the error of any Write.
+	_, _ = to.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
 	for i, s := range p.Sections {
-		if err == nil {
-			_, err = to.Write(s.Data)
-		}
+		_, _ = to.Write(s.Data)
 		p.Sections[i].Data = nil
 	}
-	err = errors.Join(err, to.Close())
+	err = to.Close()
 	return all.Bytes(), err
 }
 
@@ -75,7 +74,8 @@ func decode(b []byte) (*Part, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: found %.16q at its beginning, expected %q", errPart, b, magic)
 	}
-	from := s2.NewReader(bytes.NewReader(stream), s2.ReaderMaxBlockSize(blockBytes))
+	from := s2.NewReader(bytes.NewReader(stream), s2.ReaderMaxBlockSize(blockBytes),
+		s2.ReaderAllocBlock(4<<10)) // at first
 	left := (len(stream)/blockHead + 1) * blockBytes // more cannot come
 	next := func(n int) ([]byte, error) {
 		if n < 0 || n > left {

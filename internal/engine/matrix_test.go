@@ -200,11 +200,14 @@ func inGrids(others ...delivery.Choice) []setting { return append(settings(), gr
 // number of partitions and of threads.
 func aThird(i int, all []setting) []setting { return part(i, 3, all) }
 
-// forShape is aThird, and of shapes of a few vertices, of which there are ten, each setting has
-// one.
+// forShape is aThird, and less of the shapes that take longest; of those of a few vertices, of which
+// there are ten, each setting has one.
 func forShape(i int, s shape, all []setting) []setting {
-	if s.n < 10 {
+	switch {
+	case s.n < 10:
 		return part(i, 9, all)
+	case s.n >= 1000:
+		return part(i, 6, all)
 	}
 	return aThird(i, all)
 }
@@ -248,6 +251,10 @@ func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
 		return nil, nil, err
 	}
 	defer j.Close()
+	if s.o.Checkpoints != nil { // what is saved is of all threads
+		check(t, j.CutChunks(t.Context()))
+		j.ShareWork(0, 1)
+	}
 	o, err := j.Run(t.Context())
 	if err != nil {
 		return nil, nil, err

@@ -378,7 +378,7 @@ func TestShareOfLargestGraph(t *testing.T) {
 		arcs int
 		need int64
 	}{
-		{Grid{64, 64}, 1 << 18, 3 << 30}, {Of(MaxPartitions), 1 << 20, 6 << 30},
+		{Grid{64, 64}, 1 << 17, 3 << 30}, {Of(MaxPartitions), 1 << 20, 6 << 30},
 	} {
 		t.Run(test.grid.String(), func(t *testing.T) {
 			if testing.Short() || os.Getenv("SUPERSTEP_LARGE") == "" && test.grid.Flat() {

@@ -46,6 +46,11 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%d of %d blocks are read", n, blocks)
 		}
 	}
+	for size, want := range map[int64]int{wholeSize: wholeSize / digestBlock, wholeSize + 1: 5} {
+		if n := len(sampled(size, 7, false)); n != want {
+			t.Errorf("of %d bytes %d blocks are read, expected %d", size, n, want)
+		}
+	}
 	if found := Digests(t.Context(), path+"x", "", "", 1, false, nil); len(found) != 1 ||
 		found[0].Err == "" {
 		t.Errorf("of a file that is not there: %+v", found)

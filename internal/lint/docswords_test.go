@@ -62,16 +62,18 @@ func readReference(t *testing.T, tree *tree) *reference {
 			r.metrics[m[1]] = true
 		}
 	}
+	var variables, lab strings.Builder
 	for _, name := range tree.files {
 		switch dir, _, _ := strings.Cut(name, "/"); {
 		case strings.HasPrefix(name, ".ci/"), strings.HasSuffix(name, "_test.go"),
 			name == "Makefile", dir == "deploy":
-			r.variables += tree.read(t, name)
+			variables.WriteString(tree.read(t, name))
 		case dir == "lab" && path.Ext(name) == ".go":
-			r.lab += tree.read(t, name)
+			lab.WriteString(tree.read(t, name))
 		}
 	}
-	r.variables += tree.read(t, "docs/reference/configuration.md")
+	variables.WriteString(tree.read(t, "docs/reference/configuration.md"))
+	r.variables, r.lab = variables.String(), lab.String()
 	r.members = tree.read(t, "docs/reference/api.md") + tree.read(t, "docs/reference/formats.md")
 	r.sections = strings.Join(sectionLine.FindAllString(tree.read(t, ".ci/run"), -1), " ")
 	r.makefile = tree.read(t, "Makefile")

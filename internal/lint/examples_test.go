@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -61,7 +62,7 @@ var compiled types.Importer
 func identifiers(t *testing.T) map[string]types.Object {
 	found := map[string]types.Object{}
 	for pkg := range surface {
-		p, err := compiled.Import(strings.TrimSuffix(module+"/"+pkg, "/"))
+		p, err := compiled.Import(pathOf(pkg))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,21 +115,13 @@ func addMembers(found map[string]types.Object, prefix string, of *types.Named) {
 // uses returns what files of examples use outside their tests.
 func uses(t *testing.T) map[types.Object]bool {
 	dirs := map[string][]*ast.File{}
-	wanted := map[string]bool{}
-	for pkg := range surface {
-		wanted[strings.TrimSuffix(module+"/"+pkg, "/")] = true
-	}
 	for _, f := range all(t) {
-		if !strings.HasPrefix(f.path, "examples/") && !hasExample(f.ast) {
-			continue
-		}
-		key := f.pkg() + " " + f.ast.Name.Name
-		dirs[key] = append(dirs[key], f.ast)
-		for _, path := range f.imports() {
-			wanted[path] = true
+		if f.shows() {
+			key := f.pkg() + " " + f.ast.Name.Name
+			dirs[key] = append(dirs[key], f.ast)
 		}
 	}
-	load(t, slices.Sorted(maps.Keys(wanted)))
+	load(t)
 	used := map[types.Object]bool{}
 	for key, files := range dirs {
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
@@ -185,6 +178,11 @@ func origin(o types.Object) types.Object {
 	return o
 }
 
+// shows reports whether a file is of an example.
+func (f file) shows() bool {
+	return strings.HasPrefix(f.path, "examples/") || hasExample(f.ast)
+}
+
 func hasExample(f *ast.File) bool {
 	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)
@@ -199,26 +197,72 @@ func isTest(f *ast.FuncDecl) bool {
 		})
 }
 
-// load compiles packages, and makes the importer of them.
-func load(t *testing.T, paths []string) {
+// listed are packages and all that they import, compiled. One call of go list has those of the
+// surface, those that examples import, and those that TestTheLibraryIsLight asks about: it takes
+// long.
+type listed struct {
+	files   map[string]string   // of what the compiler exports
+	outside map[string][]string // the packages that each links from outside the standard library
+}
+
+var packages = sync.OnceValues(func() (*listed, error) {
+	list, err := parsed()
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for pkg := range surface {
+		wanted[pathOf(pkg)] = true
+	}
+	for pkg := range foreign {
+		wanted[pathOf(pkg)] = true
+	}
+	for _, f := range list {
+		if f.shows() {
+			for _, path := range f.imports() {
+				wanted[path] = true
+			}
+		}
+	}
+	const format = `{{.ImportPath}} {{or .Export "-"}} {{.Standard}} {{join .Deps " "}}`
+	run := exec.Command("go", append([]string{"list", "-e", "-deps", "-export", "-f", format},
+		slices.Sorted(maps.Keys(wanted))...)...)
+	run.Dir, run.Stderr = "../..", os.Stderr
+	out, err := run.Output()
+	if err != nil {
+		return nil, err
+	}
+	found := &listed{map[string]string{}, map[string][]string{}}
+	standard, links := map[string]bool{}, map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		found.files[words[0]], standard[words[0]] = words[1], words[2] == "true"
+		links[words[0]] = words[3:]
+	}
+	for pkg, deps := range links {
+		for _, path := range deps {
+			if !standard[path] && path != module && !strings.HasPrefix(path, module+"/") {
+				found.outside[pkg] = append(found.outside[pkg], path)
+			}
+		}
+	}
+	return found, nil
+})
+
+// pathOf returns the path that a package of the module is imported by.
+func pathOf(pkg string) string { return strings.TrimSuffix(module+"/"+pkg, "/") }
+
+// load makes the importer of compiled packages.
+func load(t *testing.T) {
 	t.Helper()
-	list := exec.Command("go",
-		append([]string{"list", "-e", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}"},
-			paths...)...)
-	list.Dir, list.Stderr = "../..", os.Stderr
-	out, err := list.Output()
+	list, err := packages()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
-		files[path] = file
-	}
 	compiled = importer.ForCompiler(fileSet, "gc", func(path string) (io.ReadCloser, error) {
-		if files[path] == "" {
-			return nil, fmt.Errorf("go list -export has no file of %s", path)
+		if file := list.files[path]; file != "" && file != "-" {
+			return os.Open(file)
 		}
-		return os.Open(files[path])
+		return nil, fmt.Errorf("go list -export has no file of %s", path)
 	})
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -31,27 +30,25 @@ const (
 // TestTheLibraryIsLight: what costs a program that does not need it is linked by packages that it
 // imports itself.
 func TestTheLibraryIsLight(t *testing.T) {
+	list, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for pkg, allowed := range foreign {
-		list := exec.Command("go", "list", "-deps", "-f",
-			"{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+pkg)
-		list.Dir = "../.."
-		out, err := list.Output()
-		if err != nil {
-			t.Fatal(err)
+		if list.files[pathOf(pkg)] == "" {
+			t.Errorf("go list has no package %q", pkg)
 		}
-		count := 0
-		for _, path := range strings.Fields(string(out)) {
-			if path == module || strings.HasPrefix(path, module+"/") {
-				continue
-			}
-			count++
-			if !slices.ContainsFunc(allowed, func(begin string) bool { return path == begin || strings.HasPrefix(path, begin+"/") }) {
+		outside := list.outside[pathOf(pkg)]
+		for _, path := range outside {
+			if !slices.ContainsFunc(allowed, func(begin string) bool {
+				return path == begin || strings.HasPrefix(path, begin+"/")
+			}) {
 				t.Errorf("package %q links %s", pkg, path)
 			}
 		}
-		if count > maxForeign {
-			t.Errorf("package %q links %d packages from elsewhere, and may link %d", pkg, count,
-				maxForeign)
+		if len(outside) > maxForeign {
+			t.Errorf("package %q links %d packages from elsewhere, and may link %d", pkg,
+				len(outside), maxForeign)
 		}
 	}
 }
