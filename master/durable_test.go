@@ -82,8 +82,8 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 // TestStateOnDisk: what was written is read, and what is damaged is an error, after which the files
 // are what they were; but of two snapshots one is enough.
 func TestStateOnDisk(t *testing.T) {
-	if found := damageState(t, 100); found != 60 {
-		t.Errorf("%d of 60 damages were found", found)
+	if found := damageState(t, 100); found != 150 {
+		t.Errorf("%d of 150 damages were found", found)
 	}
 	if found := damageState(t, 4); found != 0 {
 		t.Errorf("%d damages of a file that is there twice kept a state from being read", found)
@@ -99,7 +99,7 @@ func damageState(t *testing.T, snapshots uint64) (found int) {
 		t.Fatalf("found %v and %s", err, want)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 60 {
+	for i := range 150 {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
 			t.Fatal(err)
