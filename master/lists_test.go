@@ -40,12 +40,12 @@ func TestListsFit(t *testing.T) {
 			report: &control.LoadReport{Notes: []string{long}, Skipped: []string{long}},
 		}
 	}
+	ways := make([]*control.Way, 256)
+	for k := range ways {
+		ways[k] = &control.Way{Worker: fmt.Sprint("worker",
+			k), BytesPerSecond: 1e9, DelaySeconds: 1e-3}
+	}
 	for i := range 1000 {
-		ways := make([]*control.Way, 256)
-		for k := range ways {
-			ways[k] = &control.Way{Worker: fmt.Sprint("worker",
-				k), BytesPerSecond: 1e9, DelaySeconds: 1e-3}
-		}
 		name := fmt.Sprint("worker", i)
 		c.workers[name] = &worker{name: name, state: control.WorkerState_WORKER_STATE_REGISTERED, ways: ways, about: &control.RegisterRequest{}}
 	}

@@ -64,12 +64,15 @@ func (p Priority) Word() string {
 
 // PriorityOf is the priority of a word; an empty one is normal.
 func PriorityOf(word string) (p Priority, ok bool) {
-	for _, p := range []Priority{Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL, Priority_PRIORITY_HIGH} {
-		if p.Word() == word {
-			return p, true
-		}
+	switch word {
+	case "low":
+		return Priority_PRIORITY_LOW, true
+	case "normal", "":
+		return Priority_PRIORITY_NORMAL, true
+	case "high":
+		return Priority_PRIORITY_HIGH, true
 	}
-	return Priority_PRIORITY_NORMAL, word == ""
+	return Priority_PRIORITY_NORMAL, false
 }
 
 // Ended reports whether a job in this state stays in it.

@@ -258,7 +258,7 @@ func TestMemoryOfAStarInACluster(t *testing.T) {
 // each, in which what they send each other of the ids has no room: tables, ids and messages are in
 // files.
 func TestMemoryOfBuilding(t *testing.T) {
-	const n = 1_500_000
+	const n = 750_000
 	file := filepath.Join(t.TempDir(), "sparse.el")
 	var text []byte
 	for i := range n {
@@ -266,9 +266,9 @@ func TestMemoryOfBuilding(t *testing.T) {
 			(i*7919+13)%n*1000003%100_000_000_000+7)
 	}
 	scripts.Must(t, os.WriteFile(file, text, 0o600))
-	g := workersInGroups(t, "superstep", 64<<20)
+	g := workersInGroups(t, "superstep", 52<<20)
 	out, err := g.run("superstep", "run", "degrees", "--graph", file)
-	if err != nil || !strings.Contains(out, ": 1,500,000 vertices, 1,500,000 edges, directed\n") ||
+	if err != nil || !strings.Contains(out, ": 750,000 vertices, 750,000 edges, directed\n") ||
 		!strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
 		t.Errorf("%v: %s", err, out)
 	}

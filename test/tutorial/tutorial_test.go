@@ -172,7 +172,7 @@ func run(t *testing.T, path string) {
 	shell := exec.Command("bash", "-c", script.String())
 	shell.Dir = dir
 	shell.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"),
-		"GOCACHE="+goCache(t), "GOFLAGS=-mod=mod -ldflags=-w")
+		"GOCACHE="+goCache(t), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod '-ldflags=-s -w'")
 	shell.WaitDelay = 30 * time.Second
 	out, err := shell.CombinedOutput()
 	printed := strings.Split("\n"+string(out), "\n=== ")[1:]
