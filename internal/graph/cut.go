@@ -51,7 +51,7 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
 		func() error {
-			return each(func(p *Partition) error { return p.linkBlock(ctx, blocks[p.Index], a.tmp) })
+			return each(func(p *Partition) error { return p.linkBlocks(ctx, a.tmp, blocks[p.Index]) })
 		},
 		func() error { return a.share(ctx, c.exchange, receivers, senders) },
 	} {
@@ -209,21 +209,33 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error 
 	return nil
 }
 
-// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by
-// owner, which share tells these, are in tmp.
-func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) error {
-	var err error
-	if b.Senders, err = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp),
-		tmp); err != nil {
-		return err
+// linkBlocks makes the senders' sides of blocks, and turns their lists' ids into slots. Their
+// ghosts by owner, which share tells these, are in tmp.
+func (p *Partition) linkBlocks(ctx context.Context, tmp *mem.Arena, blocks ...*Block) error {
+	var sides []*Side
+	for _, b := range blocks {
+		var err error
+		seen := p.seen(ctx, b.ByReceiver, p.Column, tmp)
+		if b.Senders, err = p.side(p.Column, seen, tmp); err != nil {
+			return err
+		}
+		sides = append(sides, b.Receivers, b.Senders)
 	}
-	p.name(p.graph.arena, b.Receivers, b.Senders)
-	if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
-		return err
+	p.name(p.graph.arena, sides...)
+	for _, b := range blocks {
+		if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
+			return err
+		}
+		p.index(b.ByReceiver)
 	}
-	b.ByReceiver.heads(p.graph.arena)
-	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
 	return nil
+}
+
+// index makes what finds the way through lists by receiver: the heads of rows, and runs of them.
+func (p *Partition) index(a *Adjacency) {
+	a.Rising = p.Of == 1
+	a.heads(p.graph.arena)
+	a.chunk(p.Words(), len(a.Bits))
 }
 
 // cut cuts the lists of in-edges into the blocks of a grid that is not flat.
@@ -265,11 +277,8 @@ func (a *Builder) reversed(lists *mem.Arena) *Builder {
 // reversed arcs, of which these are the receivers, for the partitions of g.
 func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
 	for p := range g.here() {
-		reversed := &Partition{
-			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
-			Slots: p.Slots, slots: p.slots, graph: a.g,
-			Out: a.g.Parts[p.Index].Out,
-		}
+		reversed := p.continued()
+		reversed.graph, reversed.Out = a.g, a.g.Parts[p.Index].Out
 		a.g.Parts[p.Index] = reversed
 	}
 	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.Out.Lists })

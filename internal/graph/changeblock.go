@@ -12,27 +12,21 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// grid changes the block of a grid with both sides above 1, and that of the reversed arcs if there
-// is one.
-func (a *changer) grid(ctx context.Context) (*Changed, error) {
+// blocks changes the partition's blocks: that of the arcs and, of a directed graph, that of the
+// reversed arcs. Those of a flat grid are its lists of in-edges and of out-edges.
+func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	p, next := a.p, a.next
-	own := a.own()
-	both := !p.graph.Directed || p.reversedPart != nil
-	all, err := a.sendArcs(ctx, own, func(from, to uint32) [2]int {
-		q := a.block(from, to)
-		if both {
-			return [2]int{q, a.block(to, from)}
-		}
-		return [2]int{q, q}
-	})
+	all, err := a.sendArcs(ctx, a.own())
 	if err != nil {
 		return nil, err
 	}
-	along := &blockChange{a: a, part: p, old: p.along.Pull, next: next, forward: true, backward: !p.graph.Directed}
-	blocks := []*blockChange{along}
-	if p.reversedPart != nil {
-		blocks = append(blocks,
-			&blockChange{a: a, part: p.reversedPart, old: p.reversedPart.reversed.Pull, backward: true})
+	blocks := []*blockChange{{a: a, part: p, old: p.along.Pull, next: next, forward: true, backward: !p.graph.Directed}}
+	if p.graph.Directed {
+		reversed := &blockChange{a: a, part: p, old: p.reversed.Pull, next: next, backward: true}
+		if !p.Grid.Flat() {
+			reversed.part, reversed.old = p.reversedPart, p.reversedPart.reversed.Pull
+		}
+		blocks = append(blocks, reversed)
 	}
 	same := next.slots.Ghost == p.slots.Ghost
 	for _, b := range blocks {
@@ -43,31 +37,100 @@ func (a *changer) grid(ctx context.Context) (*Changed, error) {
 		same = same && len(b.s.list) == 0
 	}
 	if same {
-		next.pieces.views = a.share(p.pieces.views)
-		next.Slots, next.slots = p.Slots, p.slots
-		for _, b := range blocks {
-			b.keep()
-		}
-	} else {
-		for _, b := range blocks {
-			if err := b.link(ctx); err != nil {
-				return nil, err
-			}
-		}
-	}
-	next.along = Blocks{along.new, along.new}
-	if len(blocks) > 1 {
-		next.reversedPart = blocks[1].next
-		next.reversedPart.reversed = Blocks{blocks[1].new, blocks[1].new}
-	}
-	a.degrees()
-	if err := a.shareSides(ctx, a.least(&along.old.ByReceiver.Lists, along.s), same,
-		blocks); err != nil {
+		a.keep(blocks)
+	} else if err := a.link(ctx, blocks); err != nil {
 		return nil, err
 	}
-	c := &Changed{Partition: next, Arcs: int64(len(along.new.ByReceiver.Adj)), uses: a.uses}
+	along, last := blocks[0].new, blocks[len(blocks)-1]
+	c := &Changed{Partition: next, Arcs: int64(len(along.ByReceiver.Adj)), uses: a.uses}
+	switch {
+	case p.Grid.Flat():
+		next.In, next.Out = along.ByReceiver, last.new.ByReceiver
+		c.OutFrom = last.places
+		if p.graph.Directed {
+			c.InFrom = blocks[0].places
+		}
+		if next.flatBlocks(along.Senders, last.new.Senders); p.Of > 1 {
+			next.along.Pull.BySender, next.reversed.Pull.BySender = along.BySender, last.new.BySender
+		}
+	case p.graph.Directed:
+		next.reversedPart = last.next
+		next.reversedPart.reversed = Blocks{last.new, last.new}
+		fallthrough
+	default:
+		next.along = Blocks{along, along}
+	}
+	a.degrees()
+	if err := a.shareSides(ctx, same, blocks); err != nil {
+		return nil, err
+	}
 	next.graph.Arcs = uint64(c.Arcs)
 	return c, nil
+}
+
+// keep makes the new blocks of the old ones, of which nothing changed. Sides get their peers later.
+func (a *changer) keep(blocks []*blockChange) {
+	p, next := a.p, a.next
+	if p.lists != nil {
+		next.lists = a.share(p.lists)
+	}
+	next.Slots, next.slots = p.Slots, p.slots
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	for _, b := range blocks {
+		b.new = &Block{
+			Senders: b.old.Senders.without(), Receivers: b.old.Receivers.without(),
+			ByReceiver: b.old.ByReceiver, BySender: b.old.BySender,
+		}
+		if b.part != p {
+			b.next = next.continued()
+			b.next.Slots, b.next.slots = b.part.Slots, b.part.slots
+		}
+	}
+}
+
+// without returns the side without peers.
+func (s *Side) without() *Side {
+	return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts}
+}
+
+// continued makes what holds the reversed arcs of a partition in a grid that is not flat. Its slots
+// continue those of the partition.
+func (p *Partition) continued() *Partition {
+	return &Partition{
+		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
+		Slots: p.Slots, slots: p.slots, graph: p.graph, lists: p.lists,
+	}
+}
+
+// link makes the new blocks.
+func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
+	for _, b := range blocks {
+		if b.part != a.p {
+			b.next = a.next.continued()
+		}
+		lengths, err := b.receivers()
+		if err != nil {
+			return err
+		}
+		if err := b.senders(ctx); err != nil {
+			return err
+		}
+		arena := a.next.graph.arena
+		b.next.name(arena, b.new.Receivers, b.new.Senders)
+		if b.new.ByReceiver, b.places, err = a.relist(ctx, arena, lengths,
+			&relister{old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs}); err != nil {
+			return err
+		}
+		b.next.index(b.new.ByReceiver)
+		if a.p.Grid.Flat() {
+			continue
+		}
+		if b.new.BySender = b.next.transpose(ctx, b.new.ByReceiver); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // block returns the partition whose block has an arc.
@@ -93,8 +156,10 @@ type blockChange struct {
 	ids  []uint32        // of these slots
 	s    *splices
 	wide kernel.Lists // the old lists, by these slots
-	// slotIDs are the vertices of the old slots.
+	// slotIDs are the vertices of the old slots and, once the new sides are known, their new slots.
+	// It is nil if these are all the same.
 	slotIDs []uint32
+	places  []uint32 // where the new arcs were, if Change.Places asked for it
 }
 
 // gather takes the edits of the block's rows.
@@ -178,9 +243,7 @@ func (b *blockChange) splice(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.s, err = a.splice(ctx, &splicer{
-		l: &b.wide, of: b.slotIDs, e: sorted, rowID: func(row uint32) uint32 { return b.ids[row] },
-	})
+	b.s, err = a.splice(ctx, &splicer{a: a, l: &b.wide, of: b.slotIDs, e: sorted, rowIDs: b.ids})
 	return err
 }
 
@@ -198,49 +261,20 @@ func (b *blockChange) row(id uint32) (uint32, bool) {
 
 // widen gives the old lists' rows their slots: the order of rows is the same.
 func (b *blockChange) widen(slots uint32) {
-	old := &b.old.ByReceiver.Lists
+	b.wide = b.old.ByReceiver.Lists
+	if len(b.a.p.Row) == 0 { // only owned vertices have rows
+		return
+	}
 	set := mem.Make[uint64](b.a.tmp, bitmap.Words(int(slots)))
-	bitmap.Each(old.Bits, func(slot uint32) {
+	bitmap.Each(b.wide.Bits, func(slot uint32) {
 		row, _ := b.row(uint32(b.part.slots.ID(slot)))
 		bitmap.Set(set, row)
 	})
-	b.wide = *old
-	b.wide.Heads, b.wide.Seconds, b.wide.Same = nil, nil, nil
-	b.wide.Bits = set
-	b.wide.Rank = bitmap.Rank(set, nil).Rank
+	b.wide.Bits, b.wide.Rank = set, bitmap.Rank(set, nil).Rank
 }
 
-// keep makes the new block of the old one, of which nothing changed. Sides get their peers later.
-func (b *blockChange) keep() {
-	b.new = &Block{
-		Senders: b.old.Senders.without(), Receivers: b.old.Receivers.without(),
-		ByReceiver: b.old.ByReceiver, BySender: b.old.BySender,
-	}
-	if b.next == nil {
-		b.next = b.reversedPart()
-		b.next.Slots, b.next.slots = b.part.Slots, b.part.slots
-	}
-}
-
-// without returns the side without peers.
-func (s *Side) without() *Side {
-	return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts}
-}
-
-// reversedPart makes what holds the reversed arcs of the new partition, whose slots it continues.
-func (b *blockChange) reversedPart() *Partition {
-	p := b.a.next
-	return &Partition{
-		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
-		Slots: p.Slots, slots: p.slots, graph: p.graph,
-	}
-}
-
-// link makes the new block's lists by ids, and turns these into slots as when the graph was built.
-func (b *blockChange) link(ctx context.Context) error {
-	if b.next == nil {
-		b.next = b.reversedPart()
-	}
+// receivers makes the new block's side of receivers, and returns the lengths of its rows.
+func (b *blockChange) receivers() ([]uint32, error) {
 	p, arena := b.next, b.next.graph.arena
 	lengths := mem.Make[uint32](b.a.tmp, len(b.ids))
 	bitmap.Each(b.wide.Bits, func(row uint32) {
@@ -263,13 +297,13 @@ func (b *blockChange) link(ctx context.Context) error {
 	}
 	receivers, err := p.side(p.Row, seen, arena)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b.new = &Block{Receivers: receivers}
 	final := mem.Make[uint32](b.a.tmp, p.Slots)
 	copy(final, lengths[:p.Owned])
 	for _, q := range p.Row {
-		row, at := b.base[q], b.new.Receivers.Groups[q].Start
+		row, at := b.base[q], receivers.Groups[q].Start
 		bitmap.Each(b.sets[q].Bits, func(uint32) {
 			if lengths[row] > 0 {
 				final[at] = lengths[row]
@@ -278,22 +312,73 @@ func (b *blockChange) link(ctx context.Context) error {
 			row++
 		})
 	}
-	lists, _, err := b.a.relist(ctx, arena, final, &relister{
-		old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs, limit: math.MaxUint32,
-		slot: func(id uint32) uint32 { return id },
-	})
+	return final, nil
+}
+
+// senders makes the new block's side of senders: of the arcs that stay, and of new ones. These get
+// their slots.
+func (b *blockChange) senders(ctx context.Context) (err error) {
+	a, p := b.a, b.next
+	parts, own := uint32(p.Of), uint32(p.Index)
+	seen := make([][]uint64, p.Of)
+	for _, q := range p.Column {
+		seen[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, p.Of)))
+	}
+	for _, id := range b.s.ids {
+		if set := seen[id%parts]; set != nil {
+			bitmap.Set(set, id/parts)
+		}
+	}
+	stay, err := b.stay(ctx)
 	if err != nil {
 		return err
 	}
-	b.new.ByReceiver = lists
-	if err := p.linkBlock(ctx, b.new, b.a.tmp); err != nil {
+	for slot, id := range b.slotIDs {
+		if set := seen[id%parts]; set != nil && stay[slot] {
+			bitmap.Set(set, id/parts)
+		}
+	}
+	if b.new.Senders, err = p.side(p.Column, seen, a.tmp); err != nil {
 		return err
 	}
-	b.new.BySender = p.transpose(ctx, b.new.ByReceiver)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	slot := func(id uint32) uint32 {
+		q, local := id%parts, id/parts
+		if q == own {
+			return local
+		}
+		return b.new.Senders.Groups[q].Start + b.new.Senders.Ghosts[q].Of(local)
+	}
+	for i, id := range b.s.ids {
+		b.s.ids[i] = slot(id)
+	}
+	for i, id := range b.slotIDs {
+		if stay[i] {
+			b.slotIDs[i] = slot(id)
+		}
 	}
 	return nil
+}
+
+// stay returns which of the old slots are neighbours in arcs that stay.
+func (b *blockChange) stay(ctx context.Context) ([]bool, error) {
+	stay, at := make([]bool, len(b.slotIDs)), uint32(0)
+	adj := b.old.ByReceiver.Adj
+	mark := func(lo, hi uint32) {
+		for _, slot := range adj[lo:hi] {
+			stay[slot] = true
+		}
+	}
+	if b.slotIDs == nil {
+		return nil, nil
+	}
+	for _, x := range b.s.list {
+		if mark(at, x.at); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		at = x.at + x.drop
+	}
+	mark(at, uint32(len(adj)))
+	return stay, nil
 }
 
 // degreeChange is by how much a block changes the degree of a vertex.
@@ -302,30 +387,15 @@ type degreeChange struct {
 	more  int64
 }
 
-// degreeChanges returns by owner how a block changes degrees: of its rows' receivers, and of
-// senders.
-func (b *blockChange) degreeChanges() (in, out [][]degreeChange) {
+// degreeChanges returns by owner how a block changes the degrees of its receivers.
+func (b *blockChange) degreeChanges() [][]degreeChange {
 	parts := uint32(b.a.p.Of)
-	in, out = make([][]degreeChange, parts), make([][]degreeChange, parts)
+	all := make([][]degreeChange, parts)
 	for _, r := range b.s.rows {
 		id := b.ids[r.row]
-		in[id%parts] = append(in[id%parts], degreeChange{id / parts, r.more})
+		all[id%parts] = append(all[id%parts], degreeChange{id / parts, r.more})
 	}
-	senders := map[uint32]int64{}
-	for _, x := range b.s.list {
-		for _, slot := range b.old.ByReceiver.Adj[x.at : x.at+x.drop] {
-			senders[uint32(b.part.slots.ID(slot))]--
-		}
-	}
-	for _, id := range b.s.ids {
-		senders[id]++
-	}
-	for id, more := range senders {
-		if more != 0 {
-			out[id%parts] = append(out[id%parts], degreeChange{id / parts, more})
-		}
-	}
-	return in, out
+	return all
 }
 
 // degrees copies the degrees, which the blocks change.
