@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -167,45 +166,19 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 	}
 	b.ByReceiver = &Adjacency{Lists: bcsr(p.graph.arena, lengths,
 		mem.Make[uint32](p.graph.arena, arcs))}
-	weightsOf(p.graph.arena, &b.ByReceiver.Lists, c.lists[p.Index])
+	makeWeights(p.graph.arena, &b.ByReceiver.Lists, p.graph.Weights)
 	return b, nil
 }
 
-// deal copies the pieces of an owner's lists to the blocks of its row, where the rows of an owner
-// are consecutive.
+// deal copies the pieces of an owner's lists to the blocks of its row that are here, where the rows
+// of an owner are consecutive.
 func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error {
-	l := c.lists[p.Index]
-	to := make([]*kernel.Lists, p.Grid.Columns)
-	next := make([]uint32, p.Grid.Columns)
-	for j := range to {
-		q := p.Grid.At(p.Grid.Row(p.Index), j)
-		if c.parts[q] == nil {
-			continue
-		}
-		to[j], next[j] = &blocks[q].ByReceiver.Lists, c.next[q][p.Index]
-	}
-	done := 0
-	for some := range slices.Chunk(l.Adj, limits.linkGrain) {
-		if ctx.Err() != nil {
-			break
-		}
-		for i, id := range some {
-			j := c.column(id)
-			if to[j] == nil {
-				continue
-			}
-			at := next[j]
-			next[j]++
-			to[j].Adj[at] = id
-			if l.Weights32 != nil {
-				to[j].Weights32[at] = l.Weights32[done+i]
-			}
-			if l.Weights64 != nil {
-				to[j].Weights64[at] = l.Weights64[done+i]
-			}
-		}
-		done += len(some)
-	}
+	c.eachPiece(ctx, p, true, func(q int, k *piece) bool {
+		to, at := &blocks[q].ByReceiver.Lists, int(c.next[q][p.Index]+k.first)
+		copy(to.Adj[at:], k.ids)
+		weightsOf(to).Copy(at, k.weights)
+		return true
+	})
 	return nil
 }
 

@@ -24,7 +24,7 @@ const relistGrain = 1 << 16
 func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32, r *relister) (*Adjacency, []uint32, error) {
 	total := len(r.old.Adj) + int(r.s.shift)
 	l := &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
-	weightsOf(arena, &l.Lists, r.old)
+	makeWeights(arena, &l.Lists, a.p.graph.Weights)
 	r.new = &l.Lists
 	if a.Places && a.p.Grid.Flat() {
 		r.places = make([]uint32, total)
@@ -44,7 +44,7 @@ func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32
 // grain writes what becomes of a run of the old arcs, and the arcs inserted there.
 func (r *relister) grain(i int, last bool) {
 	begin, end := uint32(i*relistGrain), uint32(min((i+1)*relistGrain, len(r.old.Adj)))
-	list := r.s.list
+	list, weights := r.s.list, weightsOf(r.new)
 	k := sort.Search(len(list), func(k int) bool { return list[k].at >= begin })
 	at := begin
 	if k > 0 {
@@ -56,11 +56,8 @@ func (r *relister) grain(i int, last bool) {
 		to := uint32(int64(x.at) + x.shift)
 		for j := x.first; j < x.first+x.count; j++ {
 			r.new.Adj[to] = r.s.ids[j]
-			switch {
-			case r.new.Weights32 != nil:
-				r.new.Weights32[to] = float32(r.s.weights[j])
-			case r.new.Weights64 != nil:
-				r.new.Weights64[to] = r.s.weights[j]
+			if len(r.s.weights) > 0 {
+				weights.Set(int(to), r.s.weights[j])
 			}
 			if r.places != nil {
 				r.places[to] = r.s.places[j]
@@ -92,12 +89,7 @@ func (r *relister) copy(lo, hi uint32, shift int64) {
 			to[i] = r.slots[s]
 		}
 	}
-	switch {
-	case r.new.Weights32 != nil:
-		copy(r.new.Weights32[int64(lo)+shift:], r.old.Weights32[lo:hi])
-	case r.new.Weights64 != nil:
-		copy(r.new.Weights64[int64(lo)+shift:], r.old.Weights64[lo:hi])
-	}
+	weightsOf(r.new).Copy(int(int64(lo)+shift), weightsOf(r.old).Slice(int(lo), int(hi)))
 	if r.places != nil {
 		places := r.places[int64(lo)+shift:][:len(from)]
 		for i := range places {

@@ -232,7 +232,7 @@ func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Meter
 	for i, arc := range mixed {
 		weights[i] = s.weight(arc)
 	}
-	in.Arcs(0, mixed, weights, nil)
+	in.putArcs(mixed, WeightColumn{Single: weights})
 	if err := in.Finish(ctx); err != nil {
 		return g, a, err
 	}

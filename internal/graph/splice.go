@@ -239,7 +239,7 @@ func (s *splicer) one(id, at, run, stored uint32) {
 	weight, place, same := 0.0, uint32(NewPlace), false
 	adds := s.adds
 	if stored > 0 {
-		weight, place, same = arcWeight(s.l, at), at, true
+		weight, place, same = weightsOf(s.l).At(int(at)), at, true
 	} else {
 		weight, adds = s.e.weight(adds[0].what), adds[1:]
 	}
@@ -276,7 +276,7 @@ func (s *splicer) keep(id, at, run, stored uint32) {
 	}
 	for k, x := range s.adds {
 		w, was := s.e.weight(x.what), next
-		for next < run && stored > 0 && cmp.Compare(arcWeight(s.l, next), w) <= 0 {
+		for next < run && stored > 0 && cmp.Compare(weightsOf(s.l).At(int(next)), w) <= 0 {
 			next++
 		}
 		if (k == 0 || next != was) && (stored > 0 || run == at) {
