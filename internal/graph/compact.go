@@ -17,7 +17,7 @@ func (s *Scatter) compact() {
 		k.at = at
 		at += k.kept
 	}
-	arena := s.a.lists
+	arena := s.lists
 	s.low = mem.Trim(arena, s.low, at)
 	if s.w.Single != nil {
 		s.w.Single = mem.Trim(arena, s.w.Single, at)
@@ -27,16 +27,16 @@ func (s *Scatter) compact() {
 	}
 }
 
-// lists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths
+// cutLists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths
 // by partition.
-func (s *Scatter) lists(counts [][]uint32) {
+func (s *Scatter) cutLists(counts [][]uint32) {
 	at, k := 0, 0
 	for p := range s.a.g.here() {
 		end := at
 		for ; k < len(s.buckets) && s.buckets[k].part == p.Index; k++ {
 			end = s.buckets[k].at + s.buckets[k].kept
 		}
-		a := &Adjacency{Lists: bcsr(s.a.lists, counts[p.Index], s.low[at:end:end])}
+		a := &Adjacency{Lists: bcsr(s.lists, counts[p.Index], s.low[at:end:end])}
 		w := s.w.Slice(at, end)
 		a.Weights32, a.Weights64 = w.Single, w.Double
 		if s.in {

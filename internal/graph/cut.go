@@ -34,7 +34,9 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	a, n := c.a, len(c.parts)
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
 	blocks := make([]*Block, n)
-	each := func(f func(p *Partition) error) error { return a.each(ctx, "dealing the edges to the grid", f) }
+	each := func(f func(p *Partition) error) error {
+		return a.each(ctx, c.parts, "dealing the edges to the grid", f)
+	}
 	receivers := func(p *Partition) *Side { return blocks[p.Index].Receivers }
 	senders := func(p *Partition) *Side { return blocks[p.Index].Senders }
 	for _, step := range []func() error{
@@ -65,12 +67,12 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	})
 }
 
-// each calls f with the partitions here, each from one goroutine of the team, until ctx ends, and
+// each calls f with those of some partitions that are here, each from one goroutine of the team, until ctx ends, and
 // returns the first error.
-func (a *Builder) each(ctx context.Context, stage string, f func(p *Partition) error) error {
-	failed := make([]error, len(a.g.Parts))
-	a.team.For(len(a.g.Parts), 1, func(_, i, _ int) {
-		if p := a.g.Parts[i]; p != nil && ctx.Err() == nil {
+func (a *Builder) each(ctx context.Context, parts []*Partition, stage string, f func(p *Partition) error) error {
+	failed := make([]error, len(parts))
+	a.team.For(len(parts), 1, func(_, i, _ int) {
+		if p := parts[i]; p != nil && ctx.Err() == nil {
 			failed[i] = f(p)
 		}
 	})
@@ -213,55 +215,38 @@ func (p *Partition) index(a *Adjacency) {
 
 // cut cuts the lists of in-edges into the blocks of a grid that is not flat.
 func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
+	c := &cutter{a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts))}
 	for p := range a.g.here() {
 		p.begin(a.o.Grid)
+		c.lists[p.Index] = &p.In.Lists
 	}
-	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.In.Lists })
+	blocks, err := c.cut(ctx, a.lists.Close)
 	if err != nil {
 		return err
 	}
 	for p := range a.g.here() {
-		p.In, p.Out, p.along = nil, nil, Blocks{blocks[p.Index], blocks[p.Index]}
+		if p.In, p.along = nil, (Blocks{blocks[p.Index], blocks[p.Index]}); !a.g.Directed {
+			p.Out = nil
+		}
 	}
 	return nil
 }
 
-// cutLists returns the blocks of lists by receiver, which are freed.
-func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *kernel.Lists) ([]*Block, error) {
-	c := &cutter{a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists,
-		len(a.g.Parts))}
-	for p := range a.g.here() {
-		c.lists[p.Index] = lists(p)
-	}
-	return c.cut(ctx, a.lists.Close)
-}
-
-// reversed returns the builder of the reversed arcs' blocks, without partitions.
-func (a *Builder) reversed(lists *mem.Arena) *Builder {
-	g := a.g
-	return &Builder{g: &Graph{
-		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: g.Options,
-		Connected: g.Connected, arena: g.arena,
-		Parts: make([]*Partition, len(g.Parts)),
-	}, o: a.o, team: a.team, tmp: a.tmp, lists: lists}
-}
-
 // cutReversed cuts the lists of out-edges, which lie with the senders' owners, into blocks of
-// reversed arcs, of which these are the receivers, for the partitions of g.
-func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
-	for p := range g.here() {
-		reversed := p.continued()
-		reversed.graph, reversed.Out = a.g, a.g.Parts[p.Index].Out
-		a.g.Parts[p.Index] = reversed
+// reversed arcs, of which these are the receivers.
+func (a *Builder) cutReversed(ctx context.Context, exchange Exchange) error {
+	n := len(a.g.Parts)
+	c := &cutter{a: a, parts: make([]*Partition, n), exchange: exchange, lists: make([]*kernel.Lists, n)}
+	for p := range a.g.here() {
+		c.parts[p.Index], c.lists[p.Index] = p.continued(), &p.Out.Lists
 	}
-	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.Out.Lists })
+	blocks, err := c.cut(ctx, a.outLists.Close)
 	if err != nil {
 		return err
 	}
 	for p := range a.g.here() {
-		p.Out = nil
-		p.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
-		g.Parts[p.Index].reversedPart = p
+		p.Out, p.reversedPart = nil, c.parts[p.Index]
+		p.reversedPart.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
 	}
 	return nil
 }

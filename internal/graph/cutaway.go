@@ -21,7 +21,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	}
 	var data []byte
 	send := func(yield func(Message) bool) {
-		for q := range c.a.g.here() {
+		for q := range here(c.parts) {
 			for _, p := range q.Row {
 				if c.parts[p] == nil {
 					data = AppendCounts(data[:0], c.counts[q.Index][q.Grid.Column(p)])
@@ -52,7 +52,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for p := range c.a.g.here() {
+	for p := range here(c.parts) {
 		for _, q := range p.Row {
 			if c.counts[q] == nil || c.counts[q][p.Grid.Column(p.Index)] == nil {
 				return fmt.Errorf("partition %d has no lengths from %d: %w", p.Index, q, errMessage)
@@ -91,7 +91,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	}
 	var data []byte
 	send := func(yield func(Message) bool) {
-		for q := range c.a.g.here() {
+		for q := range here(c.parts) {
 			if !c.eachPiece(ctx, q, false, func(p int, k *piece) bool {
 				data = binary.LittleEndian.AppendUint32(data[:0], k.first)
 				data = k.weights.Encode(append(data, wire.Bytes(k.ids)...))
@@ -118,7 +118,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for p := range c.a.g.here() {
+	for p := range here(c.parts) {
 		for _, q := range p.Row {
 			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != int(c.length(p, q)) {
 				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w",

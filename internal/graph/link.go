@@ -13,7 +13,7 @@ import (
 // grid with those of out-edges.
 func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
-	err := a.each(ctx, "linking the partitions", func(p *Partition) error {
+	err := a.each(ctx, g.Parts, "linking the partitions", func(p *Partition) error {
 		p.begin(Of(p.Of))
 		in := &Block{Receivers: &Side{}, ByReceiver: p.In}
 		out, blocks := in, []*Block{in}

@@ -30,6 +30,7 @@ type Scatter struct {
 	a       *Builder
 	in      bool       // rows are receivers
 	tmp     *mem.Arena // of what is needed until the buckets are sorted
+	lists   *mem.Arena // of the lists
 	idBits  uint
 	arcBits uint
 	buckets []bucket
@@ -81,7 +82,10 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter, Kind: mem.Loading},
 		stages: make([]*stage, a.team.Size()),
-		idBits: idBits(a.g.N), arcBits: narrowBits,
+		idBits: idBits(a.g.N), arcBits: narrowBits, lists: a.outLists,
+	}
+	if in {
+		s.lists = a.lists
 	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {
 		s.arcBits = wideBits
@@ -99,11 +103,11 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	if n := len(s.buckets); n > 0 {
 		total = s.buckets[n-1].at + s.buckets[n-1].size
 	}
-	s.low = mem.Make[uint32](a.lists, total)
+	s.low = mem.Make[uint32](s.lists, total)
 	if s.arcBits == wideBits {
 		s.high = mem.Make[uint8](s.tmp, total)
 	}
-	s.w = MakeWeights(a.lists, a.o.Weights, total)
+	s.w = MakeWeights(s.lists, a.o.Weights, total)
 	s.plain = s.high == nil && a.o.Weights == edges.Unweighted
 	return s, nil
 }
@@ -119,7 +123,7 @@ func (s *Scatter) Finish(ctx context.Context) error {
 	}
 	s.tmp.Close()
 	s.compact()
-	s.lists(counts)
+	s.cutLists(counts)
 	return nil
 }
 
