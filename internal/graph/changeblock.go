@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -383,7 +382,7 @@ func (b *blockChange) stay(ctx context.Context) ([]bool, error) {
 
 // degreeChange is by how much a block changes the degree of a vertex.
 type degreeChange struct {
-	local uint32
+	local uint64
 	more  int64
 }
 
@@ -393,7 +392,7 @@ func (b *blockChange) degreeChanges() [][]degreeChange {
 	all := make([][]degreeChange, parts)
 	for _, r := range b.s.rows {
 		id := b.ids[r.row]
-		all[id%parts] = append(all[id%parts], degreeChange{id / parts, r.more})
+		all[id%parts] = append(all[id%parts], degreeChange{uint64(id / parts), r.more})
 	}
 	return all
 }
@@ -413,7 +412,7 @@ func (a *changer) degrees() {
 // changeDegrees applies changes that a block has found.
 func (a *changer) changeDegrees(degrees []uint32, changes []degreeChange) error {
 	for _, c := range changes {
-		if int(c.local) >= a.next.Owned || c.more > math.MaxUint32 || c.more < -math.MaxUint32 {
+		if c.local >= uint64(a.next.Owned) || c.more > math.MaxUint32 || c.more < -math.MaxUint32 {
 			return fmt.Errorf("the degree of vertex %d: %w", c.local, errMessage)
 		}
 		d := int64(degrees[c.local]) + c.more
@@ -423,13 +422,4 @@ func (a *changer) changeDegrees(degrees []uint32, changes []degreeChange) error 
 		degrees[c.local] = uint32(d)
 	}
 	return nil
-}
-
-func appendDegrees(data []byte, changes []degreeChange) []byte {
-	data = binary.LittleEndian.AppendUint32(data, uint32(len(changes)))
-	for _, c := range changes {
-		data = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(data, c.local),
-			uint64(c.more))
-	}
-	return data
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // changedSide is a side of a block whose ghosts' owners must know of them.
@@ -25,7 +26,7 @@ type changedSide struct {
 // shareSides tells the owners which of their vertices become ghosts here or are ghosts no longer,
 // how their degrees change, and the least weight. If nothing changed here, same is true.
 //
-//	| least weight (8) | for each side: size of the set (4) | set of ghosts that change | degree changes (4) | local (4) | more (8) |
+//	| least weight (8) | for each side: size of the set (4) | set of ghosts that change | degree changes (4) | local (8) | more (8) |
 func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChange) error {
 	var sides []changedSide
 	for i, b := range blocks {
@@ -113,7 +114,8 @@ func (a *changer) appendSide(data []byte, s changedSide, q int, same bool) []byt
 	if s.degrees == nil {
 		return data
 	}
-	return appendDegrees(data, s.changes[q])
+	data = binary.LittleEndian.AppendUint32(data, uint32(len(s.changes[q])))
+	return append(data, wire.Bytes(s.changes[q])...)
 }
 
 // ghosts adds those of q's vertices that are ghosts on a side to a set.
@@ -170,14 +172,9 @@ func (a *changer) takeSet(data []byte, q int, s changedSide) ([]byte, error) {
 
 // takeDegrees reads how degrees change.
 func (a *changer) takeDegrees(data []byte, degrees []uint32) ([]byte, error) {
-	if len(data) < 4 || uint64(len(data)-4)/12 < uint64(binary.LittleEndian.Uint32(data)) {
+	if len(data) < 4 || uint64(len(data)-4)/16 < uint64(binary.LittleEndian.Uint32(data)) {
 		return nil, errMessage
 	}
-	n := binary.LittleEndian.Uint32(data)
-	data = data[4:]
-	changes := make([]degreeChange, n)
-	for i := range changes {
-		changes[i] = degreeChange{binary.LittleEndian.Uint32(data[12*i:]), int64(binary.LittleEndian.Uint64(data[12*i+4:]))}
-	}
-	return data[12*n:], a.changeDegrees(degrees, changes)
+	end := 4 + 16*uint64(binary.LittleEndian.Uint32(data))
+	return data[end:], a.changeDegrees(degrees, wire.Slice[degreeChange](data[4:end]))
 }

@@ -1,12 +1,14 @@
 package graph
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
 
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -165,41 +167,33 @@ const headerBytes = 8 + 1 + 8 + 4
 
 // encode makes the messages of arcs to the other partitions.
 func (a *changer) encode(own *arcs, some bool, largest uint64) [][]byte {
-	data := make([][]byte, a.p.Of)
-	head := binary.LittleEndian.AppendUint64(nil, uint64(a.N))
-	head = append(head, 0)
-	if some {
-		head[8] = 1
-	}
-	head = binary.LittleEndian.AppendUint64(head, largest)
-	removals := make([]uint32, a.p.Of)
-	weights := make([][]byte, a.p.Of)
-	for q := range data {
-		if q != a.p.Index {
-			data[q] = append(append(data[q], head...), 0, 0, 0, 0)
-		}
-	}
+	sent := make([]arcs, a.p.Of)
 	for i := 0; i < len(own.ends); i += 2 {
 		u, v := own.ends[i], own.ends[i+1]
 		forward, backward := a.block(u, v), a.block(v, u)
 		for k, q := range [2]int{forward, backward} {
-			if q == a.p.Index || k == 1 && q == forward {
+			if k == 1 && q == forward {
 				continue
 			}
-			data[q] = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data[q], u),
-				v)
+			to := &sent[q]
+			to.ends = append(to.ends, u, v)
 			if i/2 < own.removals {
-				removals[q]++
+				to.removals++
 			} else if own.weights != nil {
-				weights[q] = binary.LittleEndian.AppendUint64(weights[q],
-					math.Float64bits(own.weights[i/2-own.removals]))
+				to.weights = append(to.weights, own.weights[i/2-own.removals])
 			}
 		}
 	}
-	for q := range data {
+	head := append(binary.LittleEndian.AppendUint64(nil, uint64(a.N)), 0)
+	if some {
+		head[8] = 1
+	}
+	head = binary.LittleEndian.AppendUint64(head, largest)
+	data := make([][]byte, a.p.Of)
+	for q, to := range sent {
 		if q != a.p.Index {
-			binary.LittleEndian.PutUint32(data[q][headerBytes-4:], removals[q])
-			data[q] = append(data[q], weights[q]...)
+			data[q] = binary.LittleEndian.AppendUint32(bytes.Clone(head), uint32(to.removals))
+			data[q] = append(append(data[q], wire.Bytes(to.ends)...), wire.Bytes(to.weights)...)
 		}
 	}
 	return data
@@ -227,10 +221,7 @@ func (a *changer) decode(data []byte, q int) (got *arcs, some bool, largest uint
 		return nil, false, 0, errMessage
 	}
 	added := (rest - 8*removals) / size
-	got = &arcs{removals: int(removals), ends: make([]uint32, 2*(removals+added))}
-	for i := range got.ends {
-		got.ends[i] = binary.LittleEndian.Uint32(data[4*i:])
-	}
+	got = &arcs{removals: int(removals), ends: wire.Slice[uint32](data[:8*(removals+added)])}
 	for i := 0; i < len(got.ends); i += 2 {
 		u, v := got.ends[i], got.ends[i+1]
 		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q ||
@@ -239,11 +230,7 @@ func (a *changer) decode(data []byte, q int) (got *arcs, some bool, largest uint
 		}
 	}
 	if a.weighted() {
-		data = data[4*len(got.ends):]
-		got.weights = make([]float64, added)
-		for i := range got.weights {
-			got.weights[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-		}
+		got.weights = wire.Slice[float64](data[4*len(got.ends):])
 	}
 	return got, some, largest, nil
 }
