@@ -51,17 +51,19 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *m
 	for _, q := range line {
 		seen[q] = mem.Make[uint64](arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
 	}
+	// Nobody can predict which ids are of owned vertices: they are set, too.
+	seen[p.Index] = mem.Make[uint64](arena, p.Words())
 	parts := newDivider(p.Of)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			break
 		}
 		for _, id := range some {
-			if local, q := parts.divide(id); int(q) != p.Index {
-				bitmap.Set(seen[q], local)
-			}
+			local, q := parts.divide(id)
+			bitmap.Set(seen[q], local)
 		}
 	}
+	seen[p.Index] = nil
 	return seen
 }
 
