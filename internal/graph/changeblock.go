@@ -2,8 +2,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -19,7 +17,9 @@ func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocks := []*blockChange{{a: a, part: p, old: p.along.Pull, next: next, forward: true, backward: !p.graph.Directed}}
+	blocks := []*blockChange{{
+		a: a, part: p, old: p.along.Pull, next: next, forward: true, backward: !p.graph.Directed,
+	}}
 	if p.graph.Directed {
 		reversed := &blockChange{a: a, part: p, old: p.reversed.Pull, next: next, backward: true}
 		if !p.Grid.Flat() {
@@ -378,48 +378,4 @@ func (b *blockChange) stay(ctx context.Context) ([]bool, error) {
 	}
 	mark(at, uint32(len(adj)))
 	return stay, nil
-}
-
-// degreeChange is by how much a block changes the degree of a vertex.
-type degreeChange struct {
-	local uint64
-	more  int64
-}
-
-// degreeChanges returns by owner how a block changes the degrees of its receivers.
-func (b *blockChange) degreeChanges() [][]degreeChange {
-	parts := uint32(b.a.p.Of)
-	all := make([][]degreeChange, parts)
-	for _, r := range b.s.rows {
-		id := b.ids[r.row]
-		all[id%parts] = append(all[id%parts], degreeChange{uint64(id / parts), r.more})
-	}
-	return all
-}
-
-// degrees copies the degrees, which the blocks change.
-func (a *changer) degrees() {
-	p, next := a.p, a.next
-	next.OutDegrees = mem.Make[uint32](next.graph.arena, int(next.slots.Ghost))
-	copy(next.OutDegrees, p.OutDegrees)
-	next.InDegrees = next.OutDegrees
-	if p.graph.Directed {
-		next.InDegrees = mem.Make[uint32](next.graph.arena, int(next.slots.Ghost))
-		copy(next.InDegrees, p.InDegrees)
-	}
-}
-
-// changeDegrees applies changes that a block has found.
-func (a *changer) changeDegrees(degrees []uint32, changes []degreeChange) error {
-	for _, c := range changes {
-		if c.local >= uint64(a.next.Owned) || c.more > math.MaxUint32 || c.more < -math.MaxUint32 {
-			return fmt.Errorf("the degree of vertex %d: %w", c.local, errMessage)
-		}
-		d := int64(degrees[c.local]) + c.more
-		if d < 0 || d > math.MaxUint32 {
-			return fmt.Errorf("a degree of %d: %w", d, errMessage)
-		}
-		degrees[c.local] = uint32(d)
-	}
-	return nil
 }

@@ -37,8 +37,9 @@ func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChan
 		if i > 0 {
 			receivers.degrees = a.next.OutDegrees
 		}
-		senders := changedSide{new: b.new.Senders, old: b.old.Senders, part: b.part, sets: make([][]uint64,
-			a.p.Of)}
+		senders := changedSide{
+			new: b.new.Senders, old: b.old.Senders, part: b.part, sets: make([][]uint64, a.p.Of),
+		}
 		sides = append(sides, receivers, senders)
 	}
 	g := a.next.graph
@@ -177,4 +178,48 @@ func (a *changer) takeDegrees(data []byte, degrees []uint32) ([]byte, error) {
 	}
 	end := 4 + 16*uint64(binary.LittleEndian.Uint32(data))
 	return data[end:], a.changeDegrees(degrees, wire.Slice[degreeChange](data[4:end]))
+}
+
+// degreeChange is by how much a block changes the degree of a vertex.
+type degreeChange struct {
+	local uint64
+	more  int64
+}
+
+// degreeChanges returns by owner how a block changes the degrees of its receivers.
+func (b *blockChange) degreeChanges() [][]degreeChange {
+	parts := uint32(b.a.p.Of)
+	all := make([][]degreeChange, parts)
+	for _, r := range b.s.rows {
+		id := b.ids[r.row]
+		all[id%parts] = append(all[id%parts], degreeChange{uint64(id / parts), r.more})
+	}
+	return all
+}
+
+// degrees copies the degrees, which the blocks change.
+func (a *changer) degrees() {
+	p, next := a.p, a.next
+	next.OutDegrees = mem.Make[uint32](next.graph.arena, int(next.slots.Ghost))
+	copy(next.OutDegrees, p.OutDegrees)
+	next.InDegrees = next.OutDegrees
+	if p.graph.Directed {
+		next.InDegrees = mem.Make[uint32](next.graph.arena, int(next.slots.Ghost))
+		copy(next.InDegrees, p.InDegrees)
+	}
+}
+
+// changeDegrees applies changes that a block has found.
+func (a *changer) changeDegrees(degrees []uint32, changes []degreeChange) error {
+	for _, c := range changes {
+		if c.local >= uint64(a.next.Owned) || c.more > math.MaxUint32 || c.more < -math.MaxUint32 {
+			return fmt.Errorf("the degree of vertex %d: %w", c.local, errMessage)
+		}
+		d := int64(degrees[c.local]) + c.more
+		if d < 0 || d > math.MaxUint32 {
+			return fmt.Errorf("a degree of %d: %w", d, errMessage)
+		}
+		degrees[c.local] = uint32(d)
+	}
+	return nil
 }

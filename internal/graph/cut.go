@@ -215,7 +215,9 @@ func (p *Partition) index(a *Adjacency) {
 
 // cut cuts the lists of in-edges into the blocks of a grid that is not flat.
 func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
-	c := &cutter{a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts))}
+	c := &cutter{
+		a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts)),
+	}
 	for p := range a.g.here() {
 		p.begin(a.o.Grid)
 		c.lists[p.Index] = &p.In.Lists
@@ -236,7 +238,9 @@ func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
 // reversed arcs, of which these are the receivers.
 func (a *Builder) cutReversed(ctx context.Context, exchange Exchange) error {
 	n := len(a.g.Parts)
-	c := &cutter{a: a, parts: make([]*Partition, n), exchange: exchange, lists: make([]*kernel.Lists, n)}
+	c := &cutter{
+		a: a, parts: make([]*Partition, n), exchange: exchange, lists: make([]*kernel.Lists, n),
+	}
 	for p := range a.g.here() {
 		c.parts[p.Index], c.lists[p.Index] = p.continued(), &p.Out.Lists
 	}
