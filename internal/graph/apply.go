@@ -43,7 +43,8 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) 
 	}
 	for _, c := range parts {
 		a.setAbsent(c.Partition)
-		shares = shares || c.Partition.sharesWith(g.Parts[c.Partition.Index])
+		shares = shares ||
+			c.Partition.along.Pull.ByReceiver == g.Parts[c.Partition.Index].along.Pull.ByReceiver
 	}
 	next = assemble(g, parts)
 	next.added = nil
@@ -176,15 +177,6 @@ func (a *applier) setAbsent(p *Partition) {
 	if bitmap.Count(absent) > 0 {
 		p.Absent = absent
 	}
-}
-
-// sharesWith reports whether a changed partition has memory of the one that it was made from.
-func (p *Partition) sharesWith(old *Partition) bool {
-	if !p.Grid.Flat() {
-		return p.along.Pull.ByReceiver == old.along.Pull.ByReceiver
-	}
-	return p.In == old.In || p.Out == old.Out || p.along.Pull.Senders == old.along.Pull.Senders ||
-		p.along.Push.Receivers == old.along.Push.Receivers
 }
 
 // label gives the last vertices input ids, which rise and are new.

@@ -35,7 +35,7 @@ func TestLinkEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Arcs(0, ring, nil, nil)
+		s.putArcs(ring, WeightColumn{})
 		if err := s.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestMissingArcs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Arcs(0, []uint64{0<<32 | 1}, nil, nil)
+	s.putArcs([]uint64{0<<32 | 1}, WeightColumn{})
 	if err := s.Finish(t.Context()); err == nil || !strings.HasPrefix(err.Error(),
 		"1 arcs came for rows 0 to 1 of partition 0, which have 2") {
 		t.Errorf("error %v", err)

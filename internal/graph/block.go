@@ -158,27 +158,6 @@ func (a *Adjacency) seconds(arena *mem.Arena) {
 	}
 }
 
-// weightsOf makes the weights of l's edges, of the kind that another has.
-func weightsOf(arena *mem.Arena, l, like *kernel.Lists) {
-	switch {
-	case like.Weights32 != nil:
-		l.Weights32 = mem.Make[float32](arena, len(l.Adj))
-	case like.Weights64 != nil:
-		l.Weights64 = mem.Make[float64](arena, len(l.Adj))
-	}
-}
-
-// arcWeight returns the weight of the arc at a place of lists, 1 if they have none.
-func arcWeight(l *kernel.Lists, at uint32) float64 {
-	switch {
-	case l.Weights32 != nil:
-		return float64(l.Weights32[at])
-	case l.Weights64 != nil:
-		return l.Weights64[at]
-	}
-	return 1
-}
-
 // SendersView returns a block's lists by sender. Those of the P x 1 block are made at the first
 // call that ctx does not end.
 func (p *Partition) SendersView(ctx context.Context, b *Block) (*Adjacency, error) {
@@ -203,7 +182,7 @@ func (p *Partition) HasSendersView(b *Block) bool {
 // transpose makes lists by sender of lists by receiver. It returns nil when ctx ends.
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
-	defer func() { p.graph.keepIf(done, arena) }()
+	defer func() { p.keepLists(done, arena) }()
 	counts := make([]uint32, p.Slots)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
@@ -214,7 +193,8 @@ func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 		}
 	}
 	t := &Adjacency{Lists: bcsr(arena, counts, mem.Make[uint32](arena, len(a.Adj))), Rising: true}
-	weightsOf(arena, &t.Lists, &a.Lists)
+	makeWeights(arena, &t.Lists, p.graph.Weights)
+	from, to := weightsOf(&a.Lists), weightsOf(&t.Lists)
 	var stopped atomic.Bool
 	at := uint32(0)
 	for s, c := range counts {
@@ -232,12 +212,7 @@ func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 			k := counts[a.Adj[j]]
 			counts[a.Adj[j]]++
 			t.Adj[k] = v
-			if t.Weights32 != nil {
-				t.Weights32[k] = a.Weights32[j]
-			}
-			if t.Weights64 != nil {
-				t.Weights64[k] = a.Weights64[j]
-			}
+			to.Put(int(k), from, int(j))
 		}
 	})
 	if ctx.Err() != nil {

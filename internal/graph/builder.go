@@ -17,14 +17,14 @@ import (
 //
 //	NewBuilder -> Own -> Vertex ... -> { Scatter -> Arcs or Tuples ... -> Finish } -> Link
 type Builder struct {
-	g            *Graph
-	o            Options
-	team         *parallel.Team
-	tmp          *mem.Arena
-	lists        *mem.Arena // of the lists that Scatter makes: the graph's, if they are kept
-	open         []*Scatter
-	reversedArcs *Builder // of the blocks of reversed arcs, if there are to be any
-	built        bool
+	g    *Graph
+	o    Options
+	team *parallel.Team
+	tmp  *mem.Arena
+	// of the lists of in-edges, and of out-edges, that Scatter makes: the graph's, if they are kept
+	lists, outLists *mem.Arena
+	open            []*Scatter
+	built           bool
 }
 
 // Facts are a vertex's input id, the lengths of its stored lists and, for TEPS, how many tuples,
@@ -44,9 +44,10 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	g.Options.Team, g.Options.Progress, g.Options.Meter = nil, nil, nil
 	g.arena = &mem.Arena{Meter: o.Meter, Kind: mem.Graph}
 	g.Parts = make([]*Partition, o.Partitions)
-	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter, Kind: mem.Loading}, lists: g.arena}
+	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter, Kind: mem.Loading}, lists: g.arena, outLists: g.arena}
 	if !o.Grid.Flat() {
 		a.lists = &mem.Arena{Meter: o.Meter, Kind: mem.Loading}
+		a.outLists = &mem.Arena{Meter: o.Meter, Kind: mem.Loading}
 	}
 	return a, nil
 }
@@ -84,7 +85,8 @@ func (a *Builder) Arena() *mem.Arena { return a.g.arena }
 func (a *Builder) Own(own []int, wide bool) {
 	g := a.g
 	for _, i := range own {
-		p := a.partition(i)
+		p := &Partition{Index: i, Of: len(g.Parts), Owned: owned(g.N, i, len(g.Parts)), graph: g}
+		g.Parts[i] = p
 		padded := (p.Owned + 63) &^ 63
 		p.OutDegrees = mem.Make[uint32](g.arena, padded)
 		p.InDegrees = p.OutDegrees
@@ -105,17 +107,12 @@ func (a *Builder) Own(own []int, wide bool) {
 	}
 }
 
-func (a *Builder) partition(i int) *Partition {
-	n := len(a.g.Parts)
-	p := &Partition{Index: i, Of: n, Owned: owned(a.g.N, i, n), graph: a.g}
-	a.g.Parts[i] = p
-	return p
-}
-
 // here yields the partitions of this process.
-func (g *Graph) here() iter.Seq[*Partition] {
+func (g *Graph) here() iter.Seq[*Partition] { return here(g.Parts) }
+
+func here(parts []*Partition) iter.Seq[*Partition] {
 	return func(yield func(*Partition) bool) {
-		for _, p := range g.Parts {
+		for _, p := range parts {
 			if p != nil && !yield(p) {
 				return
 			}
@@ -162,15 +159,7 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 // length returns the number of arcs of a row. The lists of out-edges, in a grid that is not flat,
 // become the blocks of reversed arcs.
 func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
-	of := a
-	if !in && !a.o.Grid.Flat() {
-		a.reversedArcs = a.reversed(&mem.Arena{Meter: a.o.Meter, Kind: mem.Loading})
-		for p := range a.g.here() {
-			a.reversedArcs.partition(p.Index)
-		}
-		of = a.reversedArcs
-	}
-	l, err := of.newScatter(in, length)
+	l, err := a.newScatter(in, length)
 	if err == nil {
 		a.open = append(a.open, l)
 	}
@@ -199,8 +188,8 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	if err := g.weigh(); err != nil {
 		return err
 	}
-	if a.reversedArcs != nil {
-		if err := a.reversedArcs.cutReversed(ctx, g, exchange); err != nil {
+	if g.Directed && !a.o.Grid.Flat() {
+		if err := a.cutReversed(ctx, exchange); err != nil {
 			return err
 		}
 	}
@@ -215,11 +204,9 @@ func (a *Builder) End() {
 		l.tmp.Close()
 	}
 	a.tmp.Close()
-	if a.reversedArcs != nil {
-		a.reversedArcs.lists.Close()
-	}
 	if a.lists != a.g.arena {
 		a.lists.Close()
+		a.outLists.Close()
 	}
 	if !a.built { // an error, or a panic for want of memory
 		a.g.Close()

@@ -55,7 +55,7 @@ type Changed struct {
 	// its block of the grid.
 	Arcs int64
 	// OutFrom and InFrom say of each arc of Partition.Out and, of a directed graph, Partition.In
-	// where it was before, or NewPlace. They are nil if no arc has moved, in a grid that is not
+	// where it was before, or NewPlace. They are nil if no list has changed, in a grid that is not
 	// flat, or if Change.Places did not ask for them.
 	OutFrom, InFrom []uint32
 
@@ -113,7 +113,7 @@ func (p *Partition) valid(c Change) error {
 
 // changer makes the new partition.
 //
-//	arcs -> edits of rows, some at other partitions -> splices of lists -> who is a ghost where -> lists
+//	arcs -> edits of rows, some at other partitions -> splices of lists -> lists by ids -> slots, ghosts
 type changer struct {
 	Change
 	p        *Partition
@@ -132,10 +132,7 @@ func (a *changer) run(ctx context.Context) (out *Changed, err error) {
 		}
 	}()
 	a.next = a.header()
-	if a.p.Grid.Flat() {
-		return a.flat(ctx)
-	}
-	return a.grid(ctx)
+	return a.blocks(ctx)
 }
 
 // header makes the new partition, still without lists, in a graph of which no other partition is
@@ -150,12 +147,13 @@ func (a *changer) header() *Partition {
 		Parts: make([]*Partition, len(old.Parts)),
 	}
 	g.Options.TupleDegrees = false
-	views := a.arena()
-	g.arena = &views.Arena
+	own := new(storage)
+	own.Meter = old.arena.Meter
+	g.arena = &own.Arena
 	p := &Partition{
 		Index: a.p.Index, Of: a.p.Of, Owned: owned(a.N, a.p.Index, a.p.Of), graph: g,
 		Inputs: a.p.Inputs, labels: a.p.labels,
-		pieces: pieces{views: views},
+		lists: a.share(own),
 	}
 	if a.p.Absent != nil {
 		p.Absent = make([]uint64, p.Words())

@@ -12,42 +12,33 @@ func (s *Scatter) compact() {
 		k := &s.buckets[i]
 		if at != k.at {
 			copy(s.low[at:], s.low[k.at:k.at+k.kept])
-			if s.w32 != nil {
-				copy(s.w32[at:], s.w32[k.at:k.at+k.kept])
-			}
-			if s.w64 != nil {
-				copy(s.w64[at:], s.w64[k.at:k.at+k.kept])
-			}
+			s.w.Copy(at, s.w.Slice(k.at, k.at+k.kept))
 		}
 		k.at = at
 		at += k.kept
 	}
-	arena := s.a.lists
+	arena := s.lists
 	s.low = mem.Trim(arena, s.low, at)
-	if s.w32 != nil {
-		s.w32 = mem.Trim(arena, s.w32, at)
+	if s.w.Single != nil {
+		s.w.Single = mem.Trim(arena, s.w.Single, at)
 	}
-	if s.w64 != nil {
-		s.w64 = mem.Trim(arena, s.w64, at)
+	if s.w.Double != nil {
+		s.w.Double = mem.Trim(arena, s.w.Double, at)
 	}
 }
 
-// lists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths
+// cutLists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths
 // by partition.
-func (s *Scatter) lists(counts [][]uint32) {
+func (s *Scatter) cutLists(counts [][]uint32) {
 	at, k := 0, 0
 	for p := range s.a.g.here() {
 		end := at
 		for ; k < len(s.buckets) && s.buckets[k].part == p.Index; k++ {
 			end = s.buckets[k].at + s.buckets[k].kept
 		}
-		a := &Adjacency{Lists: bcsr(s.a.lists, counts[p.Index], s.low[at:end:end])}
-		if s.w32 != nil {
-			a.Weights32 = s.w32[at:end:end]
-		}
-		if s.w64 != nil {
-			a.Weights64 = s.w64[at:end:end]
-		}
+		a := &Adjacency{Lists: bcsr(s.lists, counts[p.Index], s.low[at:end:end])}
+		w := s.w.Slice(at, end)
+		a.Weights32, a.Weights64 = w.Single, w.Double
 		if s.in {
 			p.In = a
 		} else {

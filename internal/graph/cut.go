@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -35,7 +34,9 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	a, n := c.a, len(c.parts)
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
 	blocks := make([]*Block, n)
-	each := func(f func(p *Partition) error) error { return a.each(ctx, "dealing the edges to the grid", f) }
+	each := func(f func(p *Partition) error) error {
+		return a.each(ctx, c.parts, "dealing the edges to the grid", f)
+	}
 	receivers := func(p *Partition) *Side { return blocks[p.Index].Receivers }
 	senders := func(p *Partition) *Side { return blocks[p.Index].Senders }
 	for _, step := range []func() error{
@@ -51,7 +52,7 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
 		func() error {
-			return each(func(p *Partition) error { return p.linkBlock(ctx, blocks[p.Index], a.tmp) })
+			return each(func(p *Partition) error { return p.linkBlocks(ctx, a.tmp, blocks[p.Index]) })
 		},
 		func() error { return a.share(ctx, c.exchange, receivers, senders) },
 	} {
@@ -66,12 +67,12 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	})
 }
 
-// each calls f with the partitions here, each from one goroutine of the team, until ctx ends, and
+// each calls f with those of some partitions that are here, each from one goroutine of the team, until ctx ends, and
 // returns the first error.
-func (a *Builder) each(ctx context.Context, stage string, f func(p *Partition) error) error {
-	failed := make([]error, len(a.g.Parts))
-	a.team.For(len(a.g.Parts), 1, func(_, i, _ int) {
-		if p := a.g.Parts[i]; p != nil && ctx.Err() == nil {
+func (a *Builder) each(ctx context.Context, parts []*Partition, stage string, f func(p *Partition) error) error {
+	failed := make([]error, len(parts))
+	a.team.For(len(parts), 1, func(_, i, _ int) {
+		if p := parts[i]; p != nil && ctx.Err() == nil {
 			failed[i] = f(p)
 		}
 	})
@@ -167,119 +168,89 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 	}
 	b.ByReceiver = &Adjacency{Lists: bcsr(p.graph.arena, lengths,
 		mem.Make[uint32](p.graph.arena, arcs))}
-	weightsOf(p.graph.arena, &b.ByReceiver.Lists, c.lists[p.Index])
+	makeWeights(p.graph.arena, &b.ByReceiver.Lists, p.graph.Weights)
 	return b, nil
 }
 
-// deal copies the pieces of an owner's lists to the blocks of its row, where the rows of an owner
-// are consecutive.
+// deal copies the pieces of an owner's lists to the blocks of its row that are here, where the rows
+// of an owner are consecutive.
 func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error {
-	l := c.lists[p.Index]
-	to := make([]*kernel.Lists, p.Grid.Columns)
-	next := make([]uint32, p.Grid.Columns)
-	for j := range to {
-		q := p.Grid.At(p.Grid.Row(p.Index), j)
-		if c.parts[q] == nil {
-			continue
+	c.eachPiece(ctx, p, true, func(q int, k *piece) bool {
+		to, at := &blocks[q].ByReceiver.Lists, int(c.next[q][p.Index]+k.first)
+		copy(to.Adj[at:], k.ids)
+		weightsOf(to).Copy(at, k.weights)
+		return true
+	})
+	return nil
+}
+
+// linkBlocks makes the senders' sides of blocks, and turns their lists' ids into slots. Their
+// ghosts by owner, which share tells these, are in tmp.
+func (p *Partition) linkBlocks(ctx context.Context, tmp *mem.Arena, blocks ...*Block) error {
+	var sides []*Side
+	for _, b := range blocks {
+		var err error
+		seen := p.seen(ctx, b.ByReceiver, p.Column, tmp)
+		if b.Senders, err = p.side(p.Column, seen, tmp); err != nil {
+			return err
 		}
-		to[j], next[j] = &blocks[q].ByReceiver.Lists, c.next[q][p.Index]
+		sides = append(sides, b.Receivers, b.Senders)
 	}
-	done := 0
-	for some := range slices.Chunk(l.Adj, limits.linkGrain) {
-		if ctx.Err() != nil {
-			break
+	p.name(p.graph.arena, sides...)
+	for _, b := range blocks {
+		if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
+			return err
 		}
-		for i, id := range some {
-			j := c.column(id)
-			if to[j] == nil {
-				continue
-			}
-			at := next[j]
-			next[j]++
-			to[j].Adj[at] = id
-			if l.Weights32 != nil {
-				to[j].Weights32[at] = l.Weights32[done+i]
-			}
-			if l.Weights64 != nil {
-				to[j].Weights64[at] = l.Weights64[done+i]
-			}
-		}
-		done += len(some)
+		p.index(b.ByReceiver)
 	}
 	return nil
 }
 
-// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by
-// owner, which share tells these, are in tmp.
-func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) error {
-	var err error
-	if b.Senders, err = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp),
-		tmp); err != nil {
-		return err
-	}
-	p.name(p.graph.arena, b.Receivers, b.Senders)
-	if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
-		return err
-	}
-	b.ByReceiver.heads(p.graph.arena)
-	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
-	return nil
+// index makes what finds the way through lists by receiver: the heads of rows, and runs of them.
+func (p *Partition) index(a *Adjacency) {
+	a.Rising = p.Of == 1
+	a.heads(p.graph.arena)
+	a.chunk(p.Words(), len(a.Bits))
 }
 
 // cut cuts the lists of in-edges into the blocks of a grid that is not flat.
 func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
+	c := &cutter{
+		a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts)),
+	}
 	for p := range a.g.here() {
 		p.begin(a.o.Grid)
+		c.lists[p.Index] = &p.In.Lists
 	}
-	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.In.Lists })
+	blocks, err := c.cut(ctx, a.lists.Close)
 	if err != nil {
 		return err
 	}
 	for p := range a.g.here() {
-		p.In, p.Out, p.along = nil, nil, Blocks{blocks[p.Index], blocks[p.Index]}
+		if p.In, p.along = nil, (Blocks{blocks[p.Index], blocks[p.Index]}); !a.g.Directed {
+			p.Out = nil
+		}
 	}
 	return nil
 }
 
-// cutLists returns the blocks of lists by receiver, which are freed.
-func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *kernel.Lists) ([]*Block, error) {
-	c := &cutter{a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists,
-		len(a.g.Parts))}
-	for p := range a.g.here() {
-		c.lists[p.Index] = lists(p)
-	}
-	return c.cut(ctx, a.lists.Close)
-}
-
-// reversed returns the builder of the reversed arcs' blocks, without partitions.
-func (a *Builder) reversed(lists *mem.Arena) *Builder {
-	g := a.g
-	return &Builder{g: &Graph{
-		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: g.Options,
-		Connected: g.Connected, arena: g.arena,
-		Parts: make([]*Partition, len(g.Parts)),
-	}, o: a.o, team: a.team, tmp: a.tmp, lists: lists}
-}
-
 // cutReversed cuts the lists of out-edges, which lie with the senders' owners, into blocks of
-// reversed arcs, of which these are the receivers, for the partitions of g.
-func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
-	for p := range g.here() {
-		reversed := &Partition{
-			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
-			Slots: p.Slots, slots: p.slots, graph: a.g,
-			Out: a.g.Parts[p.Index].Out,
-		}
-		a.g.Parts[p.Index] = reversed
+// reversed arcs, of which these are the receivers.
+func (a *Builder) cutReversed(ctx context.Context, exchange Exchange) error {
+	n := len(a.g.Parts)
+	c := &cutter{
+		a: a, parts: make([]*Partition, n), exchange: exchange, lists: make([]*kernel.Lists, n),
 	}
-	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.Out.Lists })
+	for p := range a.g.here() {
+		c.parts[p.Index], c.lists[p.Index] = p.continued(), &p.Out.Lists
+	}
+	blocks, err := c.cut(ctx, a.outLists.Close)
 	if err != nil {
 		return err
 	}
 	for p := range a.g.here() {
-		p.Out = nil
-		p.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
-		g.Parts[p.Index].reversedPart = p
+		p.Out, p.reversedPart = nil, c.parts[p.Index]
+		p.reversedPart.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	}
 	var data []byte
 	send := func(yield func(Message) bool) {
-		for q := range c.a.g.here() {
+		for q := range here(c.parts) {
 			for _, p := range q.Row {
 				if c.parts[p] == nil {
 					data = AppendCounts(data[:0], c.counts[q.Index][q.Grid.Column(p)])
@@ -52,7 +52,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for p := range c.a.g.here() {
+	for p := range here(c.parts) {
 		for _, q := range p.Row {
 			if c.counts[q] == nil || c.counts[q][p.Grid.Column(p.Index)] == nil {
 				return fmt.Errorf("partition %d has no lengths from %d: %w", p.Index, q, errMessage)
@@ -77,10 +77,9 @@ const pieceArcs = 1 << 16
 
 // piece is arcs of an owner's lists that go to one block, one after the other.
 type piece struct {
-	first  uint32 // of all that go there
-	ids    []uint32
-	single []float32
-	double []float64
+	first   uint32 // of all that go there
+	ids     []uint32
+	weights WeightColumn
 }
 
 // sendPieces sends the pieces to the blocks that are elsewhere, as messages of many arcs.
@@ -92,11 +91,10 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	}
 	var data []byte
 	send := func(yield func(Message) bool) {
-		for q := range c.a.g.here() {
-			if !c.eachPiece(ctx, q, func(p int, k *piece) bool {
+		for q := range here(c.parts) {
+			if !c.eachPiece(ctx, q, false, func(p int, k *piece) bool {
 				data = binary.LittleEndian.AppendUint32(data[:0], k.first)
-				data = append(append(append(data, wire.Bytes(k.ids)...), wire.Bytes(k.single)...),
-					wire.Bytes(k.double)...)
+				data = k.weights.Encode(append(data, wire.Bytes(k.ids)...))
 				return yield(Message{q.Index, p, data})
 			}) {
 				return
@@ -120,7 +118,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for p := range c.a.g.here() {
+	for p := range here(c.parts) {
 		for _, q := range p.Row {
 			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != int(c.length(p, q)) {
 				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w",
@@ -141,10 +139,11 @@ func (c *cutter) length(p *Partition, q int) uint32 {
 	return sum
 }
 
-// eachPiece calls f with the arcs of an owner's lists that go elsewhere, some at a time, until it
-// says no.
-func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *piece) bool) bool {
+// eachPiece calls f with the arcs of an owner's lists that go to blocks here, or to those elsewhere,
+// some at a time, until it says no.
+func (c *cutter) eachPiece(ctx context.Context, q *Partition, here bool, f func(p int, k *piece) bool) bool {
 	l := c.lists[q.Index]
+	weights := weightsOf(l)
 	pieces := make([]piece, q.Grid.Columns)
 	at := func(column int) int { return q.Grid.At(q.Grid.Row(q.Index), column) }
 	flush := func(column int) bool {
@@ -154,22 +153,18 @@ func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *p
 		}
 		ok := f(at(column), k)
 		k.first += uint32(len(k.ids))
-		k.ids, k.single, k.double = k.ids[:0], k.single[:0], k.double[:0]
+		k.ids = k.ids[:0]
+		k.weights.Reset()
 		return ok
 	}
 	for i, id := range l.Adj {
 		column := int(c.column(id))
-		if c.parts[at(column)] != nil {
+		if (c.parts[at(column)] != nil) != here {
 			continue
 		}
 		k := &pieces[column]
 		k.ids = append(k.ids, id)
-		if l.Weights32 != nil {
-			k.single = append(k.single, l.Weights32[i])
-		}
-		if l.Weights64 != nil {
-			k.double = append(k.double, l.Weights64[i])
-		}
+		k.weights.Append(c.a.g.Weights, weights.At(i))
 		if len(k.ids) == pieceArcs && (ctx.Err() != nil || !flush(column)) {
 			return false
 		}
@@ -185,13 +180,7 @@ func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *p
 // place writes a message's arcs into a block's lists, from start on, where there is room for so
 // many.
 func (c *cutter) place(m Message, to *kernel.Lists, start, room uint32) (uint32, error) {
-	size := 4
-	switch {
-	case to.Weights32 != nil:
-		size = 8
-	case to.Weights64 != nil:
-		size = 12
-	}
+	size := 4 + WeightBytes(c.a.g.Weights)
 	wrong := fmt.Errorf("arcs from partition %d to %d: %w", m.From, m.To, errMessage)
 	if len(m.Data) < 4 || (len(m.Data)-4)%size != 0 {
 		return 0, wrong
@@ -207,12 +196,6 @@ func (c *cutter) place(m Message, to *kernel.Lists, start, room uint32) (uint32,
 		}
 	}
 	copy(to.Adj[start+first:], ids)
-	weights := m.Data[4+4*n:]
-	switch {
-	case to.Weights32 != nil:
-		copy(to.Weights32[start+first:], wire.Slice[float32](weights))
-	case to.Weights64 != nil:
-		copy(to.Weights64[start+first:], wire.Slice[float64](weights))
-	}
+	weightsOf(to).Copy(int(start+first), DecodeWeights(c.a.g.Weights, m.Data[4+4*n:]))
 	return n, nil
 }

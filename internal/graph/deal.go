@@ -146,7 +146,7 @@ func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 // Block adds arcs to the bucket given, of this Scatter's own: their codes' first 32 bits and, if
 // Deal.High says so, another byte of each, and their weights, if the graph has any. Each worker of
 // the team may call it at the same time.
-func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, single []float32, double []float64) error {
+func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, w WeightColumn) error {
 	if bucket >= uint64(len(s.buckets)) {
 		return fmt.Errorf("%w: arcs of bucket %d of %d", errMessage, bucket, len(s.buckets))
 	}
@@ -169,7 +169,7 @@ func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, s
 	if len(low) == staged && s.place(&st.runs[bucket], low) {
 		return nil
 	}
-	some := coded{low: low, single: single, double: double}
+	some := coded{low: low, w: w}
 	if s.high != nil {
 		some.high = high
 	}

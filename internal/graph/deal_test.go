@@ -44,8 +44,7 @@ func dealt(t *testing.T, seed uint64, parts, n int, kind edges.Weights, blocks b
 	if blocks {
 		high = dealBlocks(t, s, n, parts, arcs, weight)
 	} else {
-		single, double := weights(kind, arcs, weight)
-		s.Arcs(0, arcs, single, double)
+		s.putArcs(arcs, weights(kind, arcs, weight))
 	}
 	if err := s.Finish(t.Context()); err != nil {
 		t.Fatal(err)
@@ -53,16 +52,11 @@ func dealt(t *testing.T, seed uint64, parts, n int, kind edges.Weights, blocks b
 	return g.Parts, high
 }
 
-func weights(kind edges.Weights, arcs []uint64, weight func(arc uint64) float64) (single []float32, double []float64) {
+func weights(kind edges.Weights, arcs []uint64, weight func(arc uint64) float64) (c WeightColumn) {
 	for _, arc := range arcs {
-		switch kind {
-		case edges.Float32:
-			single = append(single, float32(weight(arc)))
-		case edges.Float64:
-			double = append(double, weight(arc))
-		}
+		c.Append(kind, weight(arc))
 	}
-	return single, double
+	return c
 }
 
 // dealBlocks brings arcs to their buckets in blocks of any size.
@@ -95,9 +89,8 @@ func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight fu
 					high = append(high, uint8(codes[i]>>32))
 				}
 			}
-			single, double := weights(s.a.o.Weights, these, weight)
-			if err := s.Block(len(all)%len(s.stages), uint64(k), low, high, single,
-				double); err != nil {
+			if err := s.Block(len(all)%len(s.stages), uint64(k), low, high,
+				weights(s.a.o.Weights, these, weight)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -167,7 +160,7 @@ func TestBlockRefused(t *testing.T) {
 		bucket uint64
 		code   uint32
 	}{{1, 0}, {1 << 40, 0}, {0, 3}, {0, 3 << 2}} {
-		if err := s.Block(0, test.bucket, []uint32{test.code}, nil, nil, nil); !errors.Is(err,
+		if err := s.Block(0, test.bucket, []uint32{test.code}, nil, WeightColumn{}); !errors.Is(err,
 			errMessage) {
 			t.Errorf("%+v: error %v", test, err)
 		}

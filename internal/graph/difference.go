@@ -72,9 +72,9 @@ type end struct {
 // arcsOf returns the list of a slot by ids, rising, in a buffer.
 func arcsOf(p *Partition, l *Adjacency, slot uint32, buffer *[]end) []end {
 	lo, hi := l.Row(slot)
-	list := (*buffer)[:0]
+	list, weights := (*buffer)[:0], weightsOf(&l.Lists)
 	for i := lo; i < hi; i++ {
-		list = append(list, end{to: p.slots.ID(l.Adj[i]), weight: arcWeight(&l.Lists, i)})
+		list = append(list, end{to: p.slots.ID(l.Adj[i]), weight: weights.At(int(i))})
 	}
 	before := func(a, b end) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.weight, b.weight)) }
 	if !slices.IsSortedFunc(list, before) {

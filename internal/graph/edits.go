@@ -1,12 +1,14 @@
 package graph
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
 
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -47,44 +49,6 @@ type arcs struct {
 	ends     []uint32 // pairs from, to: removals, then added ones
 	removals int      // how many pairs are removals
 	weights  []float64
-}
-
-// editor gathers edits.
-type editor struct {
-	a     *changer
-	parts uint32
-	e     edits
-}
-
-func (a *changer) editor() *editor {
-	return &editor{a: a, parts: uint32(a.p.Of), e: edits{idBits: uint(bits.Len(uint(a.N)))}}
-}
-
-// put adds the edits of arcs to the rows of their sources, or of their receivers, that are owned
-// here. A loop has one row, which without is that of the source.
-func (t *editor) put(from *arcs, removals, receivers, loops bool) {
-	lo, hi, kind := 0, from.removals, uint64(removalEdit)
-	if !removals {
-		lo, hi, kind = from.removals, len(from.ends)/2, 0
-	}
-	if receivers && !t.a.p.graph.Directed {
-		kind |= mirroredEdit
-	}
-	for i := lo; i < hi; i++ {
-		row, neighbor := from.ends[2*i], from.ends[2*i+1]
-		if receivers {
-			row, neighbor = neighbor, row
-		}
-		if row%t.parts != uint32(t.a.p.Index) || row == neighbor && !loops {
-			continue
-		}
-		what := kind
-		if !removals && from.weights != nil {
-			what |= uint64(len(t.e.weights)) << 2
-			t.e.weights = append(t.e.weights, from.weights[i-lo])
-		}
-		t.e.list = append(t.e.list, edit{uint64(row/t.parts)<<t.e.idBits | uint64(neighbor), what})
-	}
 }
 
 // sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
@@ -139,11 +103,11 @@ func (a *changer) own() *arcs {
 	return own
 }
 
-// sendArcs sends each partition the arcs that to says are for it: one or two. It returns those of
-// all partitions, its own at its place, and finds the input ids of new vertices.
+// sendArcs sends each partition the arcs whose block, or whose reversed arc's block, it has. It
+// returns those of all partitions, its own at its place, and finds the input ids of new vertices.
 //
 //	| N (8) | 1 if there are vertices (1) | their largest input id (8) | removals (4) | from (4) | to (4) | ... | weight (8) ... |
-func (a *changer) sendArcs(ctx context.Context, own *arcs, to destinations) (all []*arcs, err error) {
+func (a *changer) sendArcs(ctx context.Context, own *arcs) (all []*arcs, err error) {
 	all = make([]*arcs, a.p.Of)
 	all[a.p.Index] = own
 	grows := a.N > a.p.graph.N && a.p.graph.added == nil
@@ -152,7 +116,7 @@ func (a *changer) sendArcs(ctx context.Context, own *arcs, to destinations) (all
 		some, largest = a.p.largestLabel()
 	}
 	if a.p.Of > 1 {
-		came, err := a.allToAll(ctx, a.encode(own, to, some, largest))
+		came, err := a.allToAll(ctx, a.encode(own, some, largest))
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +124,7 @@ func (a *changer) sendArcs(ctx context.Context, own *arcs, to destinations) (all
 			if q == a.p.Index {
 				continue
 			}
-			got, theirs, least, err := a.decode(data, q, to)
+			got, theirs, least, err := a.decode(data, q)
 			if err != nil {
 				return nil, fmt.Errorf("arcs from partition %d: %w", q, err)
 			}
@@ -198,48 +162,38 @@ func (a *changer) allToAll(ctx context.Context, data [][]byte) ([][]byte, error)
 	return came, err
 }
 
-// destinations says which partitions an arc concerns: two, or twice the same.
-type destinations func(from, to uint32) [2]int
-
 // headerBytes are those of a message before its arcs.
 const headerBytes = 8 + 1 + 8 + 4
 
 // encode makes the messages of arcs to the other partitions.
-func (a *changer) encode(own *arcs, to destinations, some bool, largest uint64) [][]byte {
-	data := make([][]byte, a.p.Of)
-	head := binary.LittleEndian.AppendUint64(nil, uint64(a.N))
-	head = append(head, 0)
+func (a *changer) encode(own *arcs, some bool, largest uint64) [][]byte {
+	sent := make([]arcs, a.p.Of)
+	for i := 0; i < len(own.ends); i += 2 {
+		u, v := own.ends[i], own.ends[i+1]
+		forward, backward := a.block(u, v), a.block(v, u)
+		for k, q := range [2]int{forward, backward} {
+			if k == 1 && q == forward {
+				continue
+			}
+			to := &sent[q]
+			to.ends = append(to.ends, u, v)
+			if i/2 < own.removals {
+				to.removals++
+			} else if own.weights != nil {
+				to.weights = append(to.weights, own.weights[i/2-own.removals])
+			}
+		}
+	}
+	head := append(binary.LittleEndian.AppendUint64(nil, uint64(a.N)), 0)
 	if some {
 		head[8] = 1
 	}
 	head = binary.LittleEndian.AppendUint64(head, largest)
-	removals := make([]uint32, a.p.Of)
-	weights := make([][]byte, a.p.Of)
-	for q := range data {
+	data := make([][]byte, a.p.Of)
+	for q, to := range sent {
 		if q != a.p.Index {
-			data[q] = append(append(data[q], head...), 0, 0, 0, 0)
-		}
-	}
-	for i := 0; i < len(own.ends); i += 2 {
-		u, v := own.ends[i], own.ends[i+1]
-		for k, q := range to(u, v) {
-			if q == a.p.Index || k == 1 && q == to(u, v)[0] {
-				continue
-			}
-			data[q] = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data[q], u),
-				v)
-			if i/2 < own.removals {
-				removals[q]++
-			} else if own.weights != nil {
-				weights[q] = binary.LittleEndian.AppendUint64(weights[q],
-					math.Float64bits(own.weights[i/2-own.removals]))
-			}
-		}
-	}
-	for q := range data {
-		if q != a.p.Index {
-			binary.LittleEndian.PutUint32(data[q][headerBytes-4:], removals[q])
-			data[q] = append(data[q], weights[q]...)
+			data[q] = binary.LittleEndian.AppendUint32(bytes.Clone(head), uint32(to.removals))
+			data[q] = append(append(data[q], wire.Bytes(to.ends)...), wire.Bytes(to.weights)...)
 		}
 	}
 	return data
@@ -247,7 +201,7 @@ func (a *changer) encode(own *arcs, to destinations, some bool, largest uint64) 
 
 // decode reads a message of arcs from partition q, and whether q has vertices and their largest
 // input id.
-func (a *changer) decode(data []byte, q int, to destinations) (got *arcs, some bool, largest uint64, err error) {
+func (a *changer) decode(data []byte, q int) (got *arcs, some bool, largest uint64, err error) {
 	if len(data) < headerBytes || data[8] > 1 {
 		return nil, false, 0, errMessage
 	}
@@ -267,23 +221,16 @@ func (a *changer) decode(data []byte, q int, to destinations) (got *arcs, some b
 		return nil, false, 0, errMessage
 	}
 	added := (rest - 8*removals) / size
-	got = &arcs{removals: int(removals), ends: make([]uint32, 2*(removals+added))}
-	for i := range got.ends {
-		got.ends[i] = binary.LittleEndian.Uint32(data[4*i:])
-	}
+	got = &arcs{removals: int(removals), ends: wire.Slice[uint32](data[:8*(removals+added)])}
 	for i := 0; i < len(got.ends); i += 2 {
 		u, v := got.ends[i], got.ends[i+1]
-		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q || to(u, v)[0] != a.p.Index &&
-			to(u, v)[1] != a.p.Index {
+		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q ||
+			a.block(u, v) != a.p.Index && a.block(v, u) != a.p.Index {
 			return nil, false, 0, fmt.Errorf("an arc from %d to %d: %w", u, v, errMessage)
 		}
 	}
 	if a.weighted() {
-		data = data[4*len(got.ends):]
-		got.weights = make([]float64, added)
-		for i := range got.weights {
-			got.weights[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-		}
+		got.weights = wire.Slice[float64](data[4*len(got.ends):])
 	}
 	return got, some, largest, nil
 }

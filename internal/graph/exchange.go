@@ -23,49 +23,19 @@ type Message struct {
 // is asked for.
 type Exchange func(ctx context.Context, send iter.Seq[Message], take func(Message) error) error
 
-// sets are what partitions tell each other of their blocks' sides: each tells every other one of a
-// line a set of vertices.
-type sets struct {
-	sides int
-	line  func(side int, p *Partition) []int
-	of    func(side int, p *Partition, q int) []uint64 // what p tells q
-	size  func(p *Partition, q int) int                // what q tells p is below it
-}
-
 // share makes lists of what partitions know of each other: p's ghosts of q's vertices become q's
 // list for p. It runs when all partitions have the sides.
 func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*Partition) *Side) error {
-	came, err := a.exchangeSets(ctx, exchange, sets{
-		sides: len(sides),
-		line:  func(side int, p *Partition) []int { return sides[side](p).Line },
-		of:    func(side int, p *Partition, q int) []uint64 { return sides[side](p).Ghosts[q].Bits },
-		size:  func(p *Partition, _ int) int { return p.Owned },
-	})
-	if err != nil {
-		return err
-	}
-	for k, side := range sides {
-		for p := range a.g.here() {
-			side(p).Peers = newPeers(a.g.arena, came(k, p))
-		}
-	}
-	return nil
-}
-
-// exchangeSets sends sets, and returns what finds those that a partition was told at a side, by who
-// told them.
-func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (func(side int,
-	p *Partition) [][]uint64, error,
-) {
 	type place struct{ side, to, from int }
 	parts := a.g.Parts
 	came := map[place][]uint64{}
 	send := func(yield func(Message) bool) {
-		for k := range s.sides {
+		for k, side := range sides {
 			for p := range a.g.here() {
-				for _, q := range s.line(k, p) {
-					if parts[q] == nil &&
-						!yield(Message{p.Index, q, appendSet([]byte{byte(k)}, s.of(k, p, q))}) {
+				for _, q := range side(p).Line {
+					if parts[q] == nil && !yield(Message{
+						p.Index, q, appendSet([]byte{byte(k)}, side(p).Ghosts[q].Bits),
+					}) {
 						return
 					}
 				}
@@ -75,10 +45,10 @@ func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (
 	take := func(m Message) error {
 		if m.To < 0 || m.To >= len(parts) || parts[m.To] == nil || m.From < 0 ||
 			m.From >= len(parts) || parts[m.From] != nil ||
-			len(m.Data) == 0 || int(m.Data[0]) >= s.sides {
+			len(m.Data) == 0 || int(m.Data[0]) >= len(sides) {
 			return fmt.Errorf("a list from partition %d to %d: %w", m.From, m.To, errMessage)
 		}
-		n := s.size(parts[m.To], m.From)
+		n := parts[m.To].Owned
 		set := mem.Make[uint64](a.tmp, bitmap.Words(n))
 		if err := readSet(m.Data[1:], set, n); err != nil {
 			return fmt.Errorf("a list from partition %d to %d: %w", m.From, m.To, err)
@@ -88,30 +58,23 @@ func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (
 	}
 	if exchange != nil {
 		if err := exchange(ctx, send, take); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	for k := range s.sides {
+	for k, side := range sides {
 		for p := range a.g.here() {
-			for _, q := range s.line(k, p) {
-				if _, ok := came[place{k, p.Index, q}]; parts[q] == nil && !ok {
-					return nil, fmt.Errorf("partition %d has no list from %d: %w", p.Index, q,
-						errMessage)
+			told := make([][]uint64, len(parts))
+			for _, q := range side(p).Line {
+				if parts[q] != nil {
+					told[q] = side(parts[q]).Ghosts[p.Index].Bits
+				} else if told[q] = came[place{k, p.Index, q}]; told[q] == nil {
+					return fmt.Errorf("partition %d has no list from %d: %w", p.Index, q, errMessage)
 				}
 			}
+			side(p).Peers = newPeers(a.g.arena, told)
 		}
 	}
-	return func(side int, p *Partition) [][]uint64 {
-		told := make([][]uint64, len(parts))
-		for _, q := range s.line(side, p) {
-			if parts[q] != nil {
-				told[q] = s.of(side, parts[q], p.Index)
-			} else {
-				told[q] = came[place{side, p.Index, q}]
-			}
-		}
-		return told
-	}, nil
+	return nil
 }
 
 var errMessage = errors.New("the message makes no sense")

@@ -249,7 +249,7 @@ type Partition struct {
 	transposing     sync.Mutex
 	lightest        *kernel.Lists // once Lightest has made it
 	degrees         [3]*Degrees   // of Out, In and Both, once they are made
-	pieces          pieces        // of a changed partition
+	lists           *storage      // where the lists of a changed partition lie
 }
 
 // Global returns the id of an owned vertex.

@@ -80,6 +80,7 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 	for _, p := range g.Parts {
 		l := &p.along.Push.BySender.Lists
+		weights := weightsOf(l)
 		bitmap.Each(l.Bits, func(slot uint32) {
 			from := p.slots.ID(slot)
 			lo, hi := l.Row(slot)
@@ -88,7 +89,7 @@ func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 				if !g.Directed && to < from {
 					continue
 				}
-				f(g.Order[from], g.Order[to], arcWeight(l, j))
+				f(g.Order[from], g.Order[to], weights.At(int(j)))
 			}
 		})
 	}

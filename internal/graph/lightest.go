@@ -73,7 +73,7 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	defer func() { p.graph.keepIf(done, arena) }()
 	l := &kernel.Lists{Bits: a.Bits, Rank: a.Rank, Starts: mem.Make[uint32](arena,
 		rows+1), Adj: mem.Make[uint32](arena, int(arcs))}
-	weightsOf(arena, l, &a.Lists)
+	makeWeights(arena, l, p.graph.Weights)
 	for r := range rows {
 		l.Starts[r+1] = l.Starts[r] + kept(a.Starts[r+1]-a.Starts[r])
 	}

@@ -9,57 +9,39 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Sides of the blocks of a flat grid that have ghosts. Those of an undirected graph are the same.
-const (
-	sendersSide = iota
-	receiversSide
-)
-
-// link turns neighbours' ids into slots, and exchanges between partitions the lists that columns
-// run over. Each partition finds in its rows which of its vertices are ghosts of whom, which is
-// known as soon as a row has one neighbour of every partition, and the others tell it of its own
-// ghosts.
+// link makes the blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P
+// grid with those of out-edges.
 func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
-	sides := 1
-	if g.Directed {
-		sides = 2
-	}
-	// sets of vertices by side, partition, and whose ghosts they are
-	peers := make([][][][]uint64, sides)
-	for k := range peers {
-		peers[k] = make([][][]uint64, len(g.Parts))
-	}
-	each := func(f func(p *Partition) error) error { return a.each(ctx, "linking the partitions", f) }
-	err := each(func(p *Partition) error {
+	err := a.each(ctx, g.Parts, "linking the partitions", func(p *Partition) error {
 		p.begin(Of(p.Of))
-		peers[sendersSide][p.Index] = p.neighbors(ctx, p.Out, a.tmp)
-		if sides > 1 {
-			peers[receiversSide][p.Index] = p.neighbors(ctx, p.In, a.tmp)
+		in := &Block{Receivers: &Side{}, ByReceiver: p.In}
+		out, blocks := in, []*Block{in}
+		if g.Directed {
+			out = &Block{Receivers: &Side{}, ByReceiver: p.Out}
+			blocks = append(blocks, out)
 		}
-		return nil
+		err := p.linkBlocks(ctx, a.tmp, blocks...)
+		p.flatBlocks(in.Senders, out.Senders)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	ghosts, err := a.exchangeSets(ctx, exchange, sets{
-		sides: sides,
-		line:  func(_ int, p *Partition) []int { return p.Column },
-		of:    func(side int, p *Partition, q int) []uint64 { return peers[side][p.Index][q] },
-		size:  func(_ *Partition, q int) int { return owned(g.N, q, len(g.Parts)) },
-	})
-	if err != nil {
-		return err
+	sides := []func(*Partition) *Side{
+		func(p *Partition) *Side { return p.along.Pull.Senders },
+		func(p *Partition) *Side { return p.along.Push.Receivers },
 	}
-	if err := each(func(p *Partition) error { return p.linkFlat(ctx, ghosts, a.tmp) }); err != nil {
-		return err
+	if !g.Directed {
+		sides = sides[:1]
 	}
+	err = a.share(ctx, exchange, sides...)
 	for p := range g.here() {
-		for k, side := range []*Side{p.along.Pull.Senders, p.along.Push.Receivers}[:sides] {
-			side.Ghosts, side.Peers = nil, newPeers(g.arena, peers[k][p.Index])
+		for _, side := range sides {
+			side(p).Ghosts = nil
 		}
 	}
-	return nil
+	return err
 }
 
 // begin places the partition in its grid, and gives slots to the owned vertices.
@@ -69,76 +51,6 @@ func (p *Partition) begin(g Grid) {
 	padded := (p.Owned + 63) &^ 63
 	p.Slots = padded
 	p.slots = kernel.Slots{First: uint64(p.Index), Stride: uint64(p.Of), Ghost: uint32(padded)}
-}
-
-// neighbors returns, for each other partition, the rows that have a neighbour of it. It stops
-// half-way when ctx ends.
-func (p *Partition) neighbors(ctx context.Context, a *Adjacency, arena *mem.Arena) [][]uint64 {
-	sets := make([][]uint64, p.Of)
-	for _, q := range p.Column {
-		sets[q] = mem.Make[uint64](arena, bitmap.Words(p.Owned))
-	}
-	if p.Of == 1 {
-		return sets
-	}
-	parts := newDivider(p.Of)
-	found := make([]uint64, p.Of) // of a word of rows
-	for w, rows := range a.Bits {
-		if w&(1<<10-1) == 0 && ctx.Err() != nil {
-			break
-		}
-		clear(found)
-		for r := a.Rank[w]; rows != 0; r, rows = r+1, rows&(rows-1) {
-			row, left := rows&-rows, p.Of
-			for _, id := range a.Adj[a.Starts[r]:a.Starts[r+1]] {
-				_, q := parts.divide(id)
-				if found[q]&row != 0 {
-					continue
-				}
-				found[q] |= row
-				if left--; left == 0 {
-					break
-				}
-			}
-		}
-		for _, q := range p.Column {
-			sets[q][w] = found[q]
-		}
-	}
-	return sets
-}
-
-// linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges,
-// of the 1 x P grid with those of out-edges. ghosts returns its ghosts on a side, by owner.
-func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int,
-	p *Partition) [][]uint64, tmp *mem.Arena,
-) error {
-	from, err := p.side(p.Column, ghosts(sendersSide, p), tmp)
-	if err != nil {
-		return err
-	}
-	to := from
-	if err := p.relabel(ctx, p.In, from); err != nil {
-		return err
-	}
-	if p.Out != p.In {
-		if to, err = p.side(p.Column, ghosts(receiversSide, p), tmp); err != nil {
-			return err
-		}
-		if err := p.relabel(ctx, p.Out, to); err != nil {
-			return err
-		}
-	}
-	p.name(p.graph.arena, from, to)
-	for _, a := range []*Adjacency{p.In, p.Out} {
-		if a.Heads == nil {
-			a.Rising = p.Of == 1
-			a.heads(p.graph.arena)
-			a.chunk(p.Words(), p.Words())
-		}
-	}
-	p.flatBlocks(from, to)
-	return nil
 }
 
 // flatBlocks makes the blocks of a flat grid of the partition's lists, and the sides that have
@@ -199,13 +111,8 @@ func (p *Partition) name(arena *mem.Arena, sides ...*Side) {
 func (g *Graph) weigh() error {
 	least, greatest := 0.0, 0.0
 	for p := range g.here() {
-		l := p.along.Pull.ByReceiver
-		for _, w := range l.Weights32 {
-			least, greatest = min(least, float64(w)), max(greatest, float64(w))
-		}
-		for _, w := range l.Weights64 {
-			least, greatest = min(least, w), max(greatest, w)
-		}
+		lo, hi := weightRange(&p.along.Pull.ByReceiver.Lists)
+		least, greatest = min(least, lo), max(greatest, hi)
 	}
 	g.LeastWeight, g.greatest, g.weighed = least, greatest, true
 	for _, w := range []float64{least, greatest} {
@@ -217,4 +124,15 @@ func (g *Graph) weigh() error {
 		}
 	}
 	return nil
+}
+
+// weightRange returns the least and the greatest of some lists' weights and 0.
+func weightRange(l *kernel.Lists) (least, greatest float64) {
+	for _, w := range l.Weights32 {
+		least, greatest = min(least, float64(w)), max(greatest, float64(w))
+	}
+	for _, w := range l.Weights64 {
+		least, greatest = min(least, w), max(greatest, w)
+	}
+	return least, greatest
 }

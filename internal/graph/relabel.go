@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -52,17 +51,19 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *m
 	for _, q := range line {
 		seen[q] = mem.Make[uint64](arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
 	}
+	// Nobody can predict which ids are of owned vertices: they are set, too.
+	seen[p.Index] = mem.Make[uint64](arena, p.Words())
 	parts := newDivider(p.Of)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			break
 		}
 		for _, id := range some {
-			if local, q := parts.divide(id); int(q) != p.Index {
-				bitmap.Set(seen[q], local)
-			}
+			local, q := parts.divide(id)
+			bitmap.Set(seen[q], local)
 		}
 	}
+	seen[p.Index] = nil
 	return seen
 }
 
@@ -90,7 +91,7 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 			words = append(words, slotWord{bits, s.Groups[q].Start + s.Ghosts[q].Rank[w]})
 		}
 	}
-	parts, known := newDivider(p.Of), uint64(1)
+	parts := newDivider(p.Of)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -101,11 +102,6 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 			word := words[t.begin+local>>6&^t.owned]
 			slot := word.first + uint32(bits.OnesCount64(word.bits&(1<<(local&63)-1)))
 			some[i] = slot&^t.owned | local&t.owned
-			known &= word.bits >> (local & 63)
-		}
-		if known == 0 {
-			return fmt.Errorf("partition %d has a neighbour that its owner does not know of: %w",
-				p.Index, errMessage)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"sort"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -13,14 +12,8 @@ import (
 type relister struct {
 	old, new *kernel.Lists
 	s        *splices
-	// slots maps old slots to new ones, and is nil where none has moved. limit is the number of new
-	// slots.
-	slots []uint32
-	limit uint32
-	// slot returns the slot of an inserted neighbour, or the limit if there is none.
-	slot func(id uint32) uint32
-	// places, if not nil, tells where arcs were.
-	places []uint32
+	slots    []uint32 // maps old slots to new ones, nil where none has moved
+	places   []uint32 // if not nil, tells where arcs were
 }
 
 // relistGrain is how many old arcs a worker takes at a time.
@@ -31,55 +24,40 @@ const relistGrain = 1 << 16
 func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32, r *relister) (*Adjacency, []uint32, error) {
 	total := len(r.old.Adj) + int(r.s.shift)
 	l := &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
-	weightsOf(arena, &l.Lists, r.old)
+	makeWeights(arena, &l.Lists, a.p.graph.Weights)
 	r.new = &l.Lists
 	if a.Places && a.p.Grid.Flat() {
 		r.places = make([]uint32, total)
 	}
 	grains := max(1, (len(r.old.Adj)+relistGrain-1)/relistGrain)
-	wrong := make([]bool, grains)
 	a.Team.For(grains, 1, func(_, i, _ int) {
 		if ctx.Err() == nil {
-			wrong[i] = !r.grain(i, i == grains-1)
+			r.grain(i, i == grains-1)
 		}
 	})
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
-	for _, w := range wrong {
-		if w {
-			return nil, nil,
-				fmt.Errorf("a neighbour that its owner does not know to be a ghost here: %w",
-					errMessage)
-		}
-	}
 	return l, r.places, nil
 }
 
-// grain writes what becomes of a run of the old arcs, and the arcs inserted there. It reports
-// whether all neighbours have slots.
-func (r *relister) grain(i int, last bool) bool {
+// grain writes what becomes of a run of the old arcs, and the arcs inserted there.
+func (r *relister) grain(i int, last bool) {
 	begin, end := uint32(i*relistGrain), uint32(min((i+1)*relistGrain, len(r.old.Adj)))
-	list := r.s.list
+	list, weights := r.s.list, weightsOf(r.new)
 	k := sort.Search(len(list), func(k int) bool { return list[k].at >= begin })
 	at := begin
 	if k > 0 {
 		at = max(at, list[k-1].at+list[k-1].drop)
 	}
-	ok := true
 	for ; k < len(list) && (list[k].at < end || last); k++ {
 		x := &list[k]
-		ok = r.copy(at, x.at, x.shift) && ok
+		r.copy(at, x.at, x.shift)
 		to := uint32(int64(x.at) + x.shift)
 		for j := x.first; j < x.first+x.count; j++ {
-			s := r.slot(r.s.ids[j])
-			ok = ok && s < r.limit
-			r.new.Adj[to] = s
-			switch {
-			case r.new.Weights32 != nil:
-				r.new.Weights32[to] = float32(r.s.weights[j])
-			case r.new.Weights64 != nil:
-				r.new.Weights64[to] = r.s.weights[j]
+			r.new.Adj[to] = r.s.ids[j]
+			if len(r.s.weights) > 0 {
+				weights.Set(int(to), r.s.weights[j])
 			}
 			if r.places != nil {
 				r.places[to] = r.s.places[j]
@@ -93,39 +71,29 @@ func (r *relister) grain(i int, last bool) bool {
 		shift = list[k].shift
 	}
 	if at < end {
-		ok = r.copy(at, end, shift) && ok
+		r.copy(at, end, shift)
 	}
-	return ok
 }
 
 // copy writes the old arcs [lo, hi), which move by shift.
-func (r *relister) copy(lo, hi uint32, shift int64) bool {
+func (r *relister) copy(lo, hi uint32, shift int64) {
 	if lo == hi {
-		return true
+		return
 	}
 	from, to := r.old.Adj[lo:hi], r.new.Adj[int64(lo)+shift:]
 	to = to[:len(from)]
-	worst := uint32(0)
 	if r.slots == nil {
 		copy(to, from)
 	} else {
 		for i, s := range from {
-			s = r.slots[s]
-			worst = max(worst, s)
-			to[i] = s
+			to[i] = r.slots[s]
 		}
 	}
-	switch {
-	case r.new.Weights32 != nil:
-		copy(r.new.Weights32[int64(lo)+shift:], r.old.Weights32[lo:hi])
-	case r.new.Weights64 != nil:
-		copy(r.new.Weights64[int64(lo)+shift:], r.old.Weights64[lo:hi])
-	}
+	weightsOf(r.new).Copy(int(int64(lo)+shift), weightsOf(r.old).Slice(int(lo), int(hi)))
 	if r.places != nil {
 		places := r.places[int64(lo)+shift:][:len(from)]
 		for i := range places {
 			places[i] = lo + uint32(i)
 		}
 	}
-	return worst < r.limit
 }

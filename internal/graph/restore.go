@@ -112,7 +112,7 @@ func (g *Graph) restored(s Shape) *Partition {
 		}
 		p.along = block()
 		if s.Reversed {
-			r := &Partition{Index: p.Index, Of: n, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, slots: p.slots, graph: g}
+			r := p.continued()
 			r.reversed = block()
 			r.Slots, p.reversedPart = s.ReversedSlots, r
 		}
@@ -166,10 +166,7 @@ func (p *Partition) deriveBlock(b *Block) {
 	b.Receivers.Ghosts = make([]bitmap.Ranked, p.Of)
 	for _, q := range b.Receivers.Line {
 		set := mem.Make[uint64](p.graph.arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
-		group := b.Receivers.Groups[q]
-		for slot := group.Start; slot < group.Start+group.Count; slot++ {
-			bitmap.Set(set, uint32(p.slots.ID(slot))/uint32(p.Of))
-		}
+		p.ghosts(b.Receivers, q, set)
 		b.Receivers.Ghosts[q] = bitmap.Rank(set, mem.Make[uint32](p.graph.arena, len(set)+1))
 	}
 }

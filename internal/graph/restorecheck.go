@@ -277,22 +277,15 @@ func ranked(set []uint64, ranks []uint32) bool {
 
 // agrees checks that two partitions here have the same vertices as each other's ghosts.
 func (p *Partition) agrees(q *Partition) error {
-	type pair struct{ mine, theirs *Side }
-	pairs := []pair{{p.along.Pull.Senders, q.along.Pull.Senders}, {p.along.Push.Receivers, q.along.Push.Receivers}}
-	if err := agree(p, q, &p.slots, pairs[0].mine, pairs[0].theirs); err != nil {
-		return err
+	all := []error{
+		agree(p, q, &p.slots, p.along.Pull.Senders, q.along.Pull.Senders),
+		agree(p, q, &p.slots, p.along.Push.Receivers, q.along.Push.Receivers),
 	}
-	if err := agree(p, q, &p.slots, pairs[1].mine, pairs[1].theirs); err != nil {
-		return err
+	if r, s := p.reversedPart, q.reversedPart; r != nil && s != nil {
+		all = append(all, agree(p, q, &r.slots, r.reversed.Pull.Senders, s.reversed.Pull.Senders),
+			agree(p, q, &r.slots, r.reversed.Push.Receivers, s.reversed.Push.Receivers))
 	}
-	r, s := p.reversedPart, q.reversedPart
-	if r == nil || s == nil {
-		return nil
-	}
-	if err := agree(p, q, &r.slots, r.reversed.Pull.Senders, s.reversed.Pull.Senders); err != nil {
-		return err
-	}
-	return agree(p, q, &r.slots, r.reversed.Push.Receivers, s.reversed.Push.Receivers)
+	return firstError(all)
 }
 
 // agree checks that the ghosts which p has of q at a side are the vertices that q shares with p

@@ -30,6 +30,7 @@ type Scatter struct {
 	a       *Builder
 	in      bool       // rows are receivers
 	tmp     *mem.Arena // of what is needed until the buckets are sorted
+	lists   *mem.Arena // of the lists
 	idBits  uint
 	arcBits uint
 	buckets []bucket
@@ -39,8 +40,7 @@ type Scatter struct {
 
 	low  []uint32 // the array of neighbours
 	high []uint8  // the arcs' other bits, if arcBits is wideBits
-	w32  []float32
-	w64  []float64
+	w    WeightColumn
 
 	plain bool // there is only low
 }
@@ -82,7 +82,10 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter, Kind: mem.Loading},
 		stages: make([]*stage, a.team.Size()),
-		idBits: idBits(a.g.N), arcBits: narrowBits,
+		idBits: idBits(a.g.N), arcBits: narrowBits, lists: a.outLists,
+	}
+	if in {
+		s.lists = a.lists
 	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {
 		s.arcBits = wideBits
@@ -100,17 +103,12 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	if n := len(s.buckets); n > 0 {
 		total = s.buckets[n-1].at + s.buckets[n-1].size
 	}
-	s.low = mem.Make[uint32](a.lists, total)
+	s.low = mem.Make[uint32](s.lists, total)
 	if s.arcBits == wideBits {
 		s.high = mem.Make[uint8](s.tmp, total)
 	}
-	switch a.o.Weights {
-	case edges.Float32:
-		s.w32 = mem.Make[float32](a.lists, total)
-	case edges.Float64:
-		s.w64 = mem.Make[float64](a.lists, total)
-	}
-	s.plain = s.high == nil && s.w32 == nil && s.w64 == nil
+	s.w = MakeWeights(s.lists, a.o.Weights, total)
+	s.plain = s.high == nil && a.o.Weights == edges.Unweighted
 	return s, nil
 }
 
@@ -125,7 +123,7 @@ func (s *Scatter) Finish(ctx context.Context) error {
 	}
 	s.tmp.Close()
 	s.compact()
-	s.lists(counts)
+	s.cutLists(counts)
 	return nil
 }
 
@@ -234,35 +232,6 @@ func (s *Scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[
 	}
 }
 
-// Arcs takes arcs to the buckets: row << 32 | neighbour, by ids, the row's vertex one that is made
-// here. Weights are those of the arcs, if the graph has any. Each worker of the team may call it at
-// the same time.
-func (s *Scatter) Arcs(worker int, arcs []uint64, single []float32, double []float64) {
-	st := s.stage(worker)
-	if st.block == nil {
-		st.block = new(edges.Block)
-	}
-	for len(arcs) > 0 {
-		n := min(len(arcs), edges.BlockSize)
-		for i, arc := range arcs[:n] {
-			st.z[i], st.a[i] = uint32(arc>>32), uint32(arc)
-		}
-		arcs = arcs[n:]
-		if single != nil {
-			for i, w := range single[:n] {
-				st.block.W[i] = float64(w)
-			}
-			single = single[n:]
-		}
-		if double != nil {
-			copy(st.block.W[:n], double)
-			double = double[n:]
-		}
-		s.locate(st.z[:n], &st.rowZ, &st.inZ)
-		s.put(st, st.block, 0, n, &st.rowZ, &st.inZ, &st.a, false)
-	}
-}
-
 // put stages the arcs of tuples [lo, hi) from rows to neighbours, with loops if loops is set.
 func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, noLoops bool) {
 	for i := lo; i < hi; i++ {
@@ -282,8 +251,8 @@ func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 		if st.high != nil {
 			st.high[at] = uint8(arc >> 32)
 		}
-		if st.w != nil {
-			st.w[at] = block.W[i]
+		if st.weighted {
+			st.w.Set(at, block.W[i])
 		}
 		st.n[k] = n + 1
 	}

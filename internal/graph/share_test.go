@@ -27,8 +27,7 @@ type share struct {
 	own  []uint64 // arcs to vertices that the partition owns, sorted
 	// by partition of the row, those of its arcs that belong to this block, sorted
 	sent map[int][]uint64
-	// which owned vertices are ghosts of the others': receivers, senders; in a flat grid theirs
-	// that are ghosts here
+	// which owned vertices are ghosts of the others': receivers, senders; in a flat grid senders
 	sets [2]map[int][]uint64
 	all  []uint64            // arcs of the block, sorted
 	got  [2]map[int][]uint64 // the sets that came from the partition, by side
@@ -68,11 +67,11 @@ func newShare(grid Grid, p, arcs int) *share {
 	}
 	if grid.Flat() {
 		s.all = s.own
-		for q := range int(parts) {
-			s.sets[sendersSide][q] = s.set(q)
-		}
-		for _, arc := range s.own {
-			bitmap.Set(s.sets[sendersSide][int(arc%parts)], uint32(arc)/uint32(parts))
+		for _, q := range grid.column(p) {
+			s.sets[0][q] = s.set(p)
+			for range max(arcs/int(parts), 1) {
+				bitmap.Set(s.sets[0][q], uint32(vertex(p)/parts))
+			}
 		}
 		return s
 	}
@@ -189,21 +188,14 @@ func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Me
 
 func (s *share) exchangeSets(send iter.Seq[Message], take func(Message) error) error {
 	for m := range send {
-		of := m.To // whose vertices they are
-		if s.grid.Flat() {
-			of = s.p
-		}
-		set := s.set(of)
-		if err := readSet(m.Data[1:], set, owned(int(s.n), of, s.grid.Partitions())); err != nil {
+		set := s.set(m.To)
+		if err := readSet(m.Data[1:], set, owned(int(s.n), m.To, s.grid.Partitions())); err != nil {
 			return err
 		}
 		s.got[m.Data[0]][m.To] = set
 	}
 	for side, sets := range s.sets {
 		for q, set := range sets {
-			if q == s.p {
-				continue
-			}
 			if err := take(Message{q, s.p, appendSet([]byte{byte(side)}, set)}); err != nil {
 				return err
 			}
@@ -240,7 +232,7 @@ func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Meter
 	for i, arc := range mixed {
 		weights[i] = s.weight(arc)
 	}
-	in.Arcs(0, mixed, weights, nil)
+	in.putArcs(mixed, WeightColumn{Single: weights})
 	if err := in.Finish(ctx); err != nil {
 		return g, a, err
 	}
@@ -321,7 +313,7 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 	parts := uint64(s.grid.Partitions())
 	sides := []*Side{l.Pull.Receivers, l.Pull.Senders}
 	if s.grid.Flat() {
-		sides = []*Side{l.Pull.Senders, nil}
+		sides = sides[1:]
 	}
 	ghosts := [2]map[int][]uint64{}
 	for k := range ghosts {
@@ -329,14 +321,11 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 		for q := range s.got[k] {
 			ghosts[k][q] = s.set(q)
 		}
-		if s.grid.Flat() {
-			break
-		}
 	}
 	for _, arc := range s.all {
 		u, v := uint64(uint32(arc)), arc>>32
 		switch {
-		case s.grid.Flat() && int(u%parts) != s.p: // its owner learns of it from the other end
+		case s.grid.Flat() && int(u%parts) != s.p:
 			bitmap.Set(ghosts[0][int(u%parts)], uint32(u/parts))
 		case !s.grid.Flat():
 			if q := int(v % parts); q != s.p {
@@ -349,14 +338,8 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 	}
 	set := s.set(s.p)
 	for k, side := range sides {
-		if side == nil {
-			continue
-		}
 		for q := range ghosts[k] {
 			told, shared := s.got[k][q], s.sets[k][q] // ghosts here, and there
-			if s.grid.Flat() {
-				told, shared = s.sets[k][q], s.got[k][q]
-			}
 			clear(set)
 			list := side.Peers.Of(q)
 			list.Set(set)

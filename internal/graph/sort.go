@@ -68,7 +68,7 @@ func (s *Scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
 			t.keys[i] |= uint64(x) << 32
 		}
 	}
-	if s.w32 != nil || s.w64 != nil {
+	if s.a.o.Weights != edges.Unweighted {
 		s.sortWeighted(t, b, counts)
 		return
 	}
@@ -142,11 +142,7 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
 	t.weights = mem.Grow(&t.arena, t.weights[:0], n)[:n]
 	for i := range t.weights {
-		if s.w32 != nil {
-			t.weights[i] = float64(s.w32[b.at+i])
-		} else {
-			t.weights[i] = s.w64[b.at+i]
-		}
+		t.weights[i] = s.w.At(b.at + i)
 	}
 	out := merger{s: s, b: b, counts: counts, last: ^uint64(0)}
 	if n >= limits.indexedArcs {
@@ -228,10 +224,5 @@ func (m *merger) put(key uint64, weight float64) {
 }
 
 func (m *merger) store(i int, weight float64) {
-	weight += 0 // of two zeros there is one
-	if m.s.a.o.Weights == edges.Float32 {
-		m.s.w32[m.b.at+i] = float32(weight)
-	} else {
-		m.s.w64[m.b.at+i] = weight
-	}
+	m.s.w.Set(m.b.at+i, weight+0) // of two zeros there is one
 }

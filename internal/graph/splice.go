@@ -28,7 +28,6 @@ type splices struct {
 	places  []uint32
 	rows    []rowLength
 	shift   int64 // of what is behind all splices
-	toggles []toggle
 }
 
 // rowLength is by how much a row grows.
@@ -37,36 +36,16 @@ type rowLength struct {
 	more int64
 }
 
-// toggle says that an owned vertex becomes a ghost in the lists of another partition, or is one no
-// longer.
-type toggle struct{ peer, row uint32 }
-
 // splicer finds out what edits do to rows of lists.
 type splicer struct {
-	a     *changer
-	l     *kernel.Lists
-	of    []uint32 // the vertices of slots, nil where they are the same
-	e     *edits
-	rowID func(row uint32) uint32
-	// ghost, if not nil, says whether a row is a ghost in a peer's lists, of those that are agreed
-	// between owners.
-	ghost func(peer int, row uint32) bool
+	a      *changer
+	l      *kernel.Lists
+	of     []uint32 // the vertices of slots, nil where they are the same
+	e      *edits
+	rowIDs []uint32 // the vertices of rows
 	splices
 	adds []edit
-	// touched are the peers of a row whose arcs to their vertices change, and arcs says of each
-	// peer what is known.
-	touched []uint32
-	arcs    []peerArcs
 }
-
-// peerArcs is what is known of a row's arcs to a peer's vertices.
-type peerArcs uint8
-
-const (
-	untouched peerArcs = iota
-	uncertain          // some go: others may be there
-	certain            // there is one
-)
 
 // editRows is about how many edits a worker takes at a time.
 const editRows = 4096
@@ -79,7 +58,7 @@ func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
 		if ctx.Err() != nil {
 			return
 		}
-		s := &splicer{a: a, l: l, of: of.of, e: e, rowID: of.rowID, ghost: of.ghost, arcs: make([]peerArcs, a.p.Of)}
+		s := &splicer{a: a, l: l, of: of.of, e: e, rowIDs: of.rowIDs}
 		lo, hi := e.border(c*editRows), e.border((c+1)*editRows)
 		s.reserve(hi-lo, hi-lo)
 		s.chunk(lo, hi)
@@ -105,7 +84,6 @@ func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
 		all.weights = append(all.weights, s.weights...)
 		all.places = append(all.places, s.places...)
 		all.rows = append(all.rows, s.rows...)
-		all.toggles = append(all.toggles, s.toggles...)
 	}
 	if err := checkArcs(len(l.Adj) + int(all.shift)); err != nil {
 		return nil, err
@@ -156,9 +134,8 @@ func rowPlace(l *kernel.Lists, row uint32) (lo, hi uint32) {
 // editRow goes through a row's edits.
 func (s *splicer) editRow(first, last int) {
 	row := s.e.row(first)
-	lo, hi := rowPlace(s.l, row)
-	at, from, before := lo, len(s.list), s.shift
-	open := 0 // peers of whom it is not certain
+	at, hi := rowPlace(s.l, row)
+	before := s.shift
 	for i := first; i < last; {
 		end := i + 1
 		for end < last && s.e.list[end].key == s.e.list[i].key {
@@ -170,63 +147,11 @@ func (s *splicer) editRow(first, last int) {
 		for run < hi && s.id(run) == neighbor {
 			run++
 		}
-		left := s.resolve(row, i, end, at, run)
-		if peer := neighbor % uint32(s.a.p.Of); s.ghost != nil && int(peer) != s.a.p.Index {
-			if known := &s.arcs[peer]; left > 0 || run > at && *known == untouched {
-				open += s.touch(peer, known, left > 0)
-			}
-		}
+		s.resolve(row, i, end, at, run)
 		at, i = run, end
 	}
 	if s.shift != before {
 		s.rows = append(s.rows, rowLength{row, s.shift - before})
-	}
-	if open > 0 {
-		s.stay(lo, hi, s.list[from:], open)
-	}
-	for _, peer := range s.touched {
-		if now := s.arcs[peer] == certain; now != s.ghost(int(peer), row) {
-			s.toggles = append(s.toggles, toggle{peer, row})
-		}
-		s.arcs[peer] = untouched
-	}
-	s.touched = s.touched[:0]
-}
-
-// touch notes that a row's arcs to a peer's vertices change, and whether there is one for sure. It
-// returns how many more peers it is not certain of.
-func (s *splicer) touch(peer uint32, known *peerArcs, sure bool) (more int) {
-	if *known == untouched {
-		s.touched = append(s.touched, peer)
-	}
-	switch {
-	case !sure:
-		more = 1
-		*known = uncertain
-	case *known == uncertain:
-		more = -1
-		*known = certain
-	default:
-		*known = certain
-	}
-	return more
-}
-
-// stay finds out which of the row's peers that are uncertain, so many, have a neighbour in it that
-// stays.
-func (s *splicer) stay(at, hi uint32, list []splice, open int) {
-	for open > 0 && at < hi {
-		if len(list) > 0 && list[0].at == at {
-			at += list[0].drop
-			list = list[1:]
-			continue
-		}
-		peer := s.id(at) % uint32(s.a.p.Of)
-		if s.arcs[peer] == uncertain {
-			s.arcs[peer] = certain
-			open--
-		}
-		at++
 	}
 }
 
@@ -271,9 +196,8 @@ func (s *splicer) search(lo, hi, id uint32) uint32 {
 	return lo
 }
 
-// resolve says what edits [i, end) of one arc do to it, which is stored at [at, run). It returns
-// how many are left.
-func (s *splicer) resolve(row uint32, i, end int, at, run uint32) (left int) {
+// resolve says what edits [i, end) of one arc do to it, which is stored at [at, run).
+func (s *splicer) resolve(row uint32, i, end int, at, run uint32) {
 	removed := false
 	s.adds = s.adds[:0]
 	mirrored := 0
@@ -288,7 +212,7 @@ func (s *splicer) resolve(row uint32, i, end int, at, run uint32) (left int) {
 	id := s.e.neighbor(i)
 	if mirrored > 0 && mirrored < len(s.adds) { // those given from the smaller end are first
 		first := uint64(0)
-		if id < s.rowID(row) {
+		if id < s.rowIDs[row] {
 			first = mirroredEdit
 		}
 		slices.SortStableFunc(s.adds, func(x, y edit) int {
@@ -299,18 +223,14 @@ func (s *splicer) resolve(row uint32, i, end int, at, run uint32) (left int) {
 	if removed {
 		stored = 0
 	}
-	if s.a.p.graph.Options.Duplicates == KeepDuplicates {
+	switch {
+	case s.a.p.graph.Options.Duplicates == KeepDuplicates:
 		s.keep(id, at, run, stored)
-		return int(stored) + len(s.adds)
+	case len(s.adds) > 0:
+		s.one(id, at, run, stored)
+	case stored < run-at:
+		s.cut(at, run-at)
 	}
-	if len(s.adds) == 0 {
-		if stored < run-at {
-			s.cut(at, run-at)
-		}
-		return int(stored)
-	}
-	s.one(id, at, run, stored)
-	return 1
 }
 
 // one stores one arc, as the graph's options say, in place of those at [at, run) of which so many
@@ -319,7 +239,7 @@ func (s *splicer) one(id, at, run, stored uint32) {
 	weight, place, same := 0.0, uint32(NewPlace), false
 	adds := s.adds
 	if stored > 0 {
-		weight, place, same = arcWeight(s.l, at), at, true
+		weight, place, same = weightsOf(s.l).At(int(at)), at, true
 	} else {
 		weight, adds = s.e.weight(adds[0].what), adds[1:]
 	}
@@ -356,7 +276,7 @@ func (s *splicer) keep(id, at, run, stored uint32) {
 	}
 	for k, x := range s.adds {
 		w, was := s.e.weight(x.what), next
-		for next < run && stored > 0 && cmp.Compare(arcWeight(s.l, next), w) <= 0 {
+		for next < run && stored > 0 && cmp.Compare(weightsOf(s.l).At(int(next)), w) <= 0 {
 			next++
 		}
 		if (k == 0 || next != was) && (stored > 0 || run == at) {

@@ -21,12 +21,12 @@ const (
 type stage struct {
 	low  []uint32
 	high []uint8
-	w    []float64
+	w    WeightColumn
 	n    []uint8
 	runs []placesLeft // by bucket
 	over []overflow
 
-	block *edges.Block // of the weights of arcs from elsewhere
+	weighted bool
 
 	// A block's tuples, step by step: handles, rows, and where these belong.
 	a, z       [edges.BlockSize]uint32
@@ -52,12 +52,10 @@ func (s *Scatter) stage(worker int) *stage {
 		st := &stage{
 			low: mem.Make[uint32](s.tmp, n), n: make([]uint8, len(s.buckets)),
 			runs: mem.Make[placesLeft](s.tmp, len(s.buckets)),
+			w:    MakeWeights(s.tmp, s.a.o.Weights, n), weighted: s.a.o.Weights != edges.Unweighted,
 		}
 		if s.high != nil {
 			st.high = mem.Make[uint8](s.tmp, n)
-		}
-		if s.a.o.Weights != edges.Unweighted {
-			st.w = mem.Make[float64](s.tmp, n)
 		}
 		s.stages[worker] = st
 	}
@@ -66,25 +64,15 @@ func (s *Scatter) stage(worker int) *stage {
 
 // coded are some arcs of a bucket.
 type coded struct {
-	low    []uint32
-	high   []uint8   // or nil
-	w      []float64 // or nil, or one of the two below
-	single []float32
-	double []float64
+	low  []uint32
+	high []uint8 // or nil
+	w    WeightColumn
 }
 
 func (a *coded) slice(lo, hi int) coded {
-	s := coded{low: a.low[lo:hi]}
+	s := coded{low: a.low[lo:hi], w: a.w.Slice(lo, hi)}
 	if a.high != nil {
 		s.high = a.high[lo:hi]
-	}
-	switch {
-	case a.w != nil:
-		s.w = a.w[lo:hi]
-	case a.single != nil:
-		s.single = a.single[lo:hi]
-	case a.double != nil:
-		s.double = a.double[lo:hi]
 	}
 	return s
 }
@@ -126,27 +114,12 @@ func (s *Scatter) write(st *stage, k uint32, some *coded) {
 		}
 		part := some.slice(from, from+min(n-from, run.end-run.at))
 		copy(s.low[run.at:], part.low)
-		s.writeRest(run.at, &part)
+		if s.high != nil {
+			copy(s.high[run.at:], part.high)
+		}
+		s.w.Copy(run.at, part.w)
 		run.at += len(part.low)
 		from += len(part.low)
-	}
-}
-
-// writeRest writes what arcs have beside their low bits.
-func (s *Scatter) writeRest(at int, some *coded) {
-	if s.high != nil {
-		copy(s.high[at:], some.high)
-	}
-	switch {
-	case s.w32 != nil && some.single != nil:
-		copy(s.w32[at:], some.single)
-	case s.w32 != nil:
-		for i, w := range some.w {
-			s.w32[at+i] = float32(w)
-		}
-	case s.w64 != nil:
-		copy(s.w64[at:], some.double)
-		copy(s.w64[at:], some.w)
 	}
 }
 
@@ -166,17 +139,9 @@ func (s *Scatter) reserve(k *bucket, run *placesLeft) bool {
 
 // overflow keeps an arc for which there is no place yet.
 func (st *stage) overflow(k uint32, one *coded) {
-	o := overflow{bucket: k, low: one.low[0]}
+	o := overflow{bucket: k, low: one.low[0], w: one.w.At(0)}
 	if one.high != nil {
 		o.high = one.high[0]
-	}
-	switch {
-	case one.w != nil:
-		o.w = one.w[0]
-	case one.single != nil:
-		o.w = float64(one.single[0])
-	case one.double != nil:
-		o.w = one.double[0]
 	}
 	st.over = append(st.over, o)
 }
@@ -236,12 +201,7 @@ func (s *Scatter) fill(o overflow) bool {
 		if s.high != nil {
 			s.high[run.at] = o.high
 		}
-		switch {
-		case s.w32 != nil:
-			s.w32[run.at] = float32(o.w)
-		case s.w64 != nil:
-			s.w64[run.at] = o.w
-		}
+		s.w.Set(run.at, o.w)
 		run.at++
 		return true
 	}

@@ -19,28 +19,21 @@ func (s *storage) release() {
 	}
 }
 
-// pieces are where the parts of a changed partition lie. A nil one is memory of the graph that was
-// built.
-type pieces struct {
-	in, out *storage // lists, and degrees
-	layout  *storage // slots and peers
-	views   *storage // what SendersView makes
-}
-
-// arena makes storage that the new partition uses.
-func (a *changer) arena() *storage {
-	s := new(storage)
-	s.Meter = a.p.graph.arena.Meter
-	return a.share(s)
-}
-
-// share has the new partition use a piece of the old one, and returns it.
+// share has the new partition use storage, its own or the old one's, and returns it.
 func (a *changer) share(s *storage) *storage {
-	if s != nil {
-		s.users.Add(1)
-		a.uses = append(a.uses, s)
-	}
+	s.users.Add(1)
+	a.uses = append(a.uses, s)
 	return s
+}
+
+// keepLists has the partition keep lists made of its own, or else frees them: they stay as long as
+// the lists that they were made of.
+func (p *Partition) keepLists(keep bool, arena *mem.Arena) {
+	if keep && p.lists != nil {
+		p.lists.Adopt(arena)
+	} else {
+		p.graph.keepIf(keep, arena)
+	}
 }
 
 // keepIf has the graph keep the memory of an arena, or else frees it.

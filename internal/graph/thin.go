@@ -33,6 +33,7 @@ func Thinned(to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots in
 		to.Weights64 = resize(store, to.Weights64, int(arcs[n]))
 	}
 	to.Starts[slots] = arcs[n]
+	weights := weightsOf(&to.Lists)
 	team.For(n, 1, func(_, k, _ int) {
 		first := k << shift
 		starts := to.Starts[first:min((k+1)<<shift, slots)]
@@ -52,11 +53,7 @@ func Thinned(to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots in
 				starts[int(a.From)-first]--
 				at := starts[int(a.From)-first]
 				to.Adj[at] = a.To
-				if to.Weights32 != nil {
-					to.Weights32[at] = float32(a.Weight)
-				} else {
-					to.Weights64[at] = a.Weight
-				}
+				weights.Set(int(at), a.Weight)
 			}
 		}
 	})

@@ -43,6 +43,14 @@ type Request struct {
 
 // Open reads or generates the tuples. The caller closes the input.
 func Open(ctx context.Context, r Request) (*edges.Input, error) {
+	in, err := r.open(ctx)
+	if err == nil && r.Directed != nil {
+		in.Directed = *r.Directed
+	}
+	return in, err
+}
+
+func (r Request) open(ctx context.Context) (*edges.Input, error) {
 	if generate.IsGenerator(r.Name) {
 		return r.generate(ctx)
 	}
@@ -53,9 +61,6 @@ func Open(ctx context.Context, r Request) (*edges.Input, error) {
 		}
 		in := inputOf(g, m)
 		in.Free = g.Close
-		if r.Directed != nil {
-			in.Directed = *r.Directed
-		}
 		return in, nil
 	}
 	in, err := graphio.Read(ctx, r.Name, r.options())
@@ -131,14 +136,7 @@ func (r Request) generate(ctx context.Context) (*edges.Input, error) {
 		}
 		o.Beside = r.Beside(g.Vertices(), g.Edges(), directed)
 	}
-	in, err := generate.Input(ctx, g, o)
-	if err != nil {
-		return nil, err
-	}
-	if r.Directed != nil {
-		in.Directed = *r.Directed
-	}
-	return in, nil
+	return generate.Input(ctx, g, o)
 }
 
 // generator returns the generator that the name means, and how to use it.

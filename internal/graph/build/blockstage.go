@@ -73,7 +73,7 @@ func (s *blockStage) flush(box, first uint32, to *sendBuffer, kind int) {
 	to.words[kind] = words
 	if s.weights != nil {
 		for _, w := range s.weights[int(box)*blockEdges:][:blockEdges] {
-			to.weights[kind].weigh(s.kind, w)
+			to.weights[kind].Append(s.kind, w)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (s *blockStage) flushAll(lo, hi int, to *sendBuffer, kind int) {
 type block struct {
 	low    []uint32
 	high   []uint8 // the other bits of each, if there are any
-	weight column
+	weight graph.WeightColumn
 }
 
 // head returns what record i of a send buffer begins with as a block of so many words: the box, and

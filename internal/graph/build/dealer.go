@@ -118,7 +118,7 @@ func (d *dealer) translate(w *dealerWorker, p piece, t *tiling, there []uint32, 
 }
 
 // deal puts arcs of a kind, of rows to their neighbours, into blocks.
-func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoops bool, weights column, out []sendBuffer) {
+func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoops bool, weights graph.WeightColumn, out []sendBuffer) {
 	to, st := d.to[kind], w.stages[kind]
 	if st == nil {
 		st = newBlockStage(to.Buckets(), d.high, d.b.o.Weights, &d.arena)
@@ -137,7 +137,7 @@ func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoo
 		}
 		at := st.put(bucket, codes[i])
 		if st.weights != nil {
-			st.weights[at] = weights.at(i)
+			st.weights[at] = weights.At(i)
 		}
 	}
 }
@@ -168,12 +168,12 @@ func (d *dealer) consume(from []sendBuffer) error {
 				return fmt.Errorf("from rank %d: %w: arcs of bucket %d", r.rank,
 					collective.ErrMessage, bucket)
 			}
-			var w column
+			var w graph.WeightColumn
 			if d.b.o.Weights != edges.Unweighted {
-				w = p.weights[r.way].slice(i*blockEdges, i*blockEdges+n)
+				w = p.weights[r.way].Slice(i*blockEdges, i*blockEdges+n)
 			}
 			if err := d.lists[r.way].Block(worker, bucket, p.low(r.way, i, stride, n),
-				p.other(r.way, i, stride, n), w.single, w.double); err != nil {
+				p.other(r.way, i, stride, n), w); err != nil {
 				return fmt.Errorf("from rank %d: %w", r.rank, err)
 			}
 		}

@@ -244,7 +244,7 @@ func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice 
 				t.keys = append(t.keys, key)
 				t.table[at] = uint32(len(t.keys))
 				if weighted {
-					t.weights = append(t.weights, c.weight.at(i))
+					t.weights = append(t.weights, c.weight.At(i))
 				}
 				continue
 			}
@@ -252,9 +252,9 @@ func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice 
 			switch {
 			case weighted && how == graph.LeastDuplicate:
 				w := &t.weights[t.table[at]-1]
-				*w = min(*w, c.weight.at(i))
+				*w = min(*w, c.weight.At(i))
 			case weighted && how == graph.SumDuplicates:
-				t.weights[t.table[at]-1] += c.weight.at(i)
+				t.weights[t.table[at]-1] += c.weight.At(i)
 			}
 		}
 	}
@@ -267,11 +267,8 @@ func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice 
 		c.n = min(c.n, len(t.keys)-at)
 		for i := range c.n {
 			c.set(i, d.high, t.keys[at+i])
-			switch {
-			case c.weight.single != nil:
-				c.weight.single[i] = float32(t.weights[at+i])
-			case c.weight.double != nil:
-				c.weight.double[i] = t.weights[at+i]
+			if weighted {
+				c.weight.Set(i, t.weights[at+i])
 			}
 		}
 		at += c.n

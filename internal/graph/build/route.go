@@ -273,7 +273,7 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 		return true
 	}
 	in := block{low: low, high: from.other(0, i, stride,
-		n), weight: from.weights[0].slice(i*blockEdges, i*blockEdges+n)}
+		n), weight: from.weights[0].Slice(i*blockEdges, i*blockEdges+n)}
 	if !whole {
 		c := chunk{low: in.low, high: in.high, weight: in.weight}
 		kept := 0
@@ -290,7 +290,7 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 			c.move(kept, i, s.high)
 			kept++
 		}
-		in.low, in.high, in.weight = in.low[:kept], in.high[:kept*s.high], in.weight.slice(0, kept)
+		in.low, in.high, in.weight = in.low[:kept], in.high[:kept*s.high], in.weight.Slice(0, kept)
 	}
 	d.put(lane, number, &in)
 	return true

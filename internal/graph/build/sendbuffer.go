@@ -6,14 +6,9 @@ import (
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/wire"
 )
-
-// column is weights of the type that the graph stores, or none.
-type column struct {
-	single []float32
-	double []float64
-}
 
 // kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be
 // reversed, or in- and out-arcs.
@@ -27,7 +22,7 @@ const kinds = 2
 // more says that the sender will have something in the next round.
 type sendBuffer struct {
 	words   [kinds][]uint64
-	weights [kinds]column
+	weights [kinds]graph.WeightColumn
 }
 
 // header is the size of what stands before the words, in words.
@@ -36,45 +31,8 @@ const header = 1 + kinds
 func (p *sendBuffer) reset() {
 	for k := range p.words {
 		p.words[k] = p.words[k][:0]
-		p.weights[k].single, p.weights[k].double = p.weights[k].single[:0], p.weights[k].double[:0]
+		p.weights[k].Reset()
 	}
-}
-
-// weigh adds a weight.
-func (c *column) weigh(kind edges.Weights, w float64) {
-	switch kind {
-	case edges.Float32:
-		c.single = append(c.single, float32(w))
-	case edges.Float64:
-		c.double = append(c.double, w)
-	}
-}
-
-// slice returns weights lo to hi-1, if there are any.
-func (c column) slice(lo, hi int) column {
-	switch {
-	case c.single != nil:
-		return column{single: c.single[lo:hi]}
-	case c.double != nil:
-		return column{double: c.double[lo:hi]}
-	}
-	return column{}
-}
-
-// at returns weight i, or 0 if there are none.
-func (c column) at(i int) float64 {
-	switch {
-	case c.single != nil:
-		return float64(c.single[i])
-	case c.double != nil:
-		return c.double[i]
-	}
-	return 0
-}
-
-// weightSize is the number of bytes of a weight.
-func weightSize(kind edges.Weights) int {
-	return [...]int{edges.Unweighted: 0, edges.Float32: 4, edges.Float64: 8}[kind]
 }
 
 // encode appends the message of send buffers that follow one another.
@@ -98,8 +56,7 @@ func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
 	}
 	for k := range kinds {
 		for _, p := range buffers {
-			dst = append(dst, wire.Bytes(p.weights[k].single)...)
-			dst = append(dst, wire.Bytes(p.weights[k].double)...)
+			dst = p.weights[k].Encode(dst)
 		}
 	}
 	return dst
@@ -138,12 +95,7 @@ func decode(data []byte, stride, weigh int, kind edges.Weights) (p sendBuffer, m
 		p.words[k] = wire.Slice[uint64](take(8 * stride * n))
 	}
 	for k, n := range records {
-		switch part := take(weigh * n); kind {
-		case edges.Float32:
-			p.weights[k].single = wire.Slice[float32](part)
-		case edges.Float64:
-			p.weights[k].double = wire.Slice[float64](part)
-		}
+		p.weights[k] = graph.DecodeWeights(kind, take(weigh*n))
 	}
 	return p, flag == 1, nil
 }

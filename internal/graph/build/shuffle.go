@@ -6,6 +6,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
 )
 
 // shuffle moves records from all ranks to all ranks, in rounds. While one round is on its way the
@@ -73,7 +74,7 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		}
 		from := make([]sendBuffer, b.ranks)
 		for rank, data := range in {
-			p, another, err := decode(data, f.stride, max(f.weighs, 1)*weightSize(f.weights),
+			p, another, err := decode(data, f.stride, max(f.weighs, 1)*graph.WeightBytes(f.weights),
 				f.weights)
 			if err != nil {
 				return fmt.Errorf("from rank %d: %w", rank, err)

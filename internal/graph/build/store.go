@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -43,7 +44,7 @@ type side struct {
 type chunk struct {
 	low    []uint32 // bits of keys
 	high   []uint8  // the other bits of each, if there are any
-	weight column
+	weight graph.WeightColumn
 	n      int
 	next   *chunk
 }
@@ -107,12 +108,7 @@ func (d *side) put(lane, tile int, b *block) {
 		n := min(len(b.low)-from, d.chunk-c.n)
 		copy(c.low[c.n:], b.low[from:from+n])
 		copy(c.high[c.n*d.high:], b.high[from*d.high:(from+n)*d.high])
-		switch {
-		case c.weight.single != nil:
-			copy(c.weight.single[c.n:], b.weight.single[from:from+n])
-		case c.weight.double != nil:
-			copy(c.weight.double[c.n:], b.weight.double[from:from+n])
-		}
+		c.weight.Copy(c.n, b.weight.Slice(from, from+n))
 		c.n += n
 		from += n
 	}
@@ -139,21 +135,11 @@ func (d *side) take() *chunk {
 		size := d.store.slab * n
 		rest.low = mem.Make[uint32](&d.arena, size)
 		rest.high = mem.Make[uint8](&d.arena, size*d.high)
-		switch d.weights {
-		case edges.Float32:
-			rest.weight.single = mem.Make[float32](&d.arena, size)
-		case edges.Float64:
-			rest.weight.double = mem.Make[float64](&d.arena, size)
-		}
+		rest.weight = graph.MakeWeights(&d.arena, d.weights, size)
 	}
-	c := &chunk{low: rest.low[:n:n], high: rest.high[: n*d.high : n*d.high], weight: rest.weight.slice(0, n)}
+	c := &chunk{low: rest.low[:n:n], high: rest.high[: n*d.high : n*d.high], weight: rest.weight.Slice(0, n)}
+	rest.weight = rest.weight.Slice(n, len(rest.low))
 	rest.low, rest.high = rest.low[n:], rest.high[n*d.high:]
-	switch {
-	case rest.weight.single != nil:
-		rest.weight.single = rest.weight.single[n:]
-	case rest.weight.double != nil:
-		rest.weight.double = rest.weight.double[n:]
-	}
 	return c
 }
 
@@ -206,12 +192,7 @@ func (c *chunk) key(i, high int) uint64 {
 func (c *chunk) move(to, i, high int) {
 	c.low[to] = c.low[i]
 	copy(c.high[to*high:(to+1)*high], c.high[i*high:])
-	switch {
-	case c.weight.single != nil:
-		c.weight.single[to] = c.weight.single[i]
-	case c.weight.double != nil:
-		c.weight.double[to] = c.weight.double[i]
-	}
+	c.weight.Put(to, c.weight, i)
 }
 
 // set changes key i of a chunk.

@@ -54,7 +54,7 @@ func TestTiles(t *testing.T) {
 				}
 				w := block.W[i]
 				if kind == edges.Unweighted {
-					w = 0
+					w = 1
 				}
 				rank := b.places.of(u)
 				want[rank] = append(want[rank], fmt.Sprint(u, v, way, w))
@@ -99,7 +99,7 @@ func storedEdges(s *store, starts []uint64) []string {
 				for k := range c.n {
 					u, v := s.split(c.key(k, s.high))
 					all = append(all, fmt.Sprint(starts[s.rank]+uint64(row+u),
-						starts[d.at]+uint64(end+v), way, c.weight.at(k)))
+						starts[d.at]+uint64(end+v), way, c.weight.At(k)))
 				}
 			}
 		}

@@ -1,0 +1,22 @@
+package graph
+
+import "github.com/superstep-go/superstep/internal/edges"
+
+// putArcs takes arcs to the buckets: row << 32 | neighbour, by ids, the row's vertex one that is made
+// here. Weights are those of the arcs, if the graph has any.
+func (s *Scatter) putArcs(arcs []uint64, weights WeightColumn) {
+	st, block := s.stage(0), new(edges.Block)
+	for len(arcs) > 0 {
+		n := min(len(arcs), edges.BlockSize)
+		for i, arc := range arcs[:n] {
+			st.z[i], st.a[i] = uint32(arc>>32), uint32(arc)
+		}
+		arcs = arcs[n:]
+		for i := range n {
+			block.W[i] = weights.At(i)
+		}
+		weights = weights.Slice(n, max(len(weights.Single), len(weights.Double)))
+		s.locate(st.z[:n], &st.rowZ, &st.inZ)
+		s.put(st, block, 0, n, &st.rowZ, &st.inZ, &st.a, false)
+	}
+}
