@@ -273,45 +273,36 @@ func (c *sentColumns) enter(id string, o store.Object) {
 	}
 }
 
-// copy writes what was sent to w.
-func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *jobspec.ColumnData) error {
+// copy passes on what was sent.
+func (c *sentColumns) copy(ctx context.Context, data *jobspec.ColumnData, each func(data []byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{w}, from, make([]byte, control.ChunkSize))
+	_, err = io.CopyBuffer(&rest{each: each}, from, make([]byte, control.ChunkSize))
 	return err
 }
 
-// lines passes on the lines of what was sent, without their ends, as batches of at most a chunk
-// unless one line is longer. They hold until each returns.
-func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(lines [][]byte) error) error {
+// lines passes on what was sent in pieces of whole lines, of at most a chunk and a line.
+func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(text []byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
 	}
 	scanner := bufio.NewScanner(from)
 	scanner.Buffer(make([]byte, 64<<10), control.MaxMessage/2)
-	var batch [][]byte
 	var text []byte
-	for more := true; more; {
-		batch, text = batch[:0], text[:0]
-		for len(text) < control.ChunkSize {
-			if more = scanner.Scan(); !more {
-				break
-			}
-			from := len(text)
-			text = append(text, scanner.Bytes()...)
-			batch = append(batch, text[from:]) // where text moves, what it was stays
-		}
-		if err := scanner.Err(); err != nil {
-			return err
-		}
-		if len(batch) > 0 {
-			if err := each(batch); err != nil {
+	for scanner.Scan() {
+		text = append(append(text, scanner.Bytes()...), '\n')
+		if len(text) >= control.ChunkSize {
+			if err := each(text); err != nil {
 				return err
 			}
+			text = text[:0]
 		}
 	}
-	return nil
+	if err := scanner.Err(); err != nil || len(text) == 0 {
+		return err
+	}
+	return each(text)
 }

@@ -195,10 +195,6 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	for _, stage := range d.Stages {
 		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
 	}
-	if d.Fill && !r.filling {
-		r.filling = true
-		return r.fill(ctx)
-	}
 	return nil
 }
 

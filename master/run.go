@@ -37,7 +37,6 @@ type run struct {
 	begins     time.Duration
 	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
 	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
-	filling    bool    // its columns are filled, or were
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
 }

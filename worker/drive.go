@@ -51,12 +51,6 @@ func (j *job) lead(r *run, before bsp.Outcome) error {
 	j.driver.Follow(before)
 	r.begins()
 	_, err := j.driver.Run(r.ctx, j)
-	if plan := j.attempt.plan; err == nil && j.phase && plan != nil {
-		var totals []byte
-		if totals, err = j.driver.Aggregates().Encode(nil, j.driver.Totals()); err == nil {
-			plan.Add(bsp.RanOf(j.of.Name(), j.driver.Own(), totals, j.driver.Times()))
-		}
-	}
 	r.Flush()
 	if err == nil {
 		return j.dismiss(r)

@@ -37,9 +37,6 @@ type job struct {
 	link       collective.Link // over which its first worker commands the others
 	program    engine.Bound
 	totals     []kernel.Cell
-	fills      map[string]*filling
-	unfilled   int                  // columns that are to be filled
-	filled     chan struct{}        // closed when all are
 	from       *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
 	end        context.CancelFunc   // of the supersteps since restart
 	past       int                  // supersteps of this run and those before it

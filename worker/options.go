@@ -89,7 +89,8 @@ type Config struct {
 	// Secrets are files, beside those of the options, that no job may read. The worker does not
 	// begin if one of them lies below a data root.
 	Secrets []string
-	roots   *files.Roots // DataRoots, checked
+	roots   *files.Roots               // DataRoots, checked
+	master  func() *control.Connection // nil while there is none
 	// Registry is the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
 	// Build is what the binary was built from: all processes of a cluster agree in it. Version is

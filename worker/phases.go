@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/job/resolve"
@@ -21,29 +20,21 @@ func (p *part) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err err
 	if plan == nil {
 		return bsp.Outcome{Ended: trace.Converged}, p.from != nil, nil
 	}
-	var kept []checkpoint.Ran
-	if p.from != nil {
-		kept = p.from.Plan.Ran
+	w := engine.Walk{
+		Program: name, Phases: p.phases, Deterministic: p.spec.Options.Deterministic,
+		Ended: p.attempt.plan,
+		Run: func(i int, before bsp.Outcome, goOn bool) (*engine.Ran, error) {
+			return p.phase(ctx, before, &control.Step_Phase{Phase: uint32(i) + 1, GoOn: goOn})
+		},
 	}
-	ended := 0 // phases, in this attempt or before the checkpoint
+	if p.from != nil {
+		w.From = p.from.Manifest
+	}
 	// The plan's conditions.
 	err = bsp.Contain(name, &bsp.NoSuperstep, func() (err error) {
-		before, err = plan.Walk(ctx, name, func(i int, before bsp.Outcome) (*engine.Ran, error) {
-			k := ended
-			if ended++; k < len(kept) {
-				return engine.Replay(p.phases[i], &kept[k], p.spec.Options.Deterministic)
-			}
-			goOn := p.from != nil && k == len(kept)
-			return p.phase(ctx, before, &control.Step_Phase{Phase: uint32(i) + 1, GoOn: goOn})
-		})
+		before, goOn, err = plan.Walk(ctx, &w)
 		return err
 	})
-	if err == nil && before.Ended.Complete() && ended < len(kept) {
-		err = &runError{fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, "+
-			"and here the plan has %d: it has taken another way",
-			name, p.from.Superstep, len(kept), ended)}
-	}
-	goOn = p.from != nil && before.Ended.Complete() && ended == len(kept) // all phases had ended
 	return before, goOn, err
 }
 
@@ -62,7 +53,8 @@ func (p *part) phase(ctx context.Context, before bsp.Outcome, s *control.Step_Ph
 	if err := p.drive(before); err != nil || !p.leads() {
 		return nil, err
 	}
-	return &engine.Ran{Outcome: p.job.driver.Own(), Totals: p.job.driver.Totals()}, nil
+	d := p.job.driver
+	return &engine.Ran{Outcome: d.Own(), Totals: d.Totals(), Seconds: d.Times()}, nil
 }
 
 // last runs the program itself.

@@ -112,13 +112,9 @@ func (p *part) vertices(ctx context.Context, known engine.Registered) (map[strin
 			})
 	}
 	if len(l.Names) > 0 {
-		found, err := p.everywhere(ctx, l)
+		labels, err := p.labels(ctx, l.Names)
 		if err != nil {
 			return nil, nil, err
-		}
-		labels := map[string]uint64{}
-		for _, n := range found.Names {
-			labels[n.Name] = n.Label
 		}
 		parameters, err = resolve.VertexParameters(known.Parameters, parameters,
 			func(name string) (uint64, bool) {
@@ -147,6 +143,16 @@ func (p *part) vertices(ctx context.Context, known engine.Registered) (map[strin
 		return nil, nil, &runError{fmt.Errorf("%s: %w", p.spec.Origin(), err)}
 	}
 	return parameters, find, nil
+}
+
+// labels returns the input ids of names, as far as there are such.
+func (p *part) labels(ctx context.Context, names []string) (map[string]uint64, error) {
+	found, err := p.everywhere(ctx, &control.Locate{Names: names})
+	labels := map[string]uint64{}
+	for _, n := range found.GetNames() {
+		labels[n.Name] = n.Label
+	}
+	return labels, err
 }
 
 // everywhere returns what all workers know of vertices of the graph.
@@ -231,9 +237,6 @@ func (j *job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	if before, began := history.Before(j.from.Account); a.keep != nil && !began.IsZero() {
 		a.meter.Summary, a.began = before, began
 	}
-	if a.plan != nil && j.from.Plan != nil {
-		a.plan.Ran = slices.Clone(j.from.Plan.Ran)
-	}
 	return nil
 }
 
@@ -269,31 +272,6 @@ func (p *part) perform(ctx context.Context) (*control.DriveReport, error) {
 				p.of.Name(), before.Phase, before.Supersteps, err)
 		}
 	}
-}
-
-// fills reports whether columns of the program begin with what the job names, and not with what is
-// in a checkpoint.
-func (p *part) fills() bool { return p.from == nil && len(p.spec.Inputs)+len(p.spec.ColumnData) > 0 }
-
-// fill waits until the master has filled the columns of what was prepared.
-func (p *part) fill(ctx context.Context) error {
-	j := p.job
-	j.filled = make(chan struct{})
-	j.unfilled = len(p.spec.Inputs) + len(p.spec.ColumnData)
-	if err := p.barrier(ctx); err != nil {
-		return err
-	}
-	p.enter("") // it may take as long as there are values
-	if p.leads() {
-		p.add(0, func(news *control.DriveReport) { news.Fill = true })
-		p.Flush()
-	}
-	select {
-	case <-j.filled:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return p.barrier(ctx)
 }
 
 // drive runs what was prepared, before which so much has run, to its end. Its supersteps have

@@ -40,9 +40,6 @@ func key(c *control.Command) string {
 	if c.GetKeepNow() != nil { // while the job runs
 		return "keep " + c.Job
 	}
-	if c.GetFill() != nil { // too
-		return "fill " + c.Job
-	}
 	if c.Job != "" {
 		return "job " + c.Job
 	}
@@ -250,8 +247,6 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 	case *control.Command_Locate:
 		l, err := x.locate(body.Locate)
 		return &control.Report{Body: &control.Report_Located{Located: l}}, err
-	case *control.Command_Fill:
-		err = x.fill(t, body.Fill)
 	case *control.Command_Run:
 		d, err := q.run(ctx, session, c, t)
 		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
@@ -313,7 +308,7 @@ func (q *queue) failure(err error) *control.Failure {
 	f := &control.Failure{
 		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run),
 		Unread: errors.As(err, &unread),
-		Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered),
+		Absent: errors.Is(err, errAbsent) || errors.Is(err, errMasterAway),
 		Unmet:  errors.Is(err, errUnmet),
 	}
 	if errors.As(err, &step) {

@@ -329,13 +329,14 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 	return nil
 }
 
-// errUndelivered is that the way to the master broke: the job can begin again.
-var errUndelivered = errors.New("the answer could not be sent to the master")
+// errMasterAway is that the master could not be sent an answer, or read from: the job can begin
+// again.
+var errMasterAway = errors.New("the connection to the master broke")
 
 // broken is why a delivery broke: ctx ended, or err.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("%w: %w", errUndelivered, err)
+	return fmt.Errorf("%w: %w", errMasterAway, err)
 }

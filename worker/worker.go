@@ -76,7 +76,7 @@ func New(o Config) (*Worker, error) {
 	if err := w.complete(); err != nil {
 		return nil, err
 	}
-	w.Stores = w.places(w.Stores)
+	w.Stores, w.master = w.places(w.Stores), w.connection
 	w.executor = newExecutor(&w.Config)
 	return w, nil
 }
@@ -90,13 +90,16 @@ func (w *Worker) places(open func(place string) (files.Store,
 		if !objects.Is(place) {
 			return open(place)
 		}
-		return objects.Open(place, func() *control.Connection {
-			if s := w.latest.Load(); s != nil {
-				return s.conn
-			}
-			return nil
-		})
+		return objects.Open(place, w.connection)
 	}
+}
+
+// connection is that to the master, for calls; nil before the first session.
+func (w *Worker) connection() *control.Connection {
+	if s := w.latest.Load(); s != nil {
+		return s.conn
+	}
+	return nil
 }
 
 // Stats returns what was sent to other workers and received from them.
