@@ -44,4 +44,3 @@ func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 		}
 	}
 }
-
