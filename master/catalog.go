@@ -16,7 +16,7 @@ const removeTime = 30 * time.Second
 
 // SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time;
 // then one of them commits. If it fails, or the client goes away, they remove what they stored.
-func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (_ *connect.Response[control.SaveGraphResponse], err error) {
+func (s *server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (_ *connect.Response[control.SaveGraphResponse], err error) {
 	defer s.audit.add(ctx, entry{What: "save", Graph: r.Msg.Name, Place: r.Msg.Place}, &err)
 	if err := small(r.Msg); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 
 // save has a team store its shares of a graph, and its first member commit them. It returns the
 // manifest.
-func (s *Server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
+func (s *server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
 	what, id := "save "+name, snapshot.NewID()
 	ask := func(ctx context.Context, team []*control.Placement,
 		c *control.Save,
@@ -107,7 +107,7 @@ const maxNames = 1 << 10
 
 // ListVertices says which input ids vertices of a graph have. Those of a number are its
 // partition's, which is one of a worker's.
-func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
+func (s *server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
 	s.mu.Lock()
 	g := s.cluster.graphs[r.Msg.Graph]
 	ready := g != nil && g.state == control.GraphState_GRAPH_STATE_READY

@@ -10,7 +10,7 @@ import (
 // tick lets time pass in the state machine. Between two ticks no more than two periods pass, unless
 // the process was stopped, the machine suspended, or the lock held: that time is nobody's silence
 // but the master's own.
-func (s *Server) tick() {
+func (s *server) tick() {
 	defer s.work.Done()
 	period := s.options.Lease / ticks
 	t := time.NewTicker(period)
@@ -37,7 +37,7 @@ func (s *Server) tick() {
 
 // tickSessions takes what has come of a message that is still under way for a sign of life, and
 // gives workers one. The lock is held.
-func (s *Server) tickSessions() {
+func (s *server) tickSessions() {
 	now := s.now()
 	for _, w := range s.sessions {
 		if n := w.lane.Received(); n != w.received {
@@ -53,7 +53,7 @@ func (s *Server) tickSessions() {
 }
 
 // hints passes on what gossip takes for dead.
-func (s *Server) hints() {
+func (s *server) hints() {
 	defer s.work.Done()
 	for {
 		select {

@@ -70,7 +70,7 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 }
 
 // SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
-func (s *Server) SendColumn(ctx context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
+func (s *server) SendColumn(ctx context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
 	return answered(&control.SendColumnResponse{}, s.columns.take(ctx, r.Msg))
 }
 

@@ -14,14 +14,14 @@ import (
 )
 
 // session returns the session of the worker a placement names, if it is still that incarnation.
-func (s *Server) session(p *control.Placement) *session {
+func (s *server) session(p *control.Placement) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessionOf(p)
 }
 
 // sessionOf is session where the lock is held.
-func (s *Server) sessionOf(p *control.Placement) *session {
+func (s *server) sessionOf(p *control.Placement) *session {
 	if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
 		return w
 	}
@@ -56,7 +56,7 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 
 // gather sends each worker of a team a command and waits for all answers. The first failure ends
 // the wait, and is what is returned: the cause, not what it led to.
-func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
+func (s *server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
 	if limit := s.options.CommandTimeout; limit > 0 && !o.long {
 		late := fmt.Errorf("%s: it took longer than %v", o.what, limit)
 		var cancel context.CancelFunc
@@ -142,7 +142,7 @@ func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int) (
 // awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when
 // the connection between two workers broke, the loss of one of them may be the cause. It returns
 // that, if it was found.
-func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
+func (s *server) awaitCause(ctx context.Context, sessions []*session) error {
 	broke := make(chan error, len(sessions))
 	for _, w := range sessions {
 		defer context.AfterFunc(w.ctx, func() { broke <- w.broken() })()
@@ -175,7 +175,7 @@ func (e *workerError) Error() string {
 }
 
 // load loads a graph of the catalog.
-func (s *Server) load(ctx context.Context, g *graph) {
+func (s *server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
 	report, err := s.loadOn(ctx, team, g.asLoad())
 	s.awaitExit(ctx, err)
@@ -197,7 +197,7 @@ func (s *Server) load(ctx context.Context, g *graph) {
 
 // stopLoading ends what workers still do for a load that failed: of a graph of the catalog, or of a
 // job. The lock is held.
-func (s *Server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
+func (s *server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
 	if job != "" {
 		name = ""
 	}
@@ -214,7 +214,7 @@ const meetings = 3
 
 // together has a team meet and then do something together. If a worker has attached anew in
 // between, they meet again.
-func (s *Server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
+func (s *server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
 	for again := 1; ; again++ {
 		m := proto.CloneOf(m) // the lanes may still have the one before
 		m.Attempt = s.meetings.Add(1)
@@ -236,7 +236,7 @@ func (s *Server) together(ctx context.Context, job string, epoch uint32, team []
 }
 
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
-func (s *Server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
+func (s *server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
 	what := "load " + l.Source().Input
 	var answers []*control.Report
 	err := s.together(ctx, "", 0, team, what,

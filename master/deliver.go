@@ -15,7 +15,7 @@ var errDelivered = errors.New("delivered")
 // receive takes what a worker delivers on a connection beside its session, as fast as it is taken
 // in, and returns why it ended. What the worker sends meanwhile waits in the connection, and holds
 // up nothing else.
-func (s *Server) receive(lane *control.Lane, incarnation uint64, d *control.Deliver) error {
+func (s *server) receive(lane *control.Lane, incarnation uint64, d *control.Deliver) error {
 	w, k := s.delivery(incarnation, d)
 	if k == nil {
 		return control.Refuse(control.Refusal_KIND_INVALID,
@@ -52,7 +52,7 @@ func (s *Server) receive(lane *control.Lane, incarnation uint64, d *control.Deli
 
 // delivery finds the command that a worker delivers the answer to; nil if there is none, or a
 // delivery of it has begun.
-func (s *Server) delivery(incarnation uint64, d *control.Deliver) (*session, *call) {
+func (s *server) delivery(incarnation uint64, d *control.Deliver) (*session, *call) {
 	s.mu.Lock()
 	w := s.sessions[d.Name]
 	s.mu.Unlock()

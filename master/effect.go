@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-func (s *Server) effect(e effect) {
+func (s *server) effect(e effect) {
 	switch e := e.(type) {
 	case startJob:
 		ctx, stop := context.WithCancelCause(s.ctx)
@@ -79,7 +79,7 @@ func (s *Server) effect(e effect) {
 
 // awaited lets those go on who wait for a graph that is there now, or will not be. The lock is
 // held.
-func (s *Server) awaited(e graphTurned) {
+func (s *server) awaited(e graphTurned) {
 	name := e.graph.name
 	switch e.state {
 	case control.GraphState_GRAPH_STATE_LOADING, control.GraphState_GRAPH_STATE_WAITING:

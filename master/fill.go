@@ -11,7 +11,7 @@ import (
 
 // ReadColumn streams what a column of a job begins with: the result of an earlier job, or what its
 // client has sent.
-func (s *Server) ReadColumn(ctx context.Context, r *connect.Request[control.ReadColumnRequest], stream *connect.ServerStream[control.ResultChunk]) error {
+func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.ReadColumnRequest], stream *connect.ServerStream[control.ResultChunk]) error {
 	q := r.Msg
 	send := func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) }
 	s.mu.Lock()
@@ -44,7 +44,7 @@ func (s *Server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 
 // sendResult passes on the result of a job. It refuses one that is not of the vertices of a graph,
 // as that is loaded, or of another type.
-func (s *Server) sendResult(ctx context.Context, id, graph string, load loadID, values string, send func(data []byte) error) error {
+func (s *server) sendResult(ctx context.Context, id, graph string, load loadID, values string, send func(data []byte) error) error {
 	s.mu.Lock()
 	j, err := s.find(id)
 	switch {

@@ -161,7 +161,7 @@ func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, 
 
 // note writes a job's new state down, and forgets the journals of jobs that are forgotten. The lock
 // is held.
-func (s *Server) note(e jobTurned) {
+func (s *server) note(e jobTurned) {
 	j := s.journals[e.job.id]
 	if j == nil {
 		j = newJournal(s.firstEvent)
@@ -200,7 +200,7 @@ func (s *Server) note(e jobTurned) {
 }
 
 // append writes an event of a job down.
-func (s *Server) append(id string, e *control.JobEvent) {
+func (s *server) append(id string, e *control.JobEvent) {
 	s.mu.Lock()
 	j := s.journals[id]
 	s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *Server) append(id string, e *control.JobEvent) {
 }
 
 // describe says how a job is. The lock is held.
-func (s *Server) describe(j *job) *control.Job {
+func (s *server) describe(j *job) *control.Job {
 	d := &control.Job{}
 	if r := s.runs[j.id]; r != nil {
 		d = r.figures()
@@ -302,7 +302,7 @@ func (p *progress) sum() *control.Progress {
 }
 
 // advanced notes how far a worker is, with a job or with a graph of the catalog.
-func (s *Server) advanced(worker string, far *control.Progress) {
+func (s *server) advanced(worker string, far *control.Progress) {
 	s.mu.Lock()
 	j := s.journals[far.Job]
 	if g := s.cluster.graphs[far.Graph]; g != nil &&

@@ -206,7 +206,7 @@ func (r *run) kept() {
 }
 
 // DrainWorker has a worker leave.
-func (s *Server) DrainWorker(ctx context.Context, r *connect.Request[control.DrainWorkerRequest]) (_ *connect.Response[control.DrainWorkerResponse], err error) {
+func (s *server) DrainWorker(ctx context.Context, r *connect.Request[control.DrainWorkerRequest]) (_ *connect.Response[control.DrainWorkerResponse], err error) {
 	defer s.audit.add(ctx, entry{What: "drain", Worker: r.Msg.Name}, &err)
 	answer := &control.DrainWorkerResponse{}
 	s.event(func() {

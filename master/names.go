@@ -9,7 +9,7 @@ import (
 
 // locate asks workers what they know of vertices of a graph that they have. They answer while a job
 // runs on it.
-func (s *Server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
+func (s *server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
 	reports, err := s.gather(ctx, team, order{
 		what: what, command: &control.Command{Body: &control.Command_Locate{Locate: l}},
 		fits: func(_ int, report *control.Report) bool { return report.GetLocated() != nil },

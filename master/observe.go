@@ -14,7 +14,7 @@ import (
 // observed adds the pages of those who watch over the cluster. Health is for everyone. Metrics, and
 // where workers have theirs, are for those with the cluster's token, or with one that opens nothing
 // else.
-func (s *Server) observed(mux *http.ServeMux) {
+func (s *server) observed(mux *http.ServeMux) {
 	s.health.Handle(mux)
 	guard := func(h http.Handler) http.Handler { return s.gate.Page(h, control.Reading, true) }
 	if s.options.Metrics != nil {
@@ -27,7 +27,7 @@ func (s *Server) observed(mux *http.ServeMux) {
 }
 
 // Closing is closed when everything ends.
-func (s *Server) Closing() <-chan struct{} { return s.ctx.Done() }
+func (s *server) Closing() <-chan struct{} { return s.ctx.Done() }
 
 // target is what Prometheus's http_sd wants to know of a place to scrape.
 type target struct {
@@ -71,7 +71,7 @@ func scraped(ctx context.Context, peer, address string) string {
 }
 
 // targets lists the workers that are there and have a port for it.
-func (s *Server) targets(w http.ResponseWriter, _ *http.Request) {
+func (s *server) targets(w http.ResponseWriter, _ *http.Request) {
 	all := []target{}
 	s.mu.Lock()
 	workers := s.workers()
@@ -92,7 +92,7 @@ func (s *Server) targets(w http.ResponseWriter, _ *http.Request) {
 }
 
 // watched passes an event of a job on.
-func (s *Server) watched(id string, e *control.JobEvent) {
+func (s *server) watched(id string, e *control.JobEvent) {
 	if s.options.Watch != nil {
 		owner := ""
 		if j := s.cluster.jobs[id]; j != nil {

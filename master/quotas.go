@@ -126,7 +126,7 @@ func (c *cluster) expireRuns(now time.Duration) {
 
 // quotaUses says how much owners have of what they may: those with jobs that have not ended or with
 // results, and those with a quota of their own. The lock is held.
-func (s *Server) quotaUses() (all []*control.QuotaUse) {
+func (s *server) quotaUses() (all []*control.QuotaUse) {
 	if len(s.cluster.quotas) == 0 {
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 const maxFigures = 256 << 10
 
 // recordsOf makes the records of jobs and graphs that have changed. The lock is held.
-func (s *Server) recordsOf(changed []change) (all []standby.Change) {
+func (s *server) recordsOf(changed []change) (all []standby.Change) {
 	for _, c := range changed {
 		var m proto.Message
 		r := standby.Change{Key: graphPrefix + c.graph}
@@ -45,7 +45,7 @@ func (s *Server) recordsOf(changed []change) (all []standby.Change) {
 	return all
 }
 
-func (s *Server) jobRecord(j *job) *control.JobRecord {
+func (s *server) jobRecord(j *job) *control.JobRecord {
 	about := s.describe(j)
 	if r := s.runs[j.id]; r != nil && j.state.Ended() {
 		r.complete(about)
@@ -140,7 +140,7 @@ func (s *saved) record(key string, data []byte) error {
 }
 
 // restore goes on with what an earlier run has left. It is called before anything else happens.
-func (s *Server) restore(from *saved) {
+func (s *server) restore(from *saved) {
 	since := func(t *timestamppb.Timestamp) time.Duration { return t.AsTime().Sub(s.start) }
 	for _, r := range from.graphs {
 		g := graphOf(r.Load)

@@ -19,7 +19,7 @@ import (
 
 // run is one attempt at a job, as its kind coordinates it.
 type run struct {
-	server *Server
+	server *server
 	job    *job // its id, spec, epoch and placements, which do not change in an attempt
 	id     string
 	epoch  uint32
@@ -42,7 +42,7 @@ type run struct {
 }
 
 // newRun is called under the server's lock.
-func newRun(s *Server, j *job) *run {
+func newRun(s *server, j *job) *run {
 	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
 	if j.takenUp {
 		proto.Merge(&r.about, j.about)
@@ -152,7 +152,7 @@ func (r *run) coordinate(ctx context.Context) {
 
 // ending reports whether the master stops and the next goes on with what runs: then it is not the
 // end of a run.
-func (s *Server) ending() bool { return s.durable() && s.ctx.Err() != nil }
+func (s *server) ending() bool { return s.durable() && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
 	s := r.server

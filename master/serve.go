@@ -14,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
@@ -99,8 +100,8 @@ func (o *Config) observed() *metrics.Set {
 	}}
 	o.Metrics, o.Watch = set.Handler(), observer.Event
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
-	o.Page = func(s *Server) http.Handler {
-		c := web.NewCluster(store, s, s.options.Registry,
+	o.Page = func(s daemon.Paged) http.Handler {
+		c := web.NewCluster(store, s, o.Registry,
 			web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
 		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
 	}
@@ -113,7 +114,7 @@ func (o *Config) who() control.Credentials {
 }
 
 // Gate decides who may what at the master's port.
-func (s *Server) Gate() *control.Gate { return s.gate }
+func (s *server) Gate() *control.Gate { return s.gate }
 
 // refusedEvery is how often a line says who was refused, at most.
 const refusedEvery = time.Second
@@ -136,7 +137,7 @@ func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
 
 // turnAway counts a request, or a handshake, that was refused, and says so: a line a second at
 // most.
-func (s *Server) turnAway(from string, why error) {
+func (s *server) turnAway(from string, why error) {
 	s.event(func() { s.turned++ })
 	if dropped, ok := s.refusals.let(s.now()); ok {
 		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)

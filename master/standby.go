@@ -143,19 +143,19 @@ func notAlone(dir string) error {
 }
 
 // durable reports whether what the master decides outlives it.
-func (s *Server) durable() bool { return s.state != nil }
+func (s *server) durable() bool { return s.state != nil }
 
 // held reports whether what this master does counts: no other one leads.
-func (s *Server) held() bool { return s.shared == nil || s.shared.Held() }
+func (s *server) held() bool { return s.shared == nil || s.shared.Held() }
 
 // lost reports whether another one may lead.
-func (s *Server) lost() bool {
+func (s *server) lost() bool {
 	return s.shared != nil && errors.Is(context.Cause(s.ctx), standby.ErrLost)
 }
 
 // writeRecords writes what events have changed. Where the state is shared nothing may be done after
 // an error.
-func (s *Server) writeRecords(records []standby.Change) error {
+func (s *server) writeRecords(records []standby.Change) error {
 	if len(records) == 0 && s.held() {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *Server) writeRecords(records []standby.Change) error {
 }
 
 // renewals tells when it may be time to renew the lease.
-func (s *Server) renewals() (<-chan time.Time, func()) {
+func (s *server) renewals() (<-chan time.Time, func()) {
 	if s.shared == nil {
 		return nil, func() {}
 	}
@@ -172,7 +172,7 @@ func (s *Server) renewals() (<-chan time.Time, func()) {
 }
 
 // renew goes on leading.
-func (s *Server) renew() {
+func (s *server) renew() {
 	if !s.shared.Due() {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *Server) renew() {
 
 // lose ends everything: another master leads, or may. What events wanted done is not. The lock is
 // held.
-func (s *Server) lose(all []*batch, err error) {
+func (s *server) lose(all []*batch, err error) {
 	if s.ctx.Err() == nil {
 		s.log.Error("another master may lead: this one ends what it does", "error", err)
 	}
@@ -197,7 +197,7 @@ func (s *Server) lose(all []*batch, err error) {
 }
 
 // release lets another master lead at once, when this one ends by itself.
-func (s *Server) release() {
+func (s *server) release() {
 	if s.shared == nil || s.lost() {
 		return
 	}
@@ -209,7 +209,7 @@ func (s *Server) release() {
 }
 
 // leads refuses everything while it is not known that this master leads.
-func (s *Server) leads(next http.Handler) http.Handler {
+func (s *server) leads(next http.Handler) http.Handler {
 	if s.shared == nil {
 		return next
 	}
@@ -224,7 +224,7 @@ func (s *Server) leads(next http.Handler) http.Handler {
 
 // certainty lets an answer go when what it tells of is on record, and no other master leads, who
 // may know better.
-type certainty struct{ s *Server }
+type certainty struct{ s *server }
 
 // WrapUnary is connect.Interceptor's.
 func (c certainty) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -258,7 +258,7 @@ func (c certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) conne
 }
 
 // certain waits until what was seen is on record.
-func (s *Server) certain(ctx context.Context) error {
+func (s *server) certain(ctx context.Context) error {
 	s.mu.Lock()
 	last := s.commits.last
 	s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 // suits refuses a program that does not want its graph, if that is of the catalog; one that is
 // loaded for the job its workers know.
-func (s *Server) suits(spec *jobspec.Spec) error {
+func (s *server) suits(spec *jobspec.Spec) error {
 	s.mu.Lock()
 	g := s.cluster.graphs[spec.Graph]
 	if g == nil || g.report.Vertices == 0 {

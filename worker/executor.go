@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -319,18 +320,18 @@ func (x *executor) values(ctx context.Context, t task, v *control.Values, emit f
 // meshListener is a listener that many meshes have, one after the other: closing it leaves the
 // listener open.
 type meshListener struct {
-	listener
+	daemon.Listener
 	mu     sync.Mutex
 	closed bool
 }
 
-func newMeshListener(l listener) *meshListener {
+func newMeshListener(l daemon.Listener) *meshListener {
 	_ = l.SetDeadline(time.Time{})
-	return &meshListener{listener: l}
+	return &meshListener{Listener: l}
 }
 
 func (l *meshListener) Accept() (net.Conn, error) {
-	c, err := l.listener.Accept()
+	c, err := l.Listener.Accept()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

@@ -8,27 +8,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// observer is told what a worker does, by several goroutines at once. Its methods do not wait.
-type observer interface {
-	// Session says that a session with the master begins or ends.
-	Session(attached bool)
-	// Registered says under which incarnation the master at an address knows the worker from now
-	// on.
-	Registered(master string, incarnation uint64)
-	// Stuck says which command does not stop that was told to: unless it does, the worker ends
-	// after StopTimeout. An empty text says that all have stopped.
-	Stuck(what string)
-	// Leaving says that the worker wants to go: it gets no more work.
-	Leaving()
-	// Superstep says that a superstep has ended, which took all workers so many seconds, and what
-	// the worker's partitions did in it; the reports are only valid during the call.
-	Superstep(seconds float64, reports []*bsp.Report)
-	// Command says how a command of the master went: load, prepare, drive, values and the like. The
-	// report is as it goes to the master; it may be nil, or without a body, when there is an error,
-	// which is context.Canceled when the command was cancelled or the session ended.
-	Command(name string, took time.Duration, r *control.Report, err error)
-}
-
 // observed tells the observer of a command.
 func (q *queue) observed(ctx context.Context, c *control.Command, took time.Duration, r *control.Report, err error) {
 	if err != nil && ctx.Err() != nil {

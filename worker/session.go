@@ -19,7 +19,7 @@ import (
 // session is a connection to the master: one goroutine reads, one sends heartbeats, and each job
 // that has commands has one.
 type session struct {
-	*Worker
+	*worker
 	registration
 	lane    *control.Lane
 	address string              // of the master
@@ -38,10 +38,10 @@ type session struct {
 	stalls   stalls
 }
 
-func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
+func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
 	error),
 ) *session {
-	s := &session{Worker: w, registration: w.known, lane: lane, began: w.Now(), connect: connect}
+	s := &session{worker: w, registration: w.known, lane: lane, began: w.Now(), connect: connect}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	w.latest.Store(s)
 	return s
