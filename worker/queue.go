@@ -37,31 +37,22 @@ type serial struct {
 
 // key returns what commands share that run one after the other.
 func key(c *control.Command) string {
-	if c.GetKeepNow() != nil { // while the job runs
+	switch {
+	case c.GetKeepNow() != nil: // while the job runs
 		return "keep " + c.Job
-	}
-	if c.Job != "" {
+	case c.Job != "":
 		return "job " + c.Job
-	}
-	if l := c.GetLoad(); l != nil {
-		return "graph " + l.Graph
-	}
-	if m := c.GetMeet(); m != nil {
-		return "graph " + m.Graph
-	}
-	if l := c.GetCancel(); l != nil {
-		return "graph " + l.Graph
-	}
-	if l := c.GetLocate(); l != nil {
-		return "graph " + l.Graph
-	}
-	if s := c.GetSave(); s != nil { // the graph's other commands do not wait for it
-		return "save " + s.Graph
-	}
-	if c.GetProbe() != nil {
+	case c.GetSave() != nil: // the graph's other commands do not wait for it
+		return "save " + c.GetSave().Graph
+	case c.GetProbe() != nil:
 		return "probe"
 	}
-	return "graph " + c.GetDrop().GetGraph()
+	_, message := bodyOf(c)
+	of, _ := message.(interface{ GetGraph() string })
+	if of == nil {
+		return "graph "
+	}
+	return "graph " + of.GetGraph()
 }
 
 // add takes a command in. It does not wait for it.
@@ -177,7 +168,8 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 			return
 		case <-time.After(q.StopTimeout / 10):
 		}
-		what := key(c) + ": " + commandName(c)
+		name, _ := bodyOf(c)
+		what := key(c) + ": " + name
 		if s := t.superstep.Load(); s > 0 {
 			what = fmt.Sprintf("%s: superstep %d", key(c), s-1)
 		}
@@ -342,3 +334,32 @@ func lostPeer(self string, err error) string {
 }
 
 func bounded(s string) string { return control.Text(s, control.MaxText) }
+
+// observed tells the observer of a command.
+func (q *queue) observed(ctx context.Context, c *control.Command, took time.Duration, r *control.Report, err error) {
+	if err != nil && ctx.Err() != nil {
+		err = context.Canceled
+	}
+	name, _ := bodyOf(c)
+	q.Observe.Command(name, took, r, err)
+}
+
+// bodyOf returns what a command wants, and its name; nil if this version does not know it.
+func bodyOf(c *control.Command) (name string, message any) {
+	m := c.ProtoReflect()
+	f := m.WhichOneof(m.Descriptor().Oneofs().ByName("body"))
+	if f == nil {
+		return "unknown", nil
+	}
+	return string(f.Name()), m.Get(f).Message().Interface()
+}
+
+// unobserved is the observer of a worker without one.
+type unobserved struct{}
+
+func (unobserved) Session(bool)                                          {}
+func (unobserved) Leaving()                                              {}
+func (unobserved) Registered(string, uint64)                             {}
+func (unobserved) Stuck(string)                                          {}
+func (unobserved) Superstep(float64, []*bsp.Report)                      {}
+func (unobserved) Command(string, time.Duration, *control.Report, error) {}
