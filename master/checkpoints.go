@@ -179,10 +179,7 @@ func (r *run) newest(ctx context.Context, place string) (*checkpoint.Manifest, e
 
 // say adds a line to the job's log.
 func (r *run) say(line string) {
-	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
-		Time: r.server.stamp(r.server.now()), Job: r.id, Worker: "master",
-		Text: control.Text(line, control.MaxText),
-	}}})
+	r.server.append(r.id, said(control.Text(line, control.MaxText)))
 }
 
 // complete reports whether the run of a job that is done came to an end of its own. The lock is

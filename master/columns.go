@@ -323,10 +323,10 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 	from, data := spec.Inputs[q.Column], spec.ColumnData[q.Column]
 	switch {
 	case from != "":
-		if err := s.sendResult(ctx, from, spec.Graph, load, q.Values, send); err != nil {
+		if err := s.fits(from, spec.Graph, load, q.Values); err != nil {
 			return fmt.Errorf("the result of job %.150s: %w", from, err)
 		}
-		return nil
+		return s.readResult(ctx, from, 0, send)
 	case data == nil:
 		return absent("job %s fills no column %.150q", q.Job, q.Column)
 	case data.File != "":
@@ -340,38 +340,24 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 	return s.columns.copy(ctx, data, send)
 }
 
-// sendResult passes on the result of a job. It refuses one that is not of the vertices of a graph,
-// as that is loaded, or of another type.
-func (s *server) sendResult(ctx context.Context, id, graph string, load loadID, values string, send func(data []byte) error) error {
+// fits refuses the result of a job if it is not of the vertices of a graph, as that is loaded, or of
+// another type.
+func (s *server) fits(id, graph string, load loadID, values string) error {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	j, err := s.find(id)
 	switch {
 	case err != nil:
+		return err
 	case j.state != control.JobState_JOB_STATE_DONE:
-		err = fmt.Errorf("it is %s", j.state.Word())
+		return fmt.Errorf("it is %s", j.state.Word())
 	case j.spec.Values == "" || !j.spec.KeepResult:
-		err = fmt.Errorf("it is no raw one, as a client in Go asks for")
+		return fmt.Errorf("it is no raw one, as a client in Go asks for")
 	case j.spec.Graph != graph || j.load != load:
-		err = fmt.Errorf("it is of graph %.150s, or of another load of it", j.spec.Graph)
+		return fmt.Errorf("it is of graph %.150s, or of another load of it", j.spec.Graph)
 	case j.spec.Values != values:
-		err = fmt.Errorf("its values are of type %.200s, and the column's of %.200s",
+		return fmt.Errorf("its values are of type %.200s, and the column's of %.200s",
 			j.spec.Values, values)
 	}
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	about, err := s.finished(id)
-	if err != nil {
-		return err
-	}
-	f, done, err := s.results.open(ctx, id)
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		return fmt.Errorf("the master no longer keeps it")
-	}
-	defer done()
-	return f.read(ctx, about.ResultParts, asTheyAre, 0, send)
+	return nil
 }

@@ -137,9 +137,7 @@ func (o *Config) complete() (err error) {
 	if o.Build == "" {
 		o.Build = buildinfo.Source()
 	}
-	if o.Version == "" {
-		o.Version = buildinfo.Revision()
-	}
+	o.Version = cmp.Or(o.Version, buildinfo.Revision())
 	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval,
 		o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
 		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
@@ -148,18 +146,10 @@ func (o *Config) complete() (err error) {
 	if err := quotas(o.Quotas).check(); err != nil {
 		return err
 	}
-	if o.Lease == 0 {
-		o.Lease = control.Lease
-	}
-	if o.Hold == 0 {
-		o.Hold = control.Hold
-	}
-	if o.Grace == 0 {
-		o.Grace = 25 * time.Second
-	}
-	if o.Retries == 0 {
-		o.Retries = retries
-	}
+	o.Lease = cmp.Or(o.Lease, control.Lease)
+	o.Hold = cmp.Or(o.Hold, control.Hold)
+	o.Grace = cmp.Or(o.Grace, 25*time.Second)
+	o.Retries = cmp.Or(o.Retries, retries)
 	if o.Standby && !o.Token.Given() && o.TLS == nil {
 		return errors.New("master: Standby needs TokenFile or TLS: all masters have the same")
 	}
@@ -179,23 +169,15 @@ func (o *Config) complete() (err error) {
 		return fmt.Errorf("master: found Stragglers %.150q, expected %s or %s", o.Stragglers,
 			moveStragglers, leaveStragglers)
 	}
-	if o.Running == 0 {
-		o.Running = 1
-	}
-	if o.KeepResults == 0 {
-		o.KeepResults = keepResults
-	}
-	if o.KeepResultBytes == 0 {
-		o.KeepResultBytes = keepResultBytes
-	}
+	o.Running = cmp.Or(o.Running, 1)
+	o.KeepResults = cmp.Or(o.KeepResults, keepResults)
+	o.KeepResultBytes = cmp.Or(o.KeepResultBytes, keepResultBytes)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return nil
 }

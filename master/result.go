@@ -24,6 +24,11 @@ func (s *server) Result(ctx context.Context, id string, offset uint64, each func
 	if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
 		return err
 	}
+	return s.readResult(ctx, id, offset, each)
+}
+
+// readResult is Result for a caller who may have it.
+func (s *server) readResult(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
 	j, err := s.finished(id)
 	switch spec := j.Spec(); {
 	case err != nil:

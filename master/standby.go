@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -38,7 +38,7 @@ var (
 // takeTurns stands by until no other master leads, leads until another one does, or may, and so on
 // until ctx ends.
 func (o Config) takeTurns(ctx context.Context) error {
-	l, ok := o.Listener.(deadlined)
+	l, ok := o.Listener.(daemon.Listener)
 	if !ok {
 		return fmt.Errorf("master: a listener of type %T cannot stay while others lead", o.Listener)
 	}
@@ -53,20 +53,17 @@ func (o Config) takeTurns(ctx context.Context) error {
 			return err
 		}
 		term := o
-		term.shared, term.Listener = shared, kept{l}
+		term.shared, term.Listener = shared, daemon.Reuse(l)
 		err = term.serve(ctx)
 		if !errors.Is(err, standby.ErrLost) {
 			return err
 		}
 		o.Log.Warn("no longer the master: stands by", "reason", err)
-		if err := l.SetDeadline(time.Time{}); err != nil {
-			return fmt.Errorf("master: %w", err)
-		}
 	}
 }
 
 // lead stands by until this master leads.
-func (o *Config) lead(ctx context.Context, place store.Store, l deadlined) (*standby.Log, error) {
+func (o *Config) lead(ctx context.Context, place store.Store, l daemon.Listener) (*standby.Log, error) {
 	var id [16]byte
 	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
 		return nil, fmt.Errorf("a name for the master: %w", err)
@@ -86,13 +83,10 @@ func (o *Config) lead(ctx context.Context, place store.Store, l deadlined) (*sta
 	server := control.NewHTTPServer(http.HandlerFunc(standsBy), ctx)
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	served := make(chan error, 1)
-	go func() { served <- control.Serve(server, kept{l}, o.TLS) }()
+	go func() { served <- control.Serve(server, daemon.Reuse(l), o.TLS) }()
 	err := shared.Lead(ctx, func(leader string) { o.Log.Info("stands by", "master", leader, "state", place) })
 	_ = server.Close()
 	<-served
-	if err == nil {
-		err = l.SetDeadline(time.Time{})
-	}
 	if err != nil {
 		shared.Close()
 	}
@@ -117,18 +111,6 @@ func standsBy(w http.ResponseWriter, r *http.Request) {
 	}
 	control.Deny(w, http.StatusServiceUnavailable, errStandby.Error())
 }
-
-// deadlined is a listener that can be told to stop for a while.
-type deadlined interface {
-	net.Listener
-	SetDeadline(t time.Time) error
-}
-
-// kept is a listener that is not closed, but told to stop.
-type kept struct{ deadlined }
-
-// Close lets Accept return.
-func (k kept) Close() error { return k.SetDeadline(time.Unix(1, 0)) }
 
 // notAlone refuses data of a master that has its state there.
 func notAlone(dir string) error {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -157,12 +158,8 @@ func (o *Config) complete() (err error) {
 	if o.Build == "" {
 		o.Build = buildinfo.Source()
 	}
-	if o.Version == "" {
-		o.Version = buildinfo.Revision()
-	}
-	if o.Name == "" {
-		o.Name = control.ProcessName()
-	}
+	o.Version = cmp.Or(o.Version, buildinfo.Revision())
+	o.Name = cmp.Or(o.Name, control.ProcessName())
 	if !control.ValidName(o.Name) {
 		return fmt.Errorf("found the name %.150q, expected %s", o.Name, control.NameRule)
 	}
@@ -176,18 +173,10 @@ func (o *Config) complete() (err error) {
 		return fmt.Errorf("worker: Options.Window: found %d, expected %d to %d, or 0", o.Window,
 			leastWindow, mostWindow)
 	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
-	if o.Hold == 0 {
-		o.Hold = control.Hold
-	}
-	if o.Grace == 0 {
-		o.Grace = 27 * time.Second
-	}
-	if o.StopTimeout == 0 {
-		o.StopTimeout = 10 * time.Second
-	}
+	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	o.Hold = cmp.Or(o.Hold, control.Hold)
+	o.Grace = cmp.Or(o.Grace, 27*time.Second)
+	o.StopTimeout = cmp.Or(o.StopTimeout, 10*time.Second)
 	if o.Stores == nil {
 		o.Stores = files.Open
 	}
@@ -197,9 +186,7 @@ func (o *Config) complete() (err error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Address == "" && o.Listener != nil {
 		o.Address = o.Listener.Addr().String()
 	}

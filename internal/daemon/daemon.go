@@ -4,9 +4,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -138,4 +140,37 @@ type Observer interface {
 	// report is as it goes to the master; it may be nil, or without a body, when there is an error,
 	// which is context.Canceled when the command was cancelled or the session ended.
 	Command(name string, took time.Duration, r *control.Report, err error)
+}
+
+type reused struct {
+	Listener
+	mu     sync.Mutex
+	closed bool
+}
+
+// Reuse returns a listener that others have after what it is for: closing it leaves l open, and the
+// next Reuse lets l accept again.
+func Reuse(l Listener) net.Listener {
+	_ = l.SetDeadline(time.Time{})
+	return &reused{Listener: l}
+}
+
+func (l *reused) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		if err == nil {
+			err = errors.Join(net.ErrClosed, c.Close())
+		}
+		return nil, err
+	}
+	return c, err
+}
+
+func (l *reused) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return l.SetDeadline(time.Unix(1, 0))
 }
