@@ -3,10 +3,9 @@ package worker
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ type network struct {
 	ways   map[string]way       // from this worker to others
 }
 
-// measured is a model that all of its workers have.
+// measured is a model that the first of its workers has given all.
 type measured struct {
 	model *collective.Model
 	at    time.Time
@@ -96,9 +95,8 @@ func (p *places) group(link collective.Link) (*collective.Group, error) {
 	return collective.NewGroup(link, m, nil)
 }
 
-// calibrate has a group choose by what messages between its workers take. All workers of the group
-// call it; they measure if one of them has not, or long ago, or if they know different
-// measurements: of two that were made at once each worker keeps that which ended last there.
+// calibrate has a group choose by what messages between its workers take, as its first worker knows
+// it. All workers of the group call it; they measure if that one has not, or long ago.
 func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places, tag uint32) error {
 	if g.Link().Size() == 1 {
 		return nil
@@ -106,18 +104,25 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 	ctx, cancel := context.WithTimeout(ctx, measureTimeout)
 	defer cancel()
 	n, key := &x.network, p.key()
-	model := n.find(key)
-	same, err := allSame(ctx, g, tag, fingerprint(model))
+	known := n.find(key)
+	var model *collective.Model
+	data, err := json.Marshal(known)
+	if err == nil {
+		data, err = g.Broadcast(ctx, collective.Call{Tag: tag}, 0, data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &model)
+	}
+	if err == nil && model == nil {
+		known = nil
+		o := calibration
+		o.Tag, o.Sites = tag, g.Model().Sites
+		model, err = collective.Calibrate(ctx, g.Link(), o)
+	}
 	if err != nil {
 		return fmt.Errorf("measuring the network: %w", err)
 	}
-	if model == nil || !same {
-		n.forget(key) // it is kept by all, or measured again
-		o := calibration
-		o.Tag, o.Sites = tag, g.Model().Sites
-		if model, err = collective.Calibrate(ctx, g.Link(), o); err != nil {
-			return fmt.Errorf("measuring the network: %w", err)
-		}
+	if known == nil {
 		n.keep(key, p, g.Link().Rank(), model, x.seen)
 		cost := n.cost(x.options.Name, p.layout.Workers, x.seen)
 		x.options.Log.Info("measured the network", "workers", g.Link().Size(), "latency",
@@ -126,27 +131,6 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 	}
 	x.expect(p, g.Link().Rank(), model)
 	return g.Adopt(model)
-}
-
-// fingerprint tells models apart; that of none is 0.
-func fingerprint(m *collective.Model) uint64 {
-	if m == nil {
-		return 0
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%v", *m) // to the last bit of each float
-	return h.Sum64()
-}
-
-// allSame reports, to all workers of a group, whether all have the same number.
-func allSame(ctx context.Context, g *collective.Group, tag uint32, x uint64) (bool, error) {
-	both := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, x), ^x)
-	if err := g.Allreduce(ctx, collective.Call{Tag: tag, Algorithm: collective.Doubling}, both,
-		collective.MaxUint64); err != nil {
-		return false, err
-	}
-	largest, smallest := binary.LittleEndian.Uint64(both), ^binary.LittleEndian.Uint64(both[8:])
-	return largest == smallest, nil
 }
 
 // expect lets the mesh know how long the ways from other workers are, to which it sizes their
@@ -176,12 +160,6 @@ func (n *network) find(key string) *collective.Model {
 		return m.model
 	}
 	return nil
-}
-
-func (n *network) forget(key string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.models, key)
 }
 
 // keep keeps what has been measured.
