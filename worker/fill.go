@@ -186,6 +186,9 @@ func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string,
 		}
 		return nil
 	})
+	if err == nil {
+		err = p.barrier(ctx) // what is wrong with a line counts more than what is missing
+	}
 	if err != nil {
 		return err
 	}
