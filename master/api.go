@@ -17,7 +17,7 @@ import (
 )
 
 // stamp makes a time of day of a time since the start.
-func (s *Server) stamp(d time.Duration) *timestamppb.Timestamp {
+func (s *server) stamp(d time.Duration) *timestamppb.Timestamp {
 	return timestamppb.New(s.start.Add(d))
 }
 
@@ -30,7 +30,7 @@ func small(m proto.Message) error {
 }
 
 // SubmitJob puts a job into the queue, unless the client has gone meanwhile.
-func (s *Server) SubmitJob(ctx context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+func (s *server) SubmitJob(ctx context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
 	j, _, err := s.Submit(ctx, r.Msg)
 	return answered(j, err)
 }
@@ -45,7 +45,7 @@ func answered[T any](message *T, err error) (*connect.Response[T], error) {
 
 // Submit puts a job into the queue, unless an earlier call with the same key has, which found says,
 // or ctx has ended.
-func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
+func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
 	defer func() {
 		if !found {
 			s.audit.add(ctx,
@@ -114,7 +114,7 @@ func confirmTime(r *control.SubmitJobRequest) time.Duration {
 }
 
 // ConfirmJob lets a job begin whose client has heard that it was taken.
-func (s *Server) ConfirmJob(ctx context.Context, r *connect.Request[control.ConfirmJobRequest]) (_ *connect.Response[control.Job], err error) {
+func (s *server) ConfirmJob(ctx context.Context, r *connect.Request[control.ConfirmJobRequest]) (_ *connect.Response[control.Job], err error) {
 	if err = s.allowedJob(ctx, r.Msg.Id, "confirm"); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Server) ConfirmJob(ctx context.Context, r *connect.Request[control.Conf
 }
 
 // grid returns the grid that a job asks for, or that of the catalog's graph that it is for.
-func (s *Server) grid(spec *jobspec.Spec) layout.Grid {
+func (s *server) grid(spec *jobspec.Spec) layout.Grid {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows, columns := spec.Rows, spec.Columns
@@ -137,7 +137,7 @@ func (s *Server) grid(spec *jobspec.Spec) layout.Grid {
 }
 
 // job answers with a job that something was done to.
-func (s *Server) job(do func() (*job, error)) (about *control.Job, err error) {
+func (s *server) job(do func() (*job, error)) (about *control.Job, err error) {
 	err = s.commit(func() error {
 		j, err := do()
 		if err != nil {
@@ -157,7 +157,7 @@ func (s *Server) job(do func() (*job, error)) (about *control.Job, err error) {
 
 // ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the
 // result is kept.
-func (s *Server) ListJobs(ctx context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
+func (s *server) ListJobs(ctx context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
 	var all []*control.Job
 	if r.Msg.Ended {
 		all = s.results.retention.jobs()
@@ -183,7 +183,7 @@ func (s *Server) ListJobs(ctx context.Context, r *connect.Request[control.ListJo
 	return connect.NewResponse(&control.ListJobsResponse{Jobs: jobs, More: uint32(more), Now: s.stamp(s.now())}), nil
 }
 
-func (s *Server) jobs(ended bool) []*control.Job {
+func (s *server) jobs(ended bool) []*control.Job {
 	var all []*control.Job
 	for _, id := range s.cluster.order {
 		if j := s.cluster.jobs[id]; ended || !j.state.Ended() {
@@ -194,7 +194,7 @@ func (s *Server) jobs(ended bool) []*control.Job {
 }
 
 // GetJob says how a job is.
-func (s *Server) GetJob(ctx context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
+func (s *server) GetJob(ctx context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
 	j, err := s.earlier(r.Msg.Id), error(nil)
 	if j == nil {
 		if j, err = s.job(func() (*job, error) { return s.find(r.Msg.Id) }); err != nil {
@@ -205,7 +205,7 @@ func (s *Server) GetJob(ctx context.Context, r *connect.Request[control.GetJobRe
 }
 
 // find finds a job. The lock is held.
-func (s *Server) find(id string) (*job, error) {
+func (s *server) find(id string) (*job, error) {
 	if j := s.cluster.jobs[id]; j != nil {
 		return j, nil
 	}
@@ -216,7 +216,7 @@ func (s *Server) find(id string) (*job, error) {
 }
 
 // CancelJob tells a job to end.
-func (s *Server) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (_ *connect.Response[control.Job], err error) {
+func (s *server) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (_ *connect.Response[control.Job], err error) {
 	defer s.audit.add(ctx, entry{What: "cancel", Job: r.Msg.Id}, &err)
 	if err := s.allowedJob(ctx, r.Msg.Id, "cancel"); err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (s *Server) CancelJob(ctx context.Context, r *connect.Request[control.Cance
 }
 
 // WatchJob tells of a job as it happens.
-func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJobRequest], stream *connect.ServerStream[control.JobEvent]) error {
+func (s *server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJobRequest], stream *connect.ServerStream[control.JobEvent]) error {
 	owner, ended := "", false
 	s.mu.Lock()
 	j := s.journals[r.Msg.Id]
@@ -297,7 +297,7 @@ const watchPace = 20 * time.Millisecond
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the
 // load.
-func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (_ *connect.Response[control.Graph], err error) {
+func (s *server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (_ *connect.Response[control.Graph], err error) {
 	defer s.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()},
 		&err)
 	if err := small(r.Msg); err != nil {
@@ -350,7 +350,7 @@ func describeGraph(g *graph) *control.Graph {
 }
 
 // InspectGraph says what is known of a graph.
-func (s *Server) InspectGraph(ctx context.Context, r *connect.Request[control.InspectGraphRequest]) (*connect.Response[control.Graph], error) {
+func (s *server) InspectGraph(ctx context.Context, r *connect.Request[control.InspectGraphRequest]) (*connect.Response[control.Graph], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.cluster.graphs[r.Msg.Name]
@@ -361,7 +361,7 @@ func (s *Server) InspectGraph(ctx context.Context, r *connect.Request[control.In
 }
 
 // DropGraph frees a graph.
-func (s *Server) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (_ *connect.Response[control.Graph], err error) {
+func (s *server) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (_ *connect.Response[control.Graph], err error) {
 	defer s.audit.add(ctx, entry{What: "drop", Graph: r.Msg.Name}, &err)
 	if err := s.allowedGraph(ctx, r.Msg.Name, "drop"); err != nil {
 		return nil, err

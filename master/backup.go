@@ -144,7 +144,7 @@ func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []s
 }
 
 // Backup streams what is on the disk, as it is now.
-func (s *Server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) (err error) {
+func (s *server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) (err error) {
 	defer s.audit.add(ctx, entry{What: "backup"}, &err)
 	w := bufio.NewWriterSize(sending(func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }), control.ChunkSize)
 	if err = s.backup(ctx, w); err == nil {
@@ -162,7 +162,7 @@ type sending func(data []byte) error
 
 func (f sending) Write(data []byte) (int, error) { return len(data), f(data) }
 
-func (s *Server) backup(ctx context.Context, w io.Writer) error {
+func (s *server) backup(ctx context.Context, w io.Writer) error {
 	if s.shared != nil {
 		return unready("the state of this master is not in a directory of its own, but at %s", s.shared.Store)
 	}

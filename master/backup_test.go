@@ -20,12 +20,12 @@ import (
 )
 
 // served starts a master with data, and returns what ends it.
-func served(t *testing.T, dir string) (*Server, func()) {
+func served(t *testing.T, dir string) (*server, func()) {
 	t.Helper()
 	return servedBy(t, Options{Data: dir})
 }
 
-func servedBy(t *testing.T, o Options) (*Server, func()) {
+func servedBy(t *testing.T, o Options) (*server, func()) {
 	t.Helper()
 	s, err := New(Config{Options: o})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	}
 	column := sentAs(id, "1 2 3\n")
 	column.File = "b.txt"
-	submit := func(s *Server) (*connect.Response[control.Job], error) {
+	submit := func(s *server) (*connect.Response[control.Job], error) {
 		return s.SubmitJob(t.Context(),
 			connect.NewRequest(&control.SubmitJobRequest{Key: "key", SpecJson: jobspec.Text(&jobspec.Spec{
 				Program: "cg", Source: &jobspec.Source{Input: "path:vertices=3"},

@@ -16,7 +16,7 @@ const removeTime = 30 * time.Second
 
 // SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time;
 // then one of them commits. If it fails, or the client goes away, they remove what they stored.
-func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (_ *connect.Response[control.SaveGraphResponse], err error) {
+func (s *server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (_ *connect.Response[control.SaveGraphResponse], err error) {
 	defer s.audit.add(ctx, entry{What: "save", Graph: r.Msg.Name, Place: r.Msg.Place}, &err)
 	if err := small(r.Msg); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 
 // save has a team store its shares of a graph, and its first member commit them. It returns the
 // manifest.
-func (s *Server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
+func (s *server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
 	what, id := "save "+name, snapshot.NewID()
 	ask := func(ctx context.Context, team []*control.Placement,
 		c *control.Save,
@@ -107,7 +107,7 @@ const maxNames = 1 << 10
 
 // ListVertices says which input ids vertices of a graph have. Those of a number are its
 // partition's, which is one of a worker's.
-func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
+func (s *server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
 	s.mu.Lock()
 	g := s.cluster.graphs[r.Msg.Graph]
 	ready := g != nil && g.state == control.GraphState_GRAPH_STATE_READY
@@ -153,4 +153,42 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 		labels[worker] = labels[worker][1:]
 	}
 	return connect.NewResponse(response), nil
+}
+
+// locate asks workers what they know of vertices of a graph that they have. They answer while a job
+// runs on it.
+func (s *server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
+	reports, err := s.gather(ctx, team, order{
+		what: what, command: &control.Command{Body: &control.Command_Locate{Locate: l}},
+		fits: func(_ int, report *control.Report) bool { return report.GetLocated() != nil },
+	})
+	var answers []*control.Located
+	for _, report := range reports {
+		answers = append(answers, report.GetLocated())
+	}
+	return answers, err
+}
+
+// namePatience is how long a job that has failed waits for the name of the vertex.
+const namePatience = 2 * time.Second
+
+// namePanic gives the vertex of a program's panic the name that the input has for it, which another
+// worker may know than the one that failed.
+func (r *run) namePanic(ctx context.Context, f *control.Failure) {
+	p := f.Panic
+	// whether there are names the run may have failed too soon to tell
+	if p == nil || !p.Known || p.Name != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, namePatience)
+	defer cancel()
+	// If no worker answers, it has its input id.
+	answers, _ := r.server.locate(ctx, "find names", r.team,
+		&control.Locate{Graph: r.job.graph(), NamesOf: []uint64{p.Vertex}})
+	for _, a := range answers {
+		for _, one := range a.Names {
+			p.Name = one.Name
+			f.Message = control.Text(p.Err().Error(), control.MaxText)
+		}
+	}
 }

@@ -83,7 +83,7 @@ func newObjects(o *Config) (*objects.Server, error) {
 // placed says where a job keeps its checkpoints, if the master has a place for them. What a client
 // says of that is forgotten, but for the place of a job that it goes on from, which is one of the
 // master's.
-func (s *Server) placed(spec *jobspec.Spec) error {
+func (s *server) placed(spec *jobspec.Spec) error {
 	spec.Checkpoints = ""
 	none := s.options.Checkpoints == noCheckpoints
 	all := strings.TrimSuffix(s.options.Checkpoints, "/") + "/"
@@ -179,22 +179,19 @@ func (r *run) newest(ctx context.Context, place string) (*checkpoint.Manifest, e
 
 // say adds a line to the job's log.
 func (r *run) say(line string) {
-	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
-		Time: r.server.stamp(r.server.now()), Job: r.id, Worker: "master",
-		Text: control.Text(line, control.MaxText),
-	}}})
+	r.server.append(r.id, said(control.Text(line, control.MaxText)))
 }
 
 // complete reports whether the run of a job that is done came to an end of its own. The lock is
 // held.
-func (s *Server) complete(id string) bool {
+func (s *server) complete(id string) bool {
 	r := s.runs[id]
 	return r == nil || r.figures().Complete()
 }
 
 // forget removes the checkpoints of a job that is done, or no longer remembered: one that failed or
 // was cancelled can be gone on with until then.
-func (s *Server) forget(place string) {
+func (s *server) forget(place string) {
 	ctx, cancel := context.WithTimeout(s.ctx, removeWithin)
 	defer cancel()
 	at, err := s.options.Stores(place)

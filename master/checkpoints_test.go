@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -21,7 +22,7 @@ func TestPlaceOfCheckpoints(t *testing.T) {
 		{"", elsewhere, elsewhere, ""},
 		{"", "master:/", "", "--data, which is not given"},
 	} {
-		o := Config{Registry: engine.Registry{}, Options: Options{Data: c.data, Checkpoints: c.given}}
+		o := Config{Options: Options{Data: c.data, Checkpoints: c.given}, Master: daemon.Master{Registry: engine.Registry{}}}
 		for range 2 { // Run completes the options, and so does New
 			err := o.complete()
 			if c.failed != "" {

@@ -70,7 +70,7 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 }
 
 // SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
-func (s *Server) SendColumn(ctx context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
+func (s *server) SendColumn(ctx context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
 	return answered(&control.SendColumnResponse{}, s.columns.take(ctx, r.Msg))
 }
 
@@ -273,45 +273,91 @@ func (c *sentColumns) enter(id string, o store.Object) {
 	}
 }
 
-// copy writes what was sent to w.
-func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *jobspec.ColumnData) error {
+// copy passes on what was sent.
+func (c *sentColumns) copy(ctx context.Context, data *jobspec.ColumnData, each func(data []byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{w}, from, make([]byte, control.ChunkSize))
+	_, err = io.CopyBuffer(&rest{each: each}, from, make([]byte, control.ChunkSize))
 	return err
 }
 
-// lines passes on the lines of what was sent, without their ends, as batches of at most a chunk
-// unless one line is longer. They hold until each returns.
-func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(lines [][]byte) error) error {
+// lines passes on what was sent in pieces of whole lines, of at most a chunk and a line.
+func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(text []byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
 	}
 	scanner := bufio.NewScanner(from)
 	scanner.Buffer(make([]byte, 64<<10), control.MaxMessage/2)
-	var batch [][]byte
 	var text []byte
-	for more := true; more; {
-		batch, text = batch[:0], text[:0]
-		for len(text) < control.ChunkSize {
-			if more = scanner.Scan(); !more {
-				break
-			}
-			from := len(text)
-			text = append(text, scanner.Bytes()...)
-			batch = append(batch, text[from:]) // where text moves, what it was stays
-		}
-		if err := scanner.Err(); err != nil {
-			return err
-		}
-		if len(batch) > 0 {
-			if err := each(batch); err != nil {
+	for scanner.Scan() {
+		text = append(append(text, scanner.Bytes()...), '\n')
+		if len(text) >= control.ChunkSize {
+			if err := each(text); err != nil {
 				return err
 			}
+			text = text[:0]
 		}
+	}
+	if err := scanner.Err(); err != nil || len(text) == 0 {
+		return err
+	}
+	return each(text)
+}
+
+// ReadColumn streams what a column of a job begins with: the result of an earlier job, or what its
+// client has sent.
+func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.ReadColumnRequest], stream *connect.ServerStream[control.ResultChunk]) error {
+	q := r.Msg
+	send := func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) }
+	s.mu.Lock()
+	j := s.cluster.jobs[q.Job]
+	if j == nil || !j.active() || j.epoch != q.Epoch {
+		s.mu.Unlock()
+		return unready("attempt %d of job %.150q does not run", q.Epoch, q.Job)
+	}
+	spec, load := j.spec, j.load
+	s.mu.Unlock()
+	from, data := spec.Inputs[q.Column], spec.ColumnData[q.Column]
+	switch {
+	case from != "":
+		if err := s.fits(from, spec.Graph, load, q.Values); err != nil {
+			return fmt.Errorf("the result of job %.150s: %w", from, err)
+		}
+		return s.readResult(ctx, from, 0, send)
+	case data == nil:
+		return absent("job %s fills no column %.150q", q.Job, q.Column)
+	case data.File != "":
+		return s.columns.lines(ctx, data, send)
+	case data.Values != q.Values:
+		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client",
+			q.Values, data.Values)
+	case data.Load != load.String():
+		return fmt.Errorf("graph %s was loaded since the client listed its vertices", spec.Graph)
+	}
+	return s.columns.copy(ctx, data, send)
+}
+
+// fits refuses the result of a job if it is not of the vertices of a graph, as that is loaded, or of
+// another type.
+func (s *server) fits(id, graph string, load loadID, values string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j, err := s.find(id)
+	switch {
+	case err != nil:
+		return err
+	case j.state != control.JobState_JOB_STATE_DONE:
+		return fmt.Errorf("it is %s", j.state.Word())
+	case j.spec.Values == "" || !j.spec.KeepResult:
+		return fmt.Errorf("it is no raw one, as a client in Go asks for")
+	case j.spec.Graph != graph || j.load != load:
+		return fmt.Errorf("it is of graph %.150s, or of another load of it", j.spec.Graph)
+	case j.spec.Values != values:
+		return fmt.Errorf("its values are of type %.200s, and the column's of %.200s",
+			j.spec.Values, values)
 	}
 	return nil
 }

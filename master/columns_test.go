@@ -30,10 +30,18 @@ func sentAs(id, text string) *jobspec.ColumnData {
 	return &jobspec.ColumnData{ID: id, Sum: &sum}
 }
 
+// into writes what it gets into a buffer.
+func into(b *bytes.Buffer) func(data []byte) error {
+	return func(data []byte) error {
+		_, err := b.Write(data)
+		return err
+	}
+}
+
 // sentNow is what is in the file of a column, if that is the text.
 func (c *sentColumns) sentNow(id, text string) string {
 	var b bytes.Buffer
-	if err := c.copy(context.Background(), &b, sentAs(id, text)); err != nil {
+	if err := c.copy(context.Background(), sentAs(id, text), into(&b)); err != nil {
 		return err.Error()
 	}
 	return b.String()
@@ -121,18 +129,12 @@ func TestSentLines(t *testing.T) {
 	}
 	var found bytes.Buffer
 	batches := 0
-	err := s.columns.lines(t.Context(), sentAs(id, text), func(lines [][]byte) error {
+	err := s.columns.lines(t.Context(), sentAs(id, text), func(lines []byte) error {
 		batches++
-		size := 0
-		for _, l := range lines {
-			found.Write(l)
-			found.WriteByte('\n')
-			size += len(l)
+		if n := len(lines); n > control.ChunkSize+100 || lines[n-1] != '\n' {
+			t.Errorf("a batch of %d bytes", n)
 		}
-		if size > control.ChunkSize+100 {
-			t.Errorf("a batch of %d bytes", size)
-		}
-		return nil
+		return into(&found)(lines)
 	})
 	if err != nil || found.String() != text || batches < 2 {
 		t.Errorf("%d bytes in %d batches, %v", found.Len(), batches, err)
@@ -158,9 +160,9 @@ func TestDamagedColumn(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got bytes.Buffer
-		err := s.columns.copy(t.Context(), &got, about)
+		err := s.columns.copy(t.Context(), about, into(&got))
 		if err == nil {
-			err = s.columns.lines(t.Context(), about, func([][]byte) error { return nil })
+			err = s.columns.lines(t.Context(), about, func([]byte) error { return nil })
 		}
 		if !errors.Is(err, store.ErrDamaged) ||
 			!strings.Contains(err.Error(), "results/columns/"+id+": "+what) {

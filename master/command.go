@@ -14,14 +14,14 @@ import (
 )
 
 // session returns the session of the worker a placement names, if it is still that incarnation.
-func (s *Server) session(p *control.Placement) *session {
+func (s *server) session(p *control.Placement) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessionOf(p)
 }
 
 // sessionOf is session where the lock is held.
-func (s *Server) sessionOf(p *control.Placement) *session {
+func (s *server) sessionOf(p *control.Placement) *session {
 	if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
 		return w
 	}
@@ -56,7 +56,7 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 
 // gather sends each worker of a team a command and waits for all answers. The first failure ends
 // the wait, and is what is returned: the cause, not what it led to.
-func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
+func (s *server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
 	if limit := s.options.CommandTimeout; limit > 0 && !o.long {
 		late := fmt.Errorf("%s: it took longer than %v", o.what, limit)
 		var cancel context.CancelFunc
@@ -150,7 +150,7 @@ func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, hea
 // awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when
 // the connection between two workers broke, the loss of one of them may be the cause. It returns
 // that, if it was found.
-func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
+func (s *server) awaitCause(ctx context.Context, sessions []*session) error {
 	broke := make(chan error, len(sessions))
 	for _, w := range sessions {
 		defer context.AfterFunc(w.ctx, func() { broke <- w.broken() })()
@@ -183,7 +183,7 @@ func (e *workerError) Error() string {
 }
 
 // load loads a graph of the catalog.
-func (s *Server) load(ctx context.Context, g *graph) {
+func (s *server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
 	report, err := s.loadOn(ctx, team, g.asLoad())
 	s.awaitExit(ctx, err)
@@ -205,7 +205,7 @@ func (s *Server) load(ctx context.Context, g *graph) {
 
 // stopLoading ends what workers still do for a load that failed: of a graph of the catalog, or of a
 // job. The lock is held.
-func (s *Server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
+func (s *server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
 	if job != "" {
 		name = ""
 	}
@@ -222,7 +222,7 @@ const meetings = 3
 
 // together has a team meet and then do something together. If a worker has attached anew in
 // between, they meet again.
-func (s *Server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
+func (s *server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
 	for again := 1; ; again++ {
 		m := proto.CloneOf(m) // the lanes may still have the one before
 		m.Attempt = s.meetings.Add(1)
@@ -244,7 +244,7 @@ func (s *Server) together(ctx context.Context, job string, epoch uint32, team []
 }
 
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
-func (s *Server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
+func (s *server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
 	what := "load " + l.Source().Input
 	var answers []*control.Report
 	err := s.together(ctx, "", 0, team, what,
@@ -302,4 +302,83 @@ func (s *session) broken() error {
 		return fmt.Errorf("worker %s was lost: %w", s.name, cause)
 	}
 	return fmt.Errorf("worker %s: %w", s.name, cause)
+}
+
+// errDelivered is how a delivery ends well.
+var errDelivered = errors.New("delivered")
+
+// receive takes what a worker delivers on a connection beside its session, as fast as it is taken
+// in, and returns why it ended. What the worker sends meanwhile waits in the connection, and holds
+// up nothing else.
+func (s *server) receive(lane *control.Lane, incarnation uint64, d *control.Deliver) error {
+	w, k := s.delivery(incarnation, d)
+	if k == nil {
+		return control.Refuse(control.Refusal_KIND_INVALID,
+			"nobody waits for what worker %s delivers", d.Name)
+	}
+	defer context.AfterFunc(w.ctx, func() { lane.Close() })()
+	defer context.AfterFunc(k.ctx, func() { lane.Close() })()
+	for {
+		m := &control.FromWorker{}
+		err := lane.Receive(m)
+		chunk := m.GetValues()
+		switch {
+		case err != nil:
+			k.explain(w, s.options.Lease)
+			return err
+		case chunk == nil || m.Incarnation != incarnation:
+			err = errors.New("worker " + w.name + " delivers more than chunks of its answer")
+		default:
+			err = k.take(chunk)
+		}
+		if err != nil {
+			k.fail(err)
+			return err
+		}
+		if !chunk.Last {
+			continue
+		}
+		if err := lane.Send(&control.ToWorker{Body: &control.ToWorker_Delivered{Delivered: &control.Delivered{}}}); err != nil {
+			return err // the worker says so
+		}
+		return errDelivered
+	}
+}
+
+// delivery finds the command that a worker delivers the answer to; nil if there is none, or a
+// delivery of it has begun.
+func (s *server) delivery(incarnation uint64, d *control.Deliver) (*session, *call) {
+	s.mu.Lock()
+	w := s.sessions[d.Name]
+	s.mu.Unlock()
+	if d.Master != s.id || w == nil || w.incarnation != incarnation {
+		return nil, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.calls[d.Command]
+	if k == nil || k.job != d.Job || k.epoch != d.Epoch || k.take == nil || k.delivered {
+		return nil, nil
+	}
+	k.delivered = true
+	return w, k
+}
+
+// explain gives the worker time to say why it broke a delivery off, and then takes the break itself
+// for the cause.
+func (k *call) explain(w *session, lease time.Duration) {
+	select {
+	case <-time.After(lease):
+		k.fail(fmt.Errorf("worker %s: the connection that delivered its answer broke", w.name))
+	case <-k.ctx.Done():
+	case <-w.ctx.Done():
+	}
+}
+
+// fail ends the wait for the answer.
+func (k *call) fail(err error) {
+	select {
+	case k.failed <- err:
+	default:
+	}
 }

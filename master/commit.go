@@ -43,7 +43,7 @@ const retryWrite = time.Second
 
 // event lets something happen to the state, and does what the state machine wants done, as soon as
 // that may be. It does not wait.
-func (s *Server) event(happen func()) {
+func (s *server) event(happen func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	happen()
@@ -51,7 +51,7 @@ func (s *Server) event(happen func()) {
 }
 
 // commit is event for what a client is told of: it waits until the change is on the disk.
-func (s *Server) commit(happen func() error) error {
+func (s *server) commit(happen func() error) error {
 	s.mu.Lock()
 	err := happen()
 	b := s.settle()
@@ -75,7 +75,7 @@ func (s *Server) commit(happen func() error) error {
 
 // settle takes what an event has changed and wants done, and returns what to wait for, or nil. The
 // lock is held.
-func (s *Server) settle() *batch {
+func (s *server) settle() *batch {
 	b := &batch{effects: s.cluster.take(), changed: s.cluster.takeChanged(), made: s.commits.made, done: make(chan struct{})}
 	s.commits.made = nil
 	if s.durable() {
@@ -97,14 +97,14 @@ func (s *Server) settle() *batch {
 }
 
 // do does what an event wants done. None of that waits. The lock is held.
-func (s *Server) do(b *batch) {
+func (s *server) do(b *batch) {
 	for _, e := range b.effects {
 		s.effect(e)
 	}
 }
 
 // write writes what events change, until the end.
-func (s *Server) write() {
+func (s *server) write() {
 	defer close(s.commits.ended)
 	renew, stop := s.renewals()
 	defer stop()
@@ -125,7 +125,7 @@ func (s *Server) write() {
 }
 
 // flush writes what there is as one transaction, and then does what its events want done.
-func (s *Server) flush() {
+func (s *server) flush() {
 	for {
 		s.mu.Lock()
 		all := s.commits.pending
@@ -152,7 +152,7 @@ func (s *Server) flush() {
 }
 
 // wrote goes on after the changes of events were written, or could not be. The lock is held.
-func (s *Server) wrote(all []*batch, records int, err error) {
+func (s *server) wrote(all []*batch, records int, err error) {
 	switch {
 	case err != nil && s.shared != nil:
 		s.lose(all, err)
@@ -182,7 +182,7 @@ func (s *Server) wrote(all []*batch, records int, err error) {
 }
 
 // refuse takes a job back that a client has just submitted. The lock is held.
-func (s *Server) refuse(b *batch, err error) {
+func (s *server) refuse(b *batch, err error) {
 	j := b.made
 	if j == nil || s.cluster.jobs[j.id] != j {
 		return
@@ -199,7 +199,7 @@ func (s *Server) refuse(b *batch, err error) {
 }
 
 // rewrite tries again to write what could not be written. The lock is held.
-func (s *Server) rewrite(now time.Duration) {
+func (s *server) rewrite(now time.Duration) {
 	if len(s.commits.lost) > 0 && now >= s.commits.due {
 		s.cluster.changed = append(s.cluster.changed, s.commits.lost...)
 		s.commits.lost = nil

@@ -116,7 +116,7 @@ func (c *cluster) cutIn(placements []*control.Placement) (a, b string, found boo
 
 // examine asks two workers whom they reach, and tells the state machine. While it does, it is not
 // asked again. The lock is held.
-func (s *Server) examine(p pair) {
+func (s *server) examine(p pair) {
 	a, b := s.sessions[p.a], s.sessions[p.b]
 	if a == nil || b == nil || s.examined[p] {
 		return
@@ -148,7 +148,7 @@ func (s *Server) examine(p pair) {
 }
 
 // findings takes what two workers say of whom they reach. The lock is held.
-func (s *Server) findings(p pair, reports [2]*control.ProbeReport) {
+func (s *server) findings(p pair, reports [2]*control.ProbeReport) {
 	delete(s.examined, p)
 	now := s.now()
 	for i, from := range []string{p.a, p.b} {

@@ -78,7 +78,7 @@ func (r *run) takeUp(ctx context.Context) error {
 }
 
 // arrival waits until a worker's session, nil without one, is one that is waited for.
-func (s *Server) arrival(ctx context.Context, name string, awaited func(w *session) bool) (*session, error) {
+func (s *server) arrival(ctx context.Context, name string, awaited func(w *session) bool) (*session, error) {
 	for {
 		s.mu.Lock()
 		w, arrived := s.sessions[name], s.arrived
@@ -96,7 +96,7 @@ func (s *Server) arrival(ctx context.Context, name string, awaited func(w *sessi
 }
 
 // awaitBack waits until a worker of before the master's start has a session again.
-func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
+func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 	soon, cancel := context.WithTimeout(ctx, s.cluster.settle-s.now())
 	defer cancel()
 	w, err := s.arrival(soon, p.Worker, func(w *session) bool { return w != nil && w.incarnation >= p.Incarnation })
@@ -113,7 +113,7 @@ func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
 }
 
 // back waits for the next session of a worker that has lost one, and returns nil when it is lost.
-func (s *Server) back(ctx context.Context, p *control.Placement, before *session) *session {
+func (s *server) back(ctx context.Context, p *control.Placement, before *session) *session {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Lease+s.options.Lease/2)
 	defer cancel()
 	w, _ := s.arrival(ctx, p.Worker, func(w *session) bool {
@@ -194,10 +194,6 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	}
 	for _, stage := range d.Stages {
 		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
-	}
-	if d.Fill && !r.filling {
-		r.filling = true
-		return r.fill(ctx)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/statefile"
@@ -51,7 +52,7 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	if err := l.Lead(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{state: l, cluster: newCluster(rules{}), start: noon, options: &Config{Now: func() time.Time { return noon }}}
+	s := &server{state: l, cluster: newCluster(rules{}), start: noon, options: &Config{Master: daemon.Master{Now: func() time.Time { return noon }}}}
 	for i := range 7 {
 		j := &job{
 			id: fmt.Sprint("00aa-",

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
@@ -19,7 +20,7 @@ import (
 // all the same, sooner than a session would be given up; a job that is cancelled does not wait.
 func TestNewsOnASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Registry: engine.Registry{}})
+		s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func TestNewsOnASlowDisk(t *testing.T) {
 // TestListsParseNothing: a list is made of what the master has of its jobs, whose texts are made
 // once.
 func TestListsParseNothing(t *testing.T) {
-	s, err := New(Config{Registry: engine.Registry{}})
+	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestListsParseNothing(t *testing.T) {
 
 // TestNewsToldAgain: a worker that has lost its session tells again what stands, which is heard once.
 func TestNewsToldAgain(t *testing.T) {
-	s, err := New(Config{Registry: engine.Registry{}})
+	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,14 +84,14 @@ func TestNewsToldAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{server: s, job: j, id: j.id, spec: j.spec, filling: true, team: []*control.Placement{{Worker: "w"}}}
+	r := &run{server: s, job: j, id: j.id, spec: j.spec, team: []*control.Placement{{Worker: "w"}}}
 	news := &control.DriveReport{
 		Loads:   []*control.LoadReport{{Vertices: 3, Notes: []string{"a note"}}},
-		Running: true, Fill: true, MaxSupersteps: 7,
+		Running: true, MaxSupersteps: 7,
 	}
 	for range 2 {
 		if err := r.heard(t.Context(), news); err != nil {
-			t.Fatal(err) // it would fill its columns with another program's, which is unknown
+			t.Fatal(err)
 		}
 	}
 	notes := 0

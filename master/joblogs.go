@@ -1,10 +1,10 @@
 package master
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -13,26 +13,29 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // jobLogs keeps on the disk what jobs have logged, and how their states changed, so that the next
 // master with the same data shows it:
 //
-//	DATA/logs/JOB
-//	  "joblog 3\n"  what it is, and the version of the form
-//	  records       length (uvarint), CRC-32C (4 bytes, big-endian), and an event (control.JobEvent) of so many bytes
+//	DATA/logs/JOB      a line for each event: a control.JobEvent as JSON, with its checksum (store.Seal)
+//	DATA/logs/JOB.old  the lines before those
 //
-// A log that is too long is written again without its older half. One goroutine writes; who logs
-// waits for no disk. Nothing is synced: a master that is killed loses what waits to be written, and
-// a machine that crashes also the end of logs, where a record is then cut off or has another
-// checksum. Of a job that had not ended, a log that somebody cuts after a record reads as that of a
-// master that was killed.
+// A log that is too long takes the place of the old one. One goroutine writes; who logs waits for no
+// disk. Nothing is synced: a master that is killed loses what waits to be written, and a machine
+// that crashes also the end of logs, where a line is then cut off or has another checksum. Of a job
+// that had not ended, a log that somebody cuts after a line reads as that of a master that was
+// killed.
 type jobLogs struct {
 	root  *os.Root
 	log   *slog.Logger
@@ -41,16 +44,12 @@ type jobLogs struct {
 
 	mu     sync.Mutex
 	queue  []loggedEvent
-	bytes  int            // of the queue
-	lost   map[string]int // jobs of which so many events were not written
+	bytes  int                          // of the queue
+	lost   map[string]*control.JobEvent // of jobs of which events were not written: a line that says so
 	closed bool
 
-	disk    sync.Mutex     // of who reads a log, or puts another in its place
-	earlier map[string]int // how many bytes of a job's log are of earlier masters
-
-	// Of the goroutine that writes, from start on.
-	files  map[string]*jobLog
-	failed bool // the last write has
+	disk   sync.Mutex // of who reads a log, or puts another in its place
+	failed bool       // the last write has; of the goroutine that writes
 }
 
 // loggedEvent is an event to be written; without data the job's log is to be removed.
@@ -59,24 +58,16 @@ type loggedEvent struct {
 	data []byte
 }
 
-// jobLog is the log of a job as it lies on the disk.
-type jobLog struct {
-	bytes int
-	whole bool // all of its records can be read
-}
-
 // Bounds of the log of a job on the disk, and of what waits to be written.
 const (
 	logsName       = "logs"
-	logHeader      = "joblog 3\n"
-	jobLogBytes    = 256 << 10
+	oldLog         = ".old"
+	jobLogBytes    = 256 << 10 // of both files
 	batchBytes     = 32 << 10
-	maxLogged      = 32 << 10 // bytes of an event
+	maxLogged      = 16 << 10 // bytes of a text
 	maxLogsWaiting = 4 << 20
 	maxLogsStop    = 10 * time.Second
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 	dir := filepath.Join(data, logsName)
@@ -88,15 +79,7 @@ func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs of jobs: %w", err)
 	}
-	l := &jobLogs{
-		root: root, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		earlier: map[string]int{}, lost: map[string]int{}, files: map[string]*jobLog{},
-	}
-	if err := l.find(); err != nil {
-		l.close()
-		return nil, fmt.Errorf("logs of jobs: %w", err)
-	}
-	return l, nil
+	return &jobLogs{root: root, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), lost: map[string]*control.JobEvent{}}, nil
 }
 
 // close frees what openJobLogs has opened. Nothing is written any more.
@@ -148,7 +131,11 @@ func (l *jobLogs) add(id string, e *control.JobEvent) {
 	switch {
 	case l.closed:
 	case l.bytes+len(data) > maxLogsWaiting:
-		l.lost[id]++
+		if l.lost[id] == nil {
+			missing := said("lines are missing here: they came faster than the disk of the master took them")
+			missing.Sequence, missing.Time = e.Sequence, e.Time
+			l.lost[id] = missing
+		}
 	default:
 		l.queue, l.bytes = append(l.queue, loggedEvent{id, data}), l.bytes+len(data)
 		l.signal()
@@ -172,7 +159,7 @@ func (l *jobLogs) write() {
 	for range l.wake {
 		l.mu.Lock()
 		queue, lost, closed := l.queue, l.lost, l.closed
-		l.queue, l.bytes, l.lost = nil, 0, map[string]int{}
+		l.queue, l.bytes, l.lost = nil, 0, map[string]*control.JobEvent{}
 		l.mu.Unlock()
 		batches := map[string][]byte{}
 		for _, e := range queue {
@@ -187,9 +174,8 @@ func (l *jobLogs) write() {
 			}
 			batches[e.id] = append(batches[e.id], e.data...)
 		}
-		for id, n := range lost {
-			batches[id] = append(batches[id],
-				encodeLogged(said(fmt.Sprintf("%d lines are missing here: they came faster than the disk of the master took them", n)))...)
+		for id, missing := range lost {
+			batches[id] = append(batches[id], encodeLogged(missing)...)
 		}
 		for _, id := range slices.Sorted(maps.Keys(batches)) {
 			l.append(id, batches[id])
@@ -212,162 +198,92 @@ func (l *jobLogs) append(id string, records []byte) {
 	l.failed = err != nil
 }
 
-func (l *jobLogs) appendTo(id string, records []byte) error {
+func (l *jobLogs) appendTo(id string, lines []byte) error {
 	if !jobName.MatchString(id) {
 		return fmt.Errorf("%.40q is no name of a job", id)
 	}
-	f := l.files[id]
-	if f == nil {
-		f = &jobLog{whole: true}
-		l.files[id] = f
+	info, err := l.root.Stat(id)
+	if err == nil && info.Size()+int64(len(lines)) > jobLogBytes/2 {
+		l.disk.Lock()
+		err = l.root.Rename(id, id+oldLog)
+		l.disk.Unlock()
+		lines = append(encodeLogged(said(removedLines)), lines...)
 	}
-	if !f.whole || f.bytes+len(records) > jobLogBytes {
-		if err := l.rewrite(id, f); err != nil {
-			return err
-		}
-	}
-	if f.bytes == 0 {
-		records = append([]byte(logHeader), records...)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	file, err := l.root.OpenFile(id, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	n, err := file.Write(records)
-	f.bytes += n
-	err = errors.Join(err, file.Close())
-	f.whole = err == nil // else what follows a record that is cut off could not be read
-	return err
+	_, err = file.Write(append([]byte("\n"), lines...)) // the last line may have no end
+	return errors.Join(err, file.Close())
 }
 
-// rewrite writes a log again: without its older half if it is long, and with a line where something
-// is missing. If the disk is full or the machine crashes the log stays as it was.
-func (l *jobLogs) rewrite(id string, f *jobLog) error {
-	l.disk.Lock()
-	defer l.disk.Unlock()
-	data, err := l.read(id)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	before, sound := decodeLog(data[:min(l.earlier[id], len(data))])
-	events, whole := decodeLog(data)
-	earlier := len(before) // of the events, with the line of what is missing there
-	if !whole && len(data) > 0 {
-		events = append(events, said(damagedLog(id)))
-		if !sound && l.earlier[id] > 0 {
-			earlier++
-		}
-	}
-	most := jobLogBytes - 2*batchBytes
-	if f.whole { // it is long
-		most = jobLogBytes / 2
-	}
-	records, size, first := make([][]byte, len(events)), 0, len(events)
-	for i, e := range slices.Backward(events) {
-		records[i] = encodeLogged(e)
-		if size += len(records[i]); size > most {
-			break
-		}
-		first = i
-	}
-	out := []byte(logHeader)
-	if first > 0 {
-		out = append(out,
-			encodeLogged(said(fmt.Sprintf("lines before this one were removed: about %d KiB of the log of a job are kept", jobLogBytes>>10)))...)
-	}
-	border := 0
-	if earlier > 0 {
-		border = len(out)
-	}
-	for i := first; i < len(events); i++ {
-		if out = append(out, records[i]...); i < earlier {
-			border = len(out)
-		}
-	}
-	defer func() { _ = l.root.Remove(id + ".new") }() // if it still has that name
-	file, err := l.root.OpenFile(id+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(out)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = l.root.Rename(id+".new", id)
-	}
-	if err == nil {
-		f.bytes, f.whole, l.earlier[id] = len(out), true, border
-	}
-	return err
-}
-
-func damagedLog(id string) string {
-	return fmt.Sprintf("lines are missing here: %s is damaged, cut off or gone",
-		path.Join(logsName, id))
-}
+// removedLines begins a log that has taken the place of another.
+const removedLines = "lines before this one were removed: a part of the log of a job is kept"
 
 func (l *jobLogs) removeFiles(id string) {
-	delete(l.files, id)
 	l.disk.Lock()
 	defer l.disk.Unlock()
-	delete(l.earlier, id)
-	if err := l.root.RemoveAll(id); err != nil {
+	if err := errors.Join(l.root.RemoveAll(id), l.root.RemoveAll(id+oldLog)); err != nil {
 		l.log.Warn("the log of a job cannot be removed", "job", id, "error", err)
 	}
 }
 
-// find notes what earlier masters have left. What is no log is removed.
-func (l *jobLogs) find() error {
-	all, err := fs.ReadDir(l.root.FS(), ".")
-	for _, e := range all {
-		if e.Type().IsRegular() && jobName.MatchString(e.Name()) {
-			if info, err := e.Info(); err == nil {
-				l.files[e.Name()], l.earlier[e.Name()] = &jobLog{bytes: int(info.Size())},
-					int(info.Size())
-			}
-		} else if err := l.root.RemoveAll(e.Name()); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// forget removes the logs of jobs that are none of those of this master. It is called before
-// anything is written.
+// forget removes what is no log of a job of this master. It is called before anything is written.
 func (l *jobLogs) forget(known func(id string) bool) {
-	for id := range l.files {
-		if !known(id) {
+	all, err := fs.ReadDir(l.root.FS(), ".")
+	if err != nil {
+		l.log.Warn("logs of jobs cannot be listed: those that nobody wants stay", "error", err)
+	}
+	for _, e := range all {
+		if id := strings.TrimSuffix(e.Name(), oldLog); !e.Type().IsRegular() || !known(id) {
 			l.removeFiles(id)
 		}
 	}
 }
 
-// before returns what earlier masters have kept of the log of a job, with a line where something is
-// missing, such as the end of a job that they have ended; of another the last line says that a new
-// master goes on. Lines of the master's own have number and time of a neighbour, the last one those
-// that are given.
+// before returns what earlier masters have kept of the log of a job, whose events have numbers up to
+// border, with a line where something is missing, such as the end of a job that they have ended; of
+// another the last line says that a new master goes on. Lines of the master's own have number and
+// time of a neighbour, the last one those that are given.
 func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
 	if l == nil {
 		return nil
 	}
+	damage := fmt.Sprintf("lines are missing here: %s is damaged, cut off or gone",
+		path.Join(logsName, id))
 	l.disk.Lock()
-	earlier := l.earlier[id]
-	data, _ := l.read(id) // it may be removed just now: then there is none
+	old, _ := l.read(id + oldLog) // it may be removed just now: then there is none
+	newer, _ := l.read(id)
 	l.disk.Unlock()
-	if earlier == 0 && !ended {
-		return nil
+	events = decodeLog(old, damage)
+	for _, e := range decodeLog(newer, damage) {
+		if len(events) == 0 || e.GetLog().GetText() != removedLines { // what it followed is there
+			events = append(events, e)
+		}
 	}
-	events, whole := decodeLog(data[:min(earlier, len(data))])
-	last := -1
+	number := uint64(0)
+	events = slices.DeleteFunc(events, func(e *control.JobEvent) bool {
+		if e.Time != nil {
+			number = e.Sequence
+		}
+		return number > border
+	})
+	last, sound := -1, true
 	for i, e := range events {
+		sound = e.GetLog().GetText() != damage
 		if e.GetJob().GetState().Ended() {
 			last = i
 		}
 	}
-	if !whole || ended && last < 0 {
-		events = append(events, said(damagedLog(id)))
-	}
-	if last >= 0 {
+	switch {
+	case last >= 0:
 		events = slices.Delete(events, last, last+1) // the journal has it
-	} else if len(events) > 0 && !ended {
+	case ended && sound:
+		events = append(events, said(damage))
+	case !ended && len(events) > 0:
 		events = append(events,
 			said("the master was started anew: lines of just before, and of the time without a master, may be missing here"))
 	}
@@ -382,12 +298,62 @@ func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.T
 	return events
 }
 
-// read reads the log of a job, which is hardly longer than its bound.
-func (l *jobLogs) read(id string) ([]byte, error) {
-	f, err := l.root.Open(id)
+// read reads a file of the log of a job, which is hardly longer than its bound.
+func (l *jobLogs) read(name string) ([]byte, error) {
+	f, err := l.root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, 2*jobLogBytes))
+}
+
+// shortened bounds a text of an event.
+func shortened(text string) string {
+	if len(text) <= maxLogged {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLogged], "") + " ..."
+}
+
+// encodeLogged makes the line of an event. What a job's state has beside what is shown of it may be
+// large, and is left out.
+func encodeLogged(e *control.JobEvent) []byte {
+	if j := e.GetJob(); j != nil {
+		e = &control.JobEvent{Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: &control.Job{
+			Id: j.Id, State: j.State, Reason: shortened(j.Reason), Epoch: j.Epoch,
+			Workers: j.Workers, Owner: j.Owner,
+		}}}
+	} else if len(e.GetLog().GetText()) > maxLogged {
+		e = proto.CloneOf(e)
+		e.GetLog().Text = shortened(e.GetLog().Text)
+	}
+	data, err := protojson.Marshal(e)
+	if err != nil || len(data) > 4*maxLogged { // its texts were checked where they came from
+		data, _ = protojson.Marshal(said("a line is missing here: it was too long"))
+	}
+	return append(store.Seal(data), '\n')
+}
+
+// decodeLog reads the lines of a log; in place of those that are damaged or cut off is one that says
+// so.
+func decodeLog(data []byte, damage string) (events []*control.JobEvent) {
+	sound := true
+	for line := range bytes.Lines(data) {
+		if len(line) == 1 {
+			continue // which parts what was written at once
+		}
+		e, object := &control.JobEvent{}, bytes.TrimSuffix(line, []byte("\n"))
+		before := sound
+		sound = len(object) < len(line) && store.Unseal(object) == nil &&
+			(protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(object, e) == nil &&
+			(e.GetLog() != nil || e.GetJob() != nil)
+		switch {
+		case sound:
+			events = append(events, e)
+		case before:
+			events = append(events, said(damage))
+		}
+	}
+	return events
 }

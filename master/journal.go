@@ -1,11 +1,7 @@
 package master
 
 import (
-	"bytes"
-	"encoding/binary"
-	"hash/crc32"
 	"sort"
-	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -165,7 +161,7 @@ func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, 
 
 // note writes a job's new state down, and forgets the journals of jobs that are forgotten. The lock
 // is held.
-func (s *Server) note(e jobTurned) {
+func (s *server) note(e jobTurned) {
 	j := s.journals[e.job.id]
 	if j == nil {
 		j = newJournal(s.firstEvent)
@@ -204,7 +200,7 @@ func (s *Server) note(e jobTurned) {
 }
 
 // append writes an event of a job down.
-func (s *Server) append(id string, e *control.JobEvent) {
+func (s *server) append(id string, e *control.JobEvent) {
 	s.mu.Lock()
 	j := s.journals[id]
 	s.mu.Unlock()
@@ -217,7 +213,7 @@ func (s *Server) append(id string, e *control.JobEvent) {
 }
 
 // describe says how a job is. The lock is held.
-func (s *Server) describe(j *job) *control.Job {
+func (s *server) describe(j *job) *control.Job {
 	d := &control.Job{}
 	if r := s.runs[j.id]; r != nil {
 		d = r.figures()
@@ -306,7 +302,7 @@ func (p *progress) sum() *control.Progress {
 }
 
 // advanced notes how far a worker is, with a job or with a graph of the catalog.
-func (s *Server) advanced(worker string, far *control.Progress) {
+func (s *server) advanced(worker string, far *control.Progress) {
 	s.mu.Lock()
 	j := s.journals[far.Job]
 	if g := s.cluster.graphs[far.Graph]; g != nil &&
@@ -348,53 +344,4 @@ func (j *journal) progress(since uint64) (*control.Progress, uint64) {
 // said is a line of the master's in the log of a job.
 func said(text string) *control.JobEvent {
 	return &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Worker: "master", Text: text}}}
-}
-
-// shortened bounds a text of a record.
-func shortened(text string) string {
-	if len(text) <= maxLogged/2 {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxLogged/2], "") + " ..."
-}
-
-// encodeLogged makes a record of an event. What a job's state has beside what is shown of it may be
-// large, and is left out.
-func encodeLogged(e *control.JobEvent) []byte {
-	if j := e.GetJob(); j != nil {
-		e = &control.JobEvent{Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: &control.Job{
-			Id: j.Id, State: j.State, Reason: shortened(j.Reason), Epoch: j.Epoch,
-			Workers: j.Workers, Owner: j.Owner,
-		}}}
-	} else if len(e.GetLog().GetText()) > maxLogged/2 {
-		e = proto.CloneOf(e)
-		e.GetLog().Text = shortened(e.GetLog().Text)
-	}
-	data, err := proto.Marshal(e)
-	if err != nil || len(data) > maxLogged { // its texts were checked where they came from
-		data, _ = proto.Marshal(said("a line is missing here: it was too long"))
-	}
-	record := binary.AppendUvarint(make([]byte, 0, len(data)+binary.MaxVarintLen32+4),
-		uint64(len(data)))
-	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(data, castagnoli))
-	return append(record, data...)
-}
-
-// decodeLog reads the records of a log, up to where it is damaged or cut off: then it is not whole.
-func decodeLog(data []byte) (events []*control.JobEvent, whole bool) {
-	data, ok := bytes.CutPrefix(data, []byte(logHeader))
-	for ok && len(data) > 0 {
-		n, used := binary.Uvarint(data)
-		if used <= 0 || n > maxLogged || uint64(len(data)-used) < 4+n {
-			return events, false
-		}
-		body := data[used+4:][:n]
-		e := &control.JobEvent{}
-		if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(data[used:]) ||
-			proto.Unmarshal(body, e) != nil || e.GetLog() == nil && e.GetJob() == nil {
-			return events, false
-		}
-		events, data = append(events, e), data[used+4+int(n):]
-	}
-	return events, ok
 }

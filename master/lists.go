@@ -97,7 +97,7 @@ func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 }
 
 // ListGraphs lists the catalog.
-func (s *Server) ListGraphs(ctx context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
+func (s *server) ListGraphs(ctx context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.Msg.After }))
@@ -107,7 +107,7 @@ func (s *Server) ListGraphs(ctx context.Context, r *connect.Request[control.List
 	return connect.NewResponse(&control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}), nil
 }
 
-func (s *Server) graphs() []*control.Graph {
+func (s *server) graphs() []*control.Graph {
 	var all []*control.Graph
 	for _, name := range slices.Sorted(maps.Keys(s.cluster.graphs)) {
 		all = append(all, briefGraph(describeGraph(s.cluster.graphs[name])))
@@ -128,7 +128,7 @@ func briefGraph(g *control.Graph) *control.Graph {
 }
 
 // ListWorkers lists the workers by name, then those that are gone.
-func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
+func (s *server) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	workers, more := fittingWorkers(s.workers())
@@ -136,7 +136,7 @@ func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorke
 		nil
 }
 
-func (s *Server) workers() []*control.Worker {
+func (s *server) workers() []*control.Worker {
 	var all []*control.Worker
 	names := slices.Sorted(maps.Keys(s.cluster.workers))
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -167,12 +167,12 @@ func gone(w *worker) int {
 }
 
 // Status says how the cluster is.
-func (s *Server) Status(ctx context.Context, _ *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
+func (s *server) Status(ctx context.Context, _ *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
 	return connect.NewResponse(s.shownStatus(ctx)), nil
 }
 
 // shownStatus returns the status as a caller may see it.
-func (s *Server) shownStatus(ctx context.Context) *control.StatusResponse {
+func (s *server) shownStatus(ctx context.Context) *control.StatusResponse {
 	all := s.status()
 	for i, j := range all.Jobs {
 		all.Jobs[i] = s.shownJob(ctx, j)
@@ -184,7 +184,7 @@ func (s *Server) shownStatus(ctx context.Context) *control.StatusResponse {
 }
 
 // status is whole, as messages have it: of long lists a part.
-func (s *Server) status() *control.StatusResponse {
+func (s *server) status() *control.StatusResponse {
 	all := s.whole()
 	workers, someWorkers := fittingWorkers(all.Workers)
 	graphs, someGraphs := fitting(all.Graphs)
@@ -195,7 +195,7 @@ func (s *Server) status() *control.StatusResponse {
 }
 
 // whole is how the cluster is, with all that there is.
-func (s *Server) whole() *control.StatusResponse {
+func (s *server) whole() *control.StatusResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &control.StatusResponse{
@@ -210,7 +210,7 @@ func (s *Server) whole() *control.StatusResponse {
 }
 
 // statusPage is the status for people with curl.
-func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
+func (s *server) statusPage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write([]byte(control.StatusText(s.shownStatus(r.Context()))))

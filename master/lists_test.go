@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
@@ -16,7 +17,7 @@ import (
 // TestListsFit: whatever jobs, graphs and workers say, each list fits into 1 MiB and a status into
 // 3, with the newest jobs, and says how many it leaves out.
 func TestListsFit(t *testing.T) {
-	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: t.TempDir()}})
+	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

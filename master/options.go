@@ -5,22 +5,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/standby"
-	"github.com/superstep-go/superstep/internal/store"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -106,55 +100,16 @@ const (
 	leaveStragglers = "off"
 )
 
-// Retries is how often a job begins again by default: more than two losses are likely its own
+// retries is how often a job begins again by default: more than two losses are likely its own
 // doing.
-const Retries = 2
+const retries = 2
 
-// Config is the way in of the command line and the tests of superstep: Options, and what only they
-// need. No other program uses it, and it may change in any version.
+// Config is Options, and what only the command line and the tests of superstep need. No other
+// program uses it, and it may change in any version.
 type Config struct {
 	Options
-	// Token and MetricsToken are those of the files, if these were read. With neither Token nor TLS
-	// New makes a master that lets nobody in.
-	Token, MetricsToken control.Token
-	// TLS has the certificates of the files, if these were read.
-	TLS *certs.Files
-	// Registry is the programs; by default the built-in ones and those of the options.
-	Registry engine.Registry
-	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
-	// told to workers and clients.
-	Build, Version string
-	// State is the directory that counts the runs of masters without Data; by default those of this
-	// process are counted. A run's number makes the incarnations of its workers larger than those
-	// of the runs before.
-	State string
-	// Listener is where the master answers; by default one is opened.
-	Listener net.Listener
-	// Group hints at the death of workers, or is nil. GossipAddress is where workers join it.
-	Group         membership.Group
-	GossipAddress string
-	// Spans gets traces of jobs, or is nil. It is closed at the end.
-	Spans trace.Exporter
-	// Metrics answers at /metrics, or is nil.
-	Metrics http.Handler
-	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is
-	// called once, by Serve.
-	Page func(s *Server) http.Handler
-	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once,
-	// of one job in order. It does not wait, and calls nothing of the server.
-	Watch func(job string, e *control.JobEvent)
-	// Stores opens the places of checkpoints; default store.Open.
-	Stores func(place string) (store.Store, error)
-	// SlowFor is for how long a worker has to be slow, in supersteps in a row, until jobs move away
-	// from it; default 10 s.
-	SlowFor time.Duration
-	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks
-	// that are slow or full.
-	WrapPart func(io.WriteCloser) io.WriteCloser
-	shared   *standby.Log // that this master leads by, with Standby
-	// Now and Random are the clock and the random source; default the system's.
-	Now    func() time.Time
-	Random io.Reader
+	daemon.Master
+	shared *standby.Log // that this master leads by, with Standby
 }
 
 // complete checks what is given, and adds what is not.
@@ -182,9 +137,7 @@ func (o *Config) complete() (err error) {
 	if o.Build == "" {
 		o.Build = buildinfo.Source()
 	}
-	if o.Version == "" {
-		o.Version = buildinfo.Revision()
-	}
+	o.Version = cmp.Or(o.Version, buildinfo.Revision())
 	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval,
 		o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
 		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
@@ -193,18 +146,10 @@ func (o *Config) complete() (err error) {
 	if err := quotas(o.Quotas).check(); err != nil {
 		return err
 	}
-	if o.Lease == 0 {
-		o.Lease = control.Lease
-	}
-	if o.Hold == 0 {
-		o.Hold = control.Hold
-	}
-	if o.Grace == 0 {
-		o.Grace = 25 * time.Second
-	}
-	if o.Retries == 0 {
-		o.Retries = Retries
-	}
+	o.Lease = cmp.Or(o.Lease, control.Lease)
+	o.Hold = cmp.Or(o.Hold, control.Hold)
+	o.Grace = cmp.Or(o.Grace, 25*time.Second)
+	o.Retries = cmp.Or(o.Retries, retries)
 	if o.Standby && !o.Token.Given() && o.TLS == nil {
 		return errors.New("master: Standby needs TokenFile or TLS: all masters have the same")
 	}
@@ -224,23 +169,15 @@ func (o *Config) complete() (err error) {
 		return fmt.Errorf("master: found Stragglers %.150q, expected %s or %s", o.Stragglers,
 			moveStragglers, leaveStragglers)
 	}
-	if o.Running == 0 {
-		o.Running = 1
-	}
-	if o.KeepResults == 0 {
-		o.KeepResults = KeepResults
-	}
-	if o.KeepResultBytes == 0 {
-		o.KeepResultBytes = keepResultBytes
-	}
+	o.Running = cmp.Or(o.Running, 1)
+	o.KeepResults = cmp.Or(o.KeepResults, keepResults)
+	o.KeepResultBytes = cmp.Or(o.KeepResultBytes, keepResultBytes)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return nil
 }

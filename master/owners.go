@@ -36,7 +36,7 @@ func allowed(ctx context.Context, owner, what, do string) error {
 
 // places are files and directories of the master's own, of which workers read no graph, and to
 // which they save none.
-func (s *Server) places() []string {
+func (s *server) places() []string {
 	o := s.options
 	all := []string{s.results.dir, o.Data, o.AuditLog, o.TokenFile, o.MetricsTokenFile, o.TLSKey}
 	if o.TLS != nil {
@@ -54,7 +54,7 @@ func (s *Server) places() []string {
 }
 
 // allowedJob refuses to do something to another's job. One that there is not is refused later.
-func (s *Server) allowedJob(ctx context.Context, id, do string) error {
+func (s *server) allowedJob(ctx context.Context, id, do string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept, _ := s.results.retention.find(id)
@@ -66,7 +66,7 @@ func (s *Server) allowedJob(ctx context.Context, id, do string) error {
 }
 
 // allowedGraph refuses to do something to another's graph.
-func (s *Server) allowedGraph(ctx context.Context, name, do string) error {
+func (s *server) allowedGraph(ctx context.Context, name, do string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g := s.cluster.graphs[name]; g != nil {
@@ -77,7 +77,7 @@ func (s *Server) allowedGraph(ctx context.Context, name, do string) error {
 
 // allowedInputs refuses a job that begins with what another's has computed, or goes on from
 // another's checkpoints.
-func (s *Server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
+func (s *server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
 	for _, id := range spec.Inputs {
 		if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
 			return err
@@ -114,12 +114,12 @@ var quoted = regexp.MustCompile(`(?s)found .*, expected `)
 const unquoted = "found something that its owner is told, expected "
 
 // hides reports whether a caller is not shown what files have that are for an owner.
-func (s *Server) hides(ctx context.Context, owner string) bool {
+func (s *server) hides(ctx context.Context, owner string) bool {
 	return s.gate.TLS != nil && allowed(ctx, owner, "", "") != nil
 }
 
 // shownJob returns a job as a caller may see it.
-func (s *Server) shownJob(ctx context.Context, j *control.Job) *control.Job {
+func (s *server) shownJob(ctx context.Context, j *control.Job) *control.Job {
 	if s.hides(ctx, j.Owner) {
 		j = proto.CloneOf(j)
 		j.Reason, j.Skipped = quoted.ReplaceAllString(j.Reason, unquoted), nil
@@ -128,7 +128,7 @@ func (s *Server) shownJob(ctx context.Context, j *control.Job) *control.Job {
 }
 
 // shownGraph is the same of a graph, which nobody else has.
-func (s *Server) shownGraph(ctx context.Context, g *control.Graph) *control.Graph {
+func (s *server) shownGraph(ctx context.Context, g *control.Graph) *control.Graph {
 	if s.hides(ctx, g.Owner) {
 		g.Reason, g.Skipped = quoted.ReplaceAllString(g.Reason, unquoted), nil
 	}
@@ -136,7 +136,7 @@ func (s *Server) shownGraph(ctx context.Context, g *control.Graph) *control.Grap
 }
 
 // shownEvent is the same of what happens to a job.
-func (s *Server) shownEvent(ctx context.Context, owner string, e *control.JobEvent) *control.JobEvent {
+func (s *server) shownEvent(ctx context.Context, owner string, e *control.JobEvent) *control.JobEvent {
 	text := e.GetLog().GetText()
 	if !s.hides(ctx, owner) || e.GetJob() == nil && !quoted.MatchString(text) {
 		return e

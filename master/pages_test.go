@@ -10,15 +10,16 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // crowded is a master with 600 jobs, of which the first runs, and 600 graphs, whose lists have no
 // room for all.
-func crowded(t *testing.T) *Server {
+func crowded(t *testing.T) *server {
 	t.Helper()
-	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: t.TempDir()}})
+	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestWordsOfWorkersAreBounded(t *testing.T) {
 // TestReasonsOfExitsAreBounded: why a worker's process ended is one line of at most 4 KiB, of the
 // incarnation that ended alone.
 func TestReasonsOfExitsAreBounded(t *testing.T) {
-	s, err := New(Config{Registry: engine.Registry{}})
+	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,18 +2,58 @@ package master
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	layout "github.com/superstep-go/superstep/internal/graph"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/pregel"
 )
 
-// programKind is the jobs of vertex programs.
-var programKind kind
+// kind is a kind of job.
+type kind struct {
+	// asked reports whether a job is of this kind.
+	asked func(spec *jobspec.Spec) bool
+	// check refuses a job that cannot be run, before it is queued, and completes its spec. grid is
+	// the job's or that of its graph of the catalog, if either is known.
+	check func(programs engine.Registry, spec *jobspec.Spec, grid layout.Grid) error
+	// shape makes the grid of a job that asks for none, of so many partitions.
+	shape func(partitions int) layout.Grid
+	// alone says that no other job runs beside it.
+	alone bool
+	// again says that a job which loses a worker begins again.
+	again bool
+}
 
-func init() {
+var (
 	programKind = kind{again: true, check: resolve.CheckProgram, shape: layout.Of}
+	// kinds are those of jobs that are no vertex programs.
+	kinds = []*kind{
+		{
+			alone: true, again: true,
+			asked: func(spec *jobspec.Spec) bool { return spec.Graph500 != nil },
+			check: resolve.CheckGraph500, shape: layout.Squarest,
+		},
+		{
+			alone: true,
+			asked: func(spec *jobspec.Spec) bool { return spec.Netbench != nil },
+			check: resolve.CheckNetbench, shape: layout.Of,
+		},
+	}
+)
+
+func kindOf(spec *jobspec.Spec) *kind {
+	for _, k := range kinds {
+		if k.asked(spec) {
+			return k
+		}
+	}
+	return &programKind
 }
 
 // work has the workers do the job, and collects its result. What an earlier master has begun it
@@ -39,4 +79,58 @@ func (r *run) work(ctx context.Context) (err error) {
 	return r.storeResult(ctx, &control.Values{
 		Sorted: !r.spec.Unsorted, Raw: r.spec.Values != "", Report: r.spec.Netbench != nil,
 	})
+}
+
+// suits refuses a program that does not want its graph, if that is of the catalog; one that is
+// loaded for the job its workers know.
+func (s *server) suits(spec *jobspec.Spec) error {
+	s.mu.Lock()
+	g := s.cluster.graphs[spec.Graph]
+	if g == nil || g.report.Vertices == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	about := pregel.GraphInfo{
+		NumVertices: g.report.Vertices, NumEdges: g.report.Arcs, Directed: g.report.Directed,
+		Weighted:   g.report.Weighted,
+		Partitions: len(g.placements),
+	}
+	named := g.report.Named && spec.Values == ""
+	s.mu.Unlock()
+	p, err := s.options.Registry.Find(spec.Program)
+	if err != nil {
+		return err
+	}
+	parameters := spec.Parameters
+	if named {
+		parameters = resolve.AsNames(p.Parameters, parameters)
+	}
+	if err := engine.Check(p.Parameters, parameters); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	program, err := p.New(parameters, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return program.ValidateGraph(spec.Graph, about)
+}
+
+// searched says what attempts before this one have of the benchmark, which its workers need not
+// search again.
+func (r *run) searched(c *control.Run) {
+	if was := r.job.searched; was != nil {
+		why := "the master was started anew"
+		if n := len(r.job.losses); n > 0 {
+			why = r.job.losses[n-1]
+		}
+		c.Searched = proto.CloneOf(was)
+		c.Searched.Violation = nil
+		c.Searched.Restarts = append(c.Searched.Restarts, fmt.Sprintf(
+			"%s; the graph was made again after %d BFS and %d SSSP searches", why,
+			len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
+		r.set(func(a *control.Job) { a.Graph500 = c.Searched })
+	}
+	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{
+		Stage: &control.BenchmarkStage{Stage: "generating", Total: 1},
+	}})
 }

@@ -76,7 +76,7 @@ func TestResultsByQuota(t *testing.T) {
 // and the next master counts on.
 func TestQuotasOfAMaster(t *testing.T) {
 	dir := t.TempDir()
-	bounded := func() (*Server, func()) {
+	bounded := func() (*server, func()) {
 		return servedBy(t,
 			Options{Data: dir, Quotas: map[string]Quota{"": {Queued: 2, Time: time.Hour}, "bob": {Queued: 1, ResultBytes: 1000}}})
 	}

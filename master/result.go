@@ -15,15 +15,20 @@ import (
 )
 
 // GetResult streams what a job computed.
-func (s *Server) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
+func (s *server) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
 	return s.Result(ctx, r.Msg.Id, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
 
 // Result passes on what a job computed, from a byte on.
-func (s *Server) Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
+func (s *server) Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
 	if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
 		return err
 	}
+	return s.readResult(ctx, id, offset, each)
+}
+
+// readResult is Result for a caller who may have it.
+func (s *server) readResult(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
 	j, err := s.finished(id)
 	switch spec := j.Spec(); {
 	case err != nil:
@@ -64,7 +69,7 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 var errUnsummed = fmt.Errorf("an earlier version stored it without checksums: %w", store.ErrDamaged)
 
 // finished describes a job, which may be one of which only the result is kept.
-func (s *Server) finished(id string) (*control.Job, error) {
+func (s *server) finished(id string) (*control.Job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j, err := s.find(id)
@@ -79,7 +84,7 @@ func (s *Server) finished(id string) (*control.Job, error) {
 
 // damaged is an error of reading a result, as clients get it: they ask again where the place does
 // not answer.
-func (s *Server) damaged(ctx context.Context, id string, err error) error {
+func (s *server) damaged(ctx context.Context, id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		s.log.Error("a stored result is damaged", "job", id, "error", err)

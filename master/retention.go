@@ -19,7 +19,7 @@ import (
 
 // How long results are kept and how many bytes of them, unless the options say something else.
 const (
-	KeepResults     = 7 * 24 * time.Hour
+	keepResults     = 7 * 24 * time.Hour
 	keepResultBytes = 10e9
 )
 
@@ -267,7 +267,7 @@ func (t *retention) drop(id string) {
 
 // earlier is a job of which only the result is kept, mostly one of an earlier master; nil if it is
 // none.
-func (s *Server) earlier(id string) *control.Job {
+func (s *server) earlier(id string) *control.Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cluster.jobs[id] != nil {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
@@ -22,10 +23,10 @@ import (
 var noon = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // retaining is a master at a time, that keeps so much in a directory.
-func retaining(t *testing.T, data string, at time.Time, age time.Duration, size int64) (*Server, *bytes.Buffer) {
+func retaining(t *testing.T, data string, at time.Time, age time.Duration, size int64) (*server, *bytes.Buffer) {
 	t.Helper()
 	said := &bytes.Buffer{}
-	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: data, KeepResults: age, KeepResultBytes: size, Log: slog.New(slog.NewTextHandler(said, nil))}, Now: func() time.Time { return at }})
+	s, err := New(Config{Options: Options{Data: data, KeepResults: age, KeepResultBytes: size, Log: slog.New(slog.NewTextHandler(said, nil))}, Master: daemon.Master{Registry: engine.Registry{}, Now: func() time.Time { return at }}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func retaining(t *testing.T, data string, at time.Time, age time.Duration, size 
 }
 
 // result makes a result of so many bytes of a job that ended at a time, as runs do.
-func (s *Server) result(t *testing.T, id string, ended time.Time, size int) {
+func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	t.Helper()
 	p := s.results.create(id, 1)[0]
 	if err := p.write(bytes.Repeat([]byte("0 1\n"), size/4), true); err != nil {
@@ -51,7 +52,7 @@ func (s *Server) result(t *testing.T, id string, ended time.Time, size int) {
 }
 
 // gone ends a master, so that another may use its directory.
-func (s *Server) gone() {
+func (s *server) gone() {
 	s.results.close()
 	s.unlock()
 }
@@ -70,7 +71,7 @@ func on(t *testing.T, data string) string {
 	return strings.Join(names, " ")
 }
 
-func (s *Server) fetched(id string) (string, error) {
+func (s *server) fetched(id string) (string, error) {
 	var text strings.Builder
 	err := s.Result(context.Background(), id, 0, func(data []byte) error { text.Write(data); return nil })
 	return text.String(), err

@@ -11,15 +11,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
-	layout "github.com/superstep-go/superstep/internal/graph"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // run is one attempt at a job, as its kind coordinates it.
 type run struct {
-	server *Server
+	server *server
 	job    *job // its id, spec, epoch and placements, which do not change in an attempt
 	id     string
 	epoch  uint32
@@ -37,13 +35,12 @@ type run struct {
 	begins     time.Duration
 	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
 	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
-	filling    bool    // its columns are filled, or were
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
 }
 
 // newRun is called under the server's lock.
-func newRun(s *Server, j *job) *run {
+func newRun(s *server, j *job) *run {
 	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
 	if j.takenUp {
 		proto.Merge(&r.about, j.about)
@@ -153,7 +150,7 @@ func (r *run) coordinate(ctx context.Context) {
 
 // ending reports whether the master stops and the next goes on with what runs: then it is not the
 // end of a run.
-func (s *Server) ending() bool { return s.durable() && s.ctx.Err() != nil }
+func (s *server) ending() bool { return s.durable() && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
 	s := r.server
@@ -243,34 +240,4 @@ func (r *run) cleanUp(err error) {
 			r.saw(i, <-answer)
 		}
 	}
-}
-
-// kind is a kind of job. What the master knows of one kind alone is in the file that registers it.
-type kind struct {
-	// asked reports whether a job is of this kind.
-	asked func(spec *jobspec.Spec) bool
-	// check refuses a job that cannot be run, before it is queued, and completes its spec. grid is
-	// the job's or that of its graph of the catalog, if either is known.
-	check func(programs engine.Registry, spec *jobspec.Spec, grid layout.Grid) error
-	// shape makes the grid of a job that asks for none, of so many partitions.
-	shape func(partitions int) layout.Grid
-	// alone says that no other job runs beside it.
-	alone bool
-	// again says that a job which loses a worker begins again.
-	again bool
-}
-
-// kinds are those registered. A job of none of them is a vertex program.
-var kinds []*kind
-
-// register adds a kind of job; init functions call it.
-func register(k kind) { kinds = append(kinds, &k) }
-
-func kindOf(spec *jobspec.Spec) *kind {
-	for _, k := range kinds {
-		if k.asked(spec) {
-			return k
-		}
-	}
-	return &programKind
 }

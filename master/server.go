@@ -41,9 +41,9 @@ const (
 	shutdownFor  = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
 )
 
-// Server is a master: the I/O around a cluster's state machine. Make it with New, run it with
+// server is a master: the I/O around a cluster's state machine. Make it with New, run it with
 // Serve.
-type Server struct {
+type server struct {
 	control.UnimplementedWorkersHandler // calls that a later version adds fail cleanly
 	control.UnimplementedClusterHandler
 	options  *Config
@@ -92,7 +92,7 @@ type Server struct {
 type objectServer = objects.Server
 
 // New makes a master.
-func New(o Config) (_ *Server, err error) {
+func New(o Config) (_ *server, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func New(o Config) (_ *Server, err error) {
 	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
 		return nil, fmt.Errorf("a name for the master: %w", err)
 	}
-	s := &Server{
+	s := &server{
 		options: &o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
 		sessions: map[string]*session{}, arrived: make(chan struct{}),
 		stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
@@ -181,14 +181,14 @@ func New(o Config) (_ *Server, err error) {
 }
 
 // now is the time since the master started; it does not jump with the wall clock.
-func (s *Server) now() time.Duration { return s.options.Now().Sub(s.start) }
+func (s *server) now() time.Duration { return s.options.Now().Sub(s.start) }
 
 // errClosing is why everything ends with the master.
 var errClosing = errors.New("the master is stopping")
 
 // Serve answers on a listener until ctx ends, and returns when everything it started has ended. It
 // is called once.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	defer s.unlock()
 	defer s.results.close()
 	defer s.audit.close()
@@ -203,7 +203,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s}))
 	service(control.NewWorkersHandler(struct {
-		*Server
+		*server
 		*objectServer
 	}{s, s.objects}, options...))
 	service(control.NewClusterHandler(s, options...))
@@ -271,7 +271,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // enter counts its caller among what Serve waits for, unless the server stops.
-func (s *Server) enter() bool {
+func (s *server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -283,7 +283,7 @@ func (s *Server) enter() bool {
 
 // spawn starts what Serve waits for. The lock is held; a server that stops starts nothing, and
 // spawn reports false.
-func (s *Server) spawn(f func()) bool {
+func (s *server) spawn(f func()) bool {
 	if s.ctx.Err() != nil {
 		return false
 	}
@@ -292,7 +292,7 @@ func (s *Server) spawn(f func()) bool {
 }
 
 // Register makes a worker known.
-func (s *Server) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (_ *connect.Response[control.RegisterResponse], err error) {
+func (s *server) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (_ *connect.Response[control.RegisterResponse], err error) {
 	defer func() {
 		if r.Msg.Incarnation == 0 || err != nil { // else it was here before
 			s.audit.add(ctx, entry{What: "register", Worker: r.Msg.Name}, &err)

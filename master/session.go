@@ -164,7 +164,7 @@ func (s *session) answered(r *control.Report) (known, full bool) {
 }
 
 // serveSession serves a worker's session, and ends it.
-func (s *Server) serveSession(ctx context.Context, lane *control.Lane) {
+func (s *server) serveSession(ctx context.Context, lane *control.Lane) {
 	if !s.enter() {
 		return
 	}
@@ -174,7 +174,7 @@ func (s *Server) serveSession(ctx context.Context, lane *control.Lane) {
 
 // keepSession hears what a worker says until the session ends, and returns why. While it does not
 // read, no heartbeat is heard: it waits for no disk, no client and no other worker.
-func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
+func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 	first := &control.FromWorker{}
 	soon, cancel := context.WithTimeout(ctx, s.options.Lease)
 	stop := context.AfterFunc(soon, func() { lane.Close() })
@@ -230,7 +230,7 @@ const exitWait = time.Second
 
 // awaitExit waits a moment for why a worker has ended, if that is what err may come of. ctx ends
 // when it is known.
-func (s *Server) awaitExit(ctx context.Context, err error) {
+func (s *server) awaitExit(ctx context.Context, err error) {
 	if !errors.Is(err, errSessionBroke) {
 		return
 	}
@@ -241,7 +241,7 @@ func (s *Server) awaitExit(ctx context.Context, err error) {
 }
 
 // ReportExit takes why a worker's process has ended.
-func (s *Server) ReportExit(ctx context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
+func (s *server) ReportExit(ctx context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
 	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Msg.Name}, nil)
 	reason := strings.Join(strings.Fields(control.Text(r.Msg.Reason, maxReason)), " ")
 	s.log.Info("worker ended", "worker", r.Msg.Name, "incarnation", r.Msg.Incarnation, "reason",
@@ -256,7 +256,7 @@ func (s *Server) ReportExit(ctx context.Context, r *connect.Request[control.Repo
 const maxReason = 4 << 10
 
 // attach makes a session the worker's, and ends one it had before.
-func (s *Server) attach(w *session, offers []*control.Offer) (attached *control.Attached, err error) {
+func (s *server) attach(w *session, offers []*control.Offer) (attached *control.Attached, err error) {
 	attached = &control.Attached{}
 	s.event(func() {
 		if err = s.cluster.attach(s.now(), w.name, w.incarnation, offers); err != nil {
@@ -274,7 +274,7 @@ func (s *Server) attach(w *session, offers []*control.Offer) (attached *control.
 	return attached, err
 }
 
-func (s *Server) detach(w *session, cause error) {
+func (s *server) detach(w *session, cause error) {
 	s.event(func() {
 		if s.sessions[w.name] == w {
 			delete(s.sessions, w.name)
@@ -286,7 +286,7 @@ func (s *Server) detach(w *session, cause error) {
 }
 
 // hear takes what a worker says, and reports whether it is still one of the cluster's.
-func (s *Server) hear(w *session, m *control.FromWorker) bool {
+func (s *server) hear(w *session, m *control.FromWorker) bool {
 	known := false
 	s.event(func() {
 		w.received = w.lane.Received()
@@ -321,7 +321,7 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 
 // reported leaves a worker's report to who waits for it, and reports whether the worker is still
 // one of the cluster's.
-func (s *Server) reported(w *session, r *control.Report) bool {
+func (s *server) reported(w *session, r *control.Report) bool {
 	for range mostWaits {
 		known, full := w.answered(r)
 		if full {
@@ -344,7 +344,7 @@ func (s *Server) reported(w *session, r *control.Report) bool {
 
 // tell sends a command, before any that comes later. Its answer, if one comes, matters to nothing
 // but the log and the memory that it tells of. The lock is held.
-func (s *Server) tell(w *session, c *control.Command) (answer <-chan *control.Report) {
+func (s *server) tell(w *session, c *control.Command) (answer <-chan *control.Report) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	k, answered := w.begin(ctx, c, nil), make(chan *control.Report, 1)
 	err := w.lane.Post(toWorker(c))

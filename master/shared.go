@@ -122,7 +122,7 @@ func (r *results) open(ctx context.Context, id string) (f *found, done func(), e
 }
 
 // openResult is results.open, but that there is none is an error, too.
-func (s *Server) openResult(ctx context.Context, j *control.Job) (f *found, done func(), err error) {
+func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done func(), err error) {
 	id := j.Id
 	f, done, err = s.results.open(ctx, id)
 	switch {
@@ -158,7 +158,7 @@ func (r *results) learnShared(ctx context.Context) error {
 }
 
 // spawnShared finds what is in the place that masters share, beside what else the master does.
-func (s *Server) spawnShared() {
+func (s *server) spawnShared() {
 	s.work.Go(func() {
 		if err := errors.Join(s.results.learnShared(s.ctx),
 			s.columns.learnAll(s.ctx)); err != nil && s.ctx.Err() == nil {

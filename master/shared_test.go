@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/store/storetest"
@@ -31,7 +32,7 @@ func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 	}
 	t.Cleanup(r.close)
 	r.share(view, run, func() bool { return true })
-	o := &Config{Now: func() time.Time { return noon }}
+	o := &Config{Master: daemon.Master{Now: func() time.Time { return noon }}}
 	o.KeepResults, o.KeepResultBytes = time.Hour, 1000
 	if err := r.retain(o, slog.New(slog.NewTextHandler(io.Discard, nil)), noon); err != nil {
 		t.Fatal(err)
@@ -266,7 +267,7 @@ func TestSharedPlaceThatIsDown(t *testing.T) {
 		}, noon)
 		r.atDisk.Wait()
 		down = false
-		o := &Config{Now: func() time.Time { return noon }}
+		o := &Config{Master: daemon.Master{Now: func() time.Time { return noon }}}
 		o.KeepResults, o.KeepResultBytes = time.Hour, 1000
 		clear(r.retention.all)
 		if err := r.retain(o, slog.New(slog.DiscardHandler), noon); err != nil {
@@ -331,7 +332,7 @@ func TestResultThatIsRemovedWhileItIsRead(t *testing.T) {
 func TestErrorsOfReadingAResult(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
-	s := &Server{log: slog.New(slog.DiscardHandler)}
+	s := &server{log: slog.New(slog.DiscardHandler)}
 	for _, c := range []struct {
 		ctx  context.Context
 		err  error

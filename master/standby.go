@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -38,7 +38,7 @@ var (
 // takeTurns stands by until no other master leads, leads until another one does, or may, and so on
 // until ctx ends.
 func (o Config) takeTurns(ctx context.Context) error {
-	l, ok := o.Listener.(deadlined)
+	l, ok := o.Listener.(daemon.Listener)
 	if !ok {
 		return fmt.Errorf("master: a listener of type %T cannot stay while others lead", o.Listener)
 	}
@@ -53,20 +53,17 @@ func (o Config) takeTurns(ctx context.Context) error {
 			return err
 		}
 		term := o
-		term.shared, term.Listener = shared, kept{l}
+		term.shared, term.Listener = shared, daemon.Reuse(l)
 		err = term.serve(ctx)
 		if !errors.Is(err, standby.ErrLost) {
 			return err
 		}
 		o.Log.Warn("no longer the master: stands by", "reason", err)
-		if err := l.SetDeadline(time.Time{}); err != nil {
-			return fmt.Errorf("master: %w", err)
-		}
 	}
 }
 
 // lead stands by until this master leads.
-func (o *Config) lead(ctx context.Context, place store.Store, l deadlined) (*standby.Log, error) {
+func (o *Config) lead(ctx context.Context, place store.Store, l daemon.Listener) (*standby.Log, error) {
 	var id [16]byte
 	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
 		return nil, fmt.Errorf("a name for the master: %w", err)
@@ -86,13 +83,10 @@ func (o *Config) lead(ctx context.Context, place store.Store, l deadlined) (*sta
 	server := control.NewHTTPServer(http.HandlerFunc(standsBy), ctx)
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	served := make(chan error, 1)
-	go func() { served <- control.Serve(server, kept{l}, o.TLS) }()
+	go func() { served <- control.Serve(server, daemon.Reuse(l), o.TLS) }()
 	err := shared.Lead(ctx, func(leader string) { o.Log.Info("stands by", "master", leader, "state", place) })
 	_ = server.Close()
 	<-served
-	if err == nil {
-		err = l.SetDeadline(time.Time{})
-	}
 	if err != nil {
 		shared.Close()
 	}
@@ -118,18 +112,6 @@ func standsBy(w http.ResponseWriter, r *http.Request) {
 	control.Deny(w, http.StatusServiceUnavailable, errStandby.Error())
 }
 
-// deadlined is a listener that can be told to stop for a while.
-type deadlined interface {
-	net.Listener
-	SetDeadline(t time.Time) error
-}
-
-// kept is a listener that is not closed, but told to stop.
-type kept struct{ deadlined }
-
-// Close lets Accept return.
-func (k kept) Close() error { return k.SetDeadline(time.Unix(1, 0)) }
-
 // notAlone refuses data of a master that has its state there.
 func notAlone(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, stateName))
@@ -143,19 +125,19 @@ func notAlone(dir string) error {
 }
 
 // durable reports whether what the master decides outlives it.
-func (s *Server) durable() bool { return s.state != nil }
+func (s *server) durable() bool { return s.state != nil }
 
 // held reports whether what this master does counts: no other one leads.
-func (s *Server) held() bool { return s.shared == nil || s.shared.Held() }
+func (s *server) held() bool { return s.shared == nil || s.shared.Held() }
 
 // lost reports whether another one may lead.
-func (s *Server) lost() bool {
+func (s *server) lost() bool {
 	return s.shared != nil && errors.Is(context.Cause(s.ctx), standby.ErrLost)
 }
 
 // writeRecords writes what events have changed. Where the state is shared nothing may be done after
 // an error.
-func (s *Server) writeRecords(records []standby.Change) error {
+func (s *server) writeRecords(records []standby.Change) error {
 	if len(records) == 0 && s.held() {
 		return nil
 	}
@@ -163,7 +145,7 @@ func (s *Server) writeRecords(records []standby.Change) error {
 }
 
 // renewals tells when it may be time to renew the lease.
-func (s *Server) renewals() (<-chan time.Time, func()) {
+func (s *server) renewals() (<-chan time.Time, func()) {
 	if s.shared == nil {
 		return nil, func() {}
 	}
@@ -172,7 +154,7 @@ func (s *Server) renewals() (<-chan time.Time, func()) {
 }
 
 // renew goes on leading.
-func (s *Server) renew() {
+func (s *server) renew() {
 	if !s.shared.Due() {
 		return
 	}
@@ -185,7 +167,7 @@ func (s *Server) renew() {
 
 // lose ends everything: another master leads, or may. What events wanted done is not. The lock is
 // held.
-func (s *Server) lose(all []*batch, err error) {
+func (s *server) lose(all []*batch, err error) {
 	if s.ctx.Err() == nil {
 		s.log.Error("another master may lead: this one ends what it does", "error", err)
 	}
@@ -197,7 +179,7 @@ func (s *Server) lose(all []*batch, err error) {
 }
 
 // release lets another master lead at once, when this one ends by itself.
-func (s *Server) release() {
+func (s *server) release() {
 	if s.shared == nil || s.lost() {
 		return
 	}
@@ -209,7 +191,7 @@ func (s *Server) release() {
 }
 
 // leads refuses everything while it is not known that this master leads.
-func (s *Server) leads(next http.Handler) http.Handler {
+func (s *server) leads(next http.Handler) http.Handler {
 	if s.shared == nil {
 		return next
 	}
@@ -224,7 +206,7 @@ func (s *Server) leads(next http.Handler) http.Handler {
 
 // certainty lets an answer go when what it tells of is on record, and no other master leads, who
 // may know better.
-type certainty struct{ s *Server }
+type certainty struct{ s *server }
 
 // WrapUnary is connect.Interceptor's.
 func (c certainty) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -258,7 +240,7 @@ func (c certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) conne
 }
 
 // certain waits until what was seen is on record.
-func (s *Server) certain(ctx context.Context) error {
+func (s *server) certain(ctx context.Context) error {
 	s.mu.Lock()
 	last := s.commits.last
 	s.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkRecords(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				o := Config{Listener: l, Token: control.RandomToken()}
+				o := Config{Master: daemon.Master{Listener: l, Token: control.RandomToken()}}
 				o.Data = b.TempDir()
 				if shared {
 					o.Standby, o.Checkpoints = true, cmp.Or(os.Getenv("PLACE"), b.TempDir())

@@ -106,7 +106,7 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 func firstNumber(run uint64) uint64 { return run << 32 }
 
 // unlock lets another master have the data.
-func (s *Server) unlock() {
+func (s *server) unlock() {
 	s.logs.close()
 	if s.state != nil {
 		s.state.Close()
@@ -206,7 +206,7 @@ func (d *dataDir) trouble() error {
 
 // watchData says, as long as the master serves, when nothing can be kept in Data, and when it can
 // again.
-func (s *Server) watchData() {
+func (s *server) watchData() {
 	defer s.work.Done()
 	t := time.NewTicker(dataPeriod)
 	defer t.Stop()
@@ -220,7 +220,7 @@ func (s *Server) watchData() {
 	}
 }
 
-func (s *Server) lookAtData() {
+func (s *server) lookAtData() {
 	why := ""
 	if err := s.data.trouble(); err != nil {
 		why = "data: " + reasonOf(err)
@@ -239,7 +239,7 @@ func (s *Server) lookAtData() {
 }
 
 // takesJobs refuses a job while nothing can be kept of it. The lock is held.
-func (s *Server) takesJobs() error {
+func (s *server) takesJobs() error {
 	if s.refusing == "" {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
@@ -34,7 +35,7 @@ func given(t *testing.T, o Config) uint64 {
 // than the one before.
 func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for name, o := range map[string]Config{"data": {Options: Options{Data: t.TempDir()}}, "state": {State: t.TempDir()}, "neither": {}} {
+	for name, o := range map[string]Config{"data": {Options: Options{Data: t.TempDir()}}, "state": {Master: daemon.Master{State: t.TempDir()}}, "neither": {}} {
 		last := uint64(0)
 		for _, at := range []time.Time{now, now, now.Add(-time.Hour), now.AddDate(-10, 0,
 			0), now.AddDate(10, 0, 0), now} {
@@ -51,11 +52,11 @@ func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 // TestOneMasterForItsData: while one lives no other may have its directory.
 func TestOneMasterForItsData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	first, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: dir}})
+	first, err := New(Config{Options: Options{Data: dir}, Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: dir}}); err == nil || !strings.Contains(err.Error(), "another master uses "+dir) {
+	if _, err := New(Config{Options: Options{Data: dir}, Master: daemon.Master{Registry: engine.Registry{}}}); err == nil || !strings.Contains(err.Error(), "another master uses "+dir) {
 		t.Errorf("the second: %v", err)
 	}
 	first.results.close()

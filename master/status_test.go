@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
 // TestWorkersGoneLast lists those that are there first, and soon no more those that left.
 func TestWorkersGoneLast(t *testing.T) {
-	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: t.TempDir()}})
+	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

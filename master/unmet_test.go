@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
@@ -15,7 +16,7 @@ import (
 // to the others: the team meets again, but not for ever.
 func TestATeamMeetsAgain(t *testing.T) {
 	for _, unmet := range []int{0, 1, 2, meetings} {
-		s, err := New(Config{Registry: engine.Registry{}})
+		s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestATeamMeetsAgain(t *testing.T) {
 // are still at it are told to stop: the meeting would wait for them.
 func TestATeamMeetsAgainAtOnce(t *testing.T) {
 	for _, job := range []string{"", "j"} {
-		s, err := New(Config{Registry: engine.Registry{}})
+		s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,7 @@ func TestARunThatDidNotArrive(t *testing.T) {
 		{"after a report", false, true, "run, rejoin", "it no longer runs the job"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := New(Config{Registry: engine.Registry{}})
+			s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
@@ -18,10 +19,7 @@ import (
 // alone, in every answer that has a reason.
 func TestReadersDoNotSeeFiles(t *testing.T) {
 	var watched []string
-	s, err := New(Config{
-		Registry: engine.Registry{},
-		Watch:    func(_ string, e *control.JobEvent) { watched = append(watched, e.String()) },
-	})
+	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}, Watch: func(_ string, e *control.JobEvent) { watched = append(watched, e.String()) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,8 @@ const (
 	tagStep = 1<<16 + iota // of the driver to another
 	tagAnswer
 	tagFacts // of the first superstep's partitions
+	tagFill  // pieces of a column
+	tagFilling
 )
 
 // Superstep has every worker run a superstep.

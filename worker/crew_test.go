@@ -92,7 +92,7 @@ func TestDriveWithoutAgreement(t *testing.T) {
 		err := ran.drive(newRun(job), bsp.Outcome{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %s", err, want)
-		} else if f := (&queue{session: &session{Worker: &Worker{}}}).failure(err); !f.Run ||
+		} else if f := (&queue{session: &session{worker: &worker{}}}).failure(err); !f.Run ||
 			f.Lost != "" {
 			t.Errorf("%v: found %v, expected a failure of the run", err, f)
 		}

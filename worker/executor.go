@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -79,7 +78,7 @@ func (x *executor) registered(incarnation uint64, another bool) error {
 	x.closeMesh()
 	m, err := mesh.New(mesh.Options{
 		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(),
-		TLS: x.options.TLS, Listener: newMeshListener(x.options.Listener),
+		TLS: x.options.TLS, Listener: daemon.Reuse(x.options.Listener),
 		Dial: x.options.Dial, Compress: mesh.Compression(x.options.Compress),
 		Silence: x.options.Silence, Hello: x.options.Silence, Log: x.options.Log,
 		Window: int(x.options.Window), MostWindow: int(x.options.Window),
@@ -319,37 +318,4 @@ func (x *executor) values(ctx context.Context, t task, v *control.Values, emit f
 	}
 	defer a.Release()
 	return j.values(ctx, v, t.progress, emit)
-}
-
-// meshListener is a listener that many meshes have, one after the other: closing it leaves the
-// listener open.
-type meshListener struct {
-	listener
-	mu     sync.Mutex
-	closed bool
-}
-
-func newMeshListener(l listener) *meshListener {
-	_ = l.SetDeadline(time.Time{})
-	return &meshListener{listener: l}
-}
-
-func (l *meshListener) Accept() (net.Conn, error) {
-	c, err := l.listener.Accept()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		if err == nil {
-			err = errors.Join(net.ErrClosed, c.Close())
-		}
-		return nil, err
-	}
-	return c, err
-}
-
-func (l *meshListener) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	return l.SetDeadline(time.Unix(1, 0))
 }

@@ -2,122 +2,274 @@ package worker
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// filling is a column that gets what it begins with: by blocks, or by lines.
-type filling struct {
-	blocks   *pack.Blocks
-	vertices int // that are to come in blocks
-	texts    *fill.Column
+// fills reports whether columns of the program begin with what the job names, and not with what is
+// in a checkpoint.
+func (p *part) fills() bool { return p.from == nil && len(p.spec.Inputs)+len(p.spec.ColumnData) > 0 }
+
+// errToldByFirst is the error of a step whose failure the first worker reports.
+var errToldByFirst = errors.New("the first worker says why")
+
+// fill gives the columns of what was prepared the values that the job names. The first worker reads
+// them from the master and sends them to all workers, each of which takes those of its vertices.
+func (p *part) fill(ctx context.Context) error {
+	p.enter("") // it may take as long as there are values
+	p.step = "fill"
+	err := p.group.Together(ctx, tagFilling, func(ctx context.Context) error {
+		for _, name := range slices.Concat(slices.Sorted(maps.Keys(p.spec.Inputs)),
+			slices.Sorted(maps.Keys(p.spec.ColumnData))) {
+			if err := p.fillColumn(ctx, name); err != nil {
+				return fmt.Errorf("column %s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	var other *collective.RemoteError
+	switch {
+	case err == nil, ctx.Err() != nil, errors.Is(err, errMasterAway),
+		lostPeer(p.options.Name, err) != "",
+		lostPeer(p.options.Name, p.attempt.session.Err()) != "":
+		return err
+	case errors.As(err, &other) && other.Rank == 0: // it knows whether the job begins again
+		return errToldByFirst
+	}
+	return &runError{err}
 }
 
-// fill takes a piece of what a column begins with.
-func (x *executor) fill(t task, f *control.Fill) error {
-	a, j, err := x.job(t)
+func (p *part) fillColumn(ctx context.Context, name string) error {
+	to, err := p.job.program.Prefill(name)
 	if err != nil {
 		return err
 	}
-	defer a.Release()
-	return j.fill(f)
-}
-
-// fill is called by one command at a time, before the first superstep. The master says of which
-// column its error is.
-func (j *job) fill(f *control.Fill) error {
-	to := j.fills[f.Column]
-	if to == nil {
-		p, err := j.program.Prefill(f.Column)
-		if err != nil {
-			return err
-		}
-		if to, err = j.newFilling(p, f.File != ""); err != nil {
-			return err
-		}
-		if j.fills == nil {
-			j.fills = map[string]*filling{}
-		}
-		j.fills[f.Column] = to
+	if data := p.spec.ColumnData[name]; data != nil && data.File != "" {
+		return p.fillLines(ctx, to, data.File, data.Named)
 	}
-	if (f.File == "") != (to.blocks != nil) {
-		return errors.New("found lines of a file and blocks for one column")
+	own, vertices := pack.NewBlocks(to.Storage), 0
+	for _, column := range to.Storage {
+		vertices += column.Len()
 	}
-	var err error
-	if to.blocks == nil {
-		err = to.lines(j, f)
-	} else if _, err = to.blocks.Write(f.Data); err == nil && f.Last {
-		err = to.blocks.Whole(to.vertices)
-	}
-	if err != nil || !f.Last {
+	split := &pack.Splitter{Each: func(partition uint32, block []byte) error {
+		if int64(partition) >= int64(len(p.graph.Parts)) {
+			return fmt.Errorf("values of partition %d of %d", partition, len(p.graph.Parts))
+		}
+		if p.graph.Parts[partition] == nil {
+			return nil
+		}
+		_, err := own.Write(block)
+		return err
+	}}
+	err = p.readColumn(ctx, to.Property, func(data []byte) error {
+		_, err := split.Write(data)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	delete(j.fills, f.Column)
-	if j.unfilled--; j.unfilled == 0 {
-		close(j.filled)
-	}
-	return nil
+	return own.Whole(vertices)
 }
 
-func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err error) {
-	to = new(filling)
-	switch {
-	case lines:
-		to.texts, err = fill.New(p, j.graph.Graph)
-	case p.OfEdges:
-		err = errors.New("an edge column begins with lines of a file alone")
-	default:
-		to.blocks = pack.NewBlocks(p.Storage)
-		for _, column := range p.Storage {
-			to.vertices += column.Len()
+// readColumn passes on what the master has of a column, in pieces that are not empty: the first
+// worker reads it, and the others get it from there.
+func (p *part) readColumn(ctx context.Context, c kernel.Property, each func(data []byte) error) error {
+	next := func() ([]byte, error) { return nil, nil }
+	if p.leads() {
+		master := p.options.master()
+		if master == nil {
+			return errMasterAway
+		}
+		stream, err := master.Workers.ReadColumn(ctx, connect.NewRequest(&control.ReadColumnRequest{
+			Job: p.task.job, Epoch: p.task.epoch, Column: c.Name,
+			Values: pack.Describe(c.Type(), c.Raw()),
+		}))
+		if err != nil {
+			return unread(err)
+		}
+		defer stream.Close()
+		next = func() ([]byte, error) {
+			for stream.Receive() {
+				if data := stream.Msg().Data; len(data) > 0 {
+					return data, nil
+				}
+			}
+			return nil, unread(stream.Err())
 		}
 	}
-	return to, err
+	for {
+		data, err := next()
+		if err == nil {
+			call := collective.Call{Tag: tagFill, Bytes: control.ChunkSize}
+			data, err = p.group.Broadcast(ctx, call, 0, data)
+		}
+		if err != nil || len(data) == 0 {
+			return err
+		}
+		if err := each(data); err != nil {
+			return err
+		}
+	}
 }
 
-// lines takes lines of vertices that are here, and of edges with an end here.
-func (to *filling) lines(j *job, f *control.Fill) error {
-	find := resolve.Finder(f.Vertices)
-	for text := range bytes.Lines(f.Data) {
-		line, err := fill.ParseLine(bytes.TrimSuffix(text, []byte{'\n'}), to.texts.OfEdges)
+// unread is why the master sent no more of a column: it says so, or it cannot be reached.
+func unread(err error) error {
+	var said *connect.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &said) && connect.IsWireError(err) &&
+		said.Code() != connect.CodeUnavailable && said.Code() != connect.CodeCanceled:
+		return errors.New(said.Message())
+	}
+	return fmt.Errorf("%w: %w", errMasterAway, err)
+}
+
+// fillLines gives a column the values in lines of a file: those of vertices that are here, and of
+// edges with an end here.
+func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string, named bool) error {
+	to, err := fill.New(of, p.graph.Graph)
+	if err != nil {
+		return err
+	}
+	err = p.readColumn(ctx, of.Property, func(text []byte) error {
+		var lines []graphio.Value
+		for line := range bytes.Lines(text) {
+			v, err := fill.ParseLine(bytes.TrimSuffix(line, []byte{'\n'}), of.OfEdges)
+			if err != nil {
+				return err
+			}
+			lines = append(lines, v)
+		}
+		if named {
+			if err := p.unnamed(ctx, of.Property, lines, file); err != nil {
+				return err
+			}
+		}
+		l := &control.Locate{}
+		for i := range lines {
+			l.Labels = append(l.Labels, lines[i].ID)
+			if of.OfEdges {
+				l.Labels = append(l.Labels, lines[i].To)
+			}
+			if label, ok := fill.RefersTo(of.Property, lines[i].Text); ok {
+				l.Labels = append(l.Labels, label)
+			}
+		}
+		slices.Sort(l.Labels)
+		l.Labels = slices.Compact(l.Labels)
+		found, err := p.everywhere(ctx, l)
 		if err != nil {
 			return err
 		}
-		v, here := j.vertexHere(find, line.ID)
-		other := v
-		if to.texts.OfEdges {
-			var too bool
-			other, too = j.vertexHere(find, line.To)
-			here = here || too
+		find := resolve.Finder(found.Vertices)
+		for i := range lines {
+			if err := p.setLine(to, &lines[i], file, find); err != nil {
+				return err
+			}
 		}
-		if !here || v == pregel.None || other == pregel.None {
-			return fmt.Errorf("found a line of vertex %d, which is not here", line.ID)
+		return nil
+	})
+	if err == nil {
+		err = p.barrier(ctx) // what is wrong with a line counts more than what is missing
+	}
+	if err != nil {
+		return err
+	}
+	if found, expected := to.Missing(); found != "" {
+		return graphio.LineError(file, 0, found, expected)
+	}
+	return nil
+}
+
+// setLine sets the value of a line, if it is of a vertex here.
+func (p *part) setLine(to *fill.Column, v *graphio.Value, file string, find engine.Find) error {
+	var ends [2]pregel.VertexID
+	here := false
+	for i, label := range []uint64{v.ID, v.To} {
+		if i > 0 && !to.OfEdges {
+			ends[1] = ends[0]
+			break
 		}
-		if found, expected := to.texts.Set(v, other, &line, find); found != "" {
-			return line.Fault(f.File, found, expected)
+		var ok bool
+		if ends[i], ok = find(label); !ok || uint64(ends[i]) >= uint64(p.graph.N) {
+			v.OfID = true
+			return v.Fault(file, fmt.Sprintf("vertex %d", label), "one of "+p.origin())
+		}
+		here = here || p.graph.Parts[uint64(ends[i])%uint64(len(p.graph.Parts))] != nil
+	}
+	if !here {
+		return nil
+	}
+	if found, expected := to.Set(ends[0], ends[1], v, find); found != "" {
+		return v.Fault(file, found, expected)
+	}
+	return nil
+}
+
+// unnamed puts input ids in place of the names that lines of a column have for vertices.
+func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.Value, file string) error {
+	if p.graph.directory.Names == nil {
+		for i := range lines {
+			v := &lines[i]
+			label, err := strconv.ParseUint(string(v.Names[0]), 10, 64)
+			if err != nil {
+				return v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]),
+					"a whole number: "+p.origin()+" has no names")
+			}
+			v.ID = label
+		}
+		return nil
+	}
+	var names []string
+	for i := range lines {
+		names = append(names, string(lines[i].Names[0]))
+		if name, ok := fill.NameIn(c, lines[i].Text); ok {
+			names = append(names, name)
 		}
 	}
-	if f.Last {
-		if found, expected := to.texts.Missing(); found != "" {
-			return graphio.LineError(f.File, 0, found, expected)
+	labels, err := p.labels(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i := range lines {
+		v := &lines[i]
+		label, ok := labels[string(v.Names[0])]
+		if !ok {
+			return v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+p.origin())
+		}
+		v.ID = label
+		if name, ok := fill.NameIn(c, v.Text); ok {
+			if label, ok = labels[name]; !ok {
+				return v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name),
+					"one of the graph, or -1")
+			}
+			v.Text = strconv.AppendUint(nil, label, 10)
 		}
 	}
 	return nil
 }
 
-// vertexHere returns a vertex of the graph, None if there is none, and whether it is here.
-func (j *job) vertexHere(find engine.Find, label uint64) (pregel.VertexID, bool) {
-	v, ok := find(label)
-	if !ok || uint64(v) >= uint64(j.graph.N) {
-		return pregel.None, false
+// origin is what the job's graph was loaded from.
+func (p *part) origin() string {
+	if o := p.graph.offer; o != nil {
+		return o.Load.Source().Origin()
 	}
-	return v, j.graph.Parts[uint64(v)%uint64(len(j.graph.Parts))] != nil
+	return p.spec.Source.Origin()
 }

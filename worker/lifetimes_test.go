@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
@@ -67,7 +68,7 @@ const vertices = 40_000
 func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 	t.Helper()
 	l := listen(t)
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Token: clusterToken, Registry: engine.Registry{engine.Register("gated", pregel.Erase(gated{gates: gates}))}, Listener: l})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Token: clusterToken, Registry: engine.Registry{engine.Register("gated", pregel.Erase(gated{gates: gates}))}, Listener: l}})
 	h := &holding{executor: x, t: t}
 	h.register(1)
 	h.placements = []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}
@@ -166,9 +167,9 @@ func TestALoadWhoseMeetingIsOver(t *testing.T) {
 	_, err := h.executor.load(t.Context(), h.task("", 0),
 		&control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=9"}), Rows: 1, Columns: 1, Placements: h.placements})
 	if !errors.Is(err, errUnmet) ||
-		!(&queue{session: &session{Worker: &Worker{}}}).failure(err).Unmet {
+		!(&queue{session: &session{worker: &worker{}}}).failure(err).Unmet {
 		t.Errorf("error %v, failure %v", err,
-			(&queue{session: &session{Worker: &Worker{}}}).failure(err))
+			(&queue{session: &session{worker: &worker{}}}).failure(err))
 	}
 	h.must(h.load(t.Context(), "g")) // after another meeting
 }

@@ -1,9 +1,13 @@
 package worker
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +22,7 @@ import (
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/snapshot"
 	files "github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
@@ -213,4 +218,116 @@ func allowed(ctx context.Context, name string) (string, error) {
 		parts[i] = full
 	}
 	return strings.Join(parts, ","), nil
+}
+
+// seenFiles are the files of a graph as a worker of a group sees them.
+type seenFiles struct {
+	Worker string
+	Files  []graphio.Digest
+}
+
+// sameFiles fails on all workers of a group, with the same error, if two of them see different
+// files by the names of a graph.
+func sameFiles(ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request) error {
+	if group.Link().Size() == 1 || l.Source().TrustFiles {
+		return nil
+	}
+	return group.Together(ctx, forComparing, func(ctx context.Context) error {
+		key := fnv.New64a()
+		fmt.Fprintln(key, l.Graph, l.Master, l.Number)
+		data, err := json.Marshal(seenFiles{worker, r.Digests(ctx, key.Sum64(),
+			l.Source().CheckFiles)})
+		if err != nil {
+			return err
+		}
+		gathered, err := group.Allgather(ctx, collective.Call{Tag: forComparing + 1}, data)
+		if err != nil {
+			return err
+		}
+		var first seenFiles
+		for rank, data := range gathered {
+			var seen seenFiles
+			if err := json.Unmarshal(data, &seen); err != nil {
+				return fmt.Errorf("the files that rank %d sees: %w", rank, err)
+			}
+			if rank == 0 {
+				first = seen
+			}
+			if path, differs := first.differs(seen); differs != "" {
+				return fmt.Errorf("%s: workers %s and %s see different files: %s: "+
+					"each must see the same one by this name (--trust-files compares nothing)",
+					cmp.Or(path, r.Name), first.Worker, seen.Worker, differs)
+			}
+		}
+		return nil
+	})
+}
+
+// differs says of which file another worker sees something else, and what.
+func (s seenFiles) differs(other seenFiles) (path, differs string) {
+	unread := func(d graphio.Digest) bool { return d.Err != "" } // which reading it tells
+	if slices.ContainsFunc(s.Files, unread) || slices.ContainsFunc(other.Files, unread) {
+		return "", ""
+	}
+	if len(s.Files) != len(other.Files) {
+		return "", fmt.Sprintf("%d and %d of them", len(s.Files), len(other.Files))
+	}
+	for i, f := range s.Files {
+		if differs := f.Differs(other.Files[i]); differs != "" {
+			return f.Path, differs
+		}
+	}
+	return "", ""
+}
+
+// save stores this worker's partitions of a graph, and its part of the directory, as files of a
+// snapshot; or commits what all workers have stored, or removes what this one has.
+func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.SaveReport, error) {
+	ctx = x.options.confine(ctx)
+	place, err := files.RootsOf(ctx).Make(s.Place)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close(place)
+	if len(s.Commit) > 0 {
+		m, err := snapshot.Decode(s.Commit)
+		if err != nil {
+			return nil, err
+		}
+		if err := snapshot.Commit(ctx, place, m); err != nil {
+			return nil, err
+		}
+		return saved(m)
+	}
+	if !control.ValidName(s.Snapshot) {
+		return nil, fmt.Errorf("found the snapshot's id %.40q", s.Snapshot)
+	}
+	if s.Remove {
+		return &control.SaveReport{}, snapshot.Remove(ctx, place, s.Snapshot)
+	}
+	g, err := x.use(s.Graph)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Release()
+	rank, ids, labels, first := g.directory.Share()
+	index := snapshot.Index{IDs: ids, Labels: labels, First: first}
+	index.Names, index.FirstName = g.directory.Names.Share()
+	if err := snapshot.Absent(ctx, place); err != nil {
+		return nil, err
+	}
+	threads := x.threads()
+	defer threads.Close()
+	m, err := snapshot.SaveShare(ctx, place, s.Snapshot, g.Graph, rank, index, snapshot.Options{
+		Team: threads, Progress: func(done, all int64) { t.progress("saving "+s.Graph, done, all) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return saved(m)
+}
+
+func saved(m *snapshot.Manifest) (*control.SaveReport, error) {
+	data, err := m.Encode()
+	return &control.SaveReport{Manifest: data}, err
 }

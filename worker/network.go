@@ -3,16 +3,18 @@ package worker
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
@@ -25,7 +27,7 @@ type network struct {
 	ways   map[string]way       // from this worker to others
 }
 
-// measured is a model that all of its workers have.
+// measured is a model that the first of its workers has given all.
 type measured struct {
 	model *collective.Model
 	at    time.Time
@@ -93,9 +95,8 @@ func (p *places) group(link collective.Link) (*collective.Group, error) {
 	return collective.NewGroup(link, m, nil)
 }
 
-// calibrate has a group choose by what messages between its workers take. All workers of the group
-// call it; they measure if one of them has not, or long ago, or if they know different
-// measurements: of two that were made at once each worker keeps that which ended last there.
+// calibrate has a group choose by what messages between its workers take, as its first worker knows
+// it. All workers of the group call it; they measure if that one has not, or long ago.
 func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places, tag uint32) error {
 	if g.Link().Size() == 1 {
 		return nil
@@ -103,18 +104,25 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 	ctx, cancel := context.WithTimeout(ctx, measureTimeout)
 	defer cancel()
 	n, key := &x.network, p.key()
-	model := n.find(key)
-	same, err := allSame(ctx, g, tag, fingerprint(model))
+	known := n.find(key)
+	var model *collective.Model
+	data, err := json.Marshal(known)
+	if err == nil {
+		data, err = g.Broadcast(ctx, collective.Call{Tag: tag}, 0, data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &model)
+	}
+	if err == nil && model == nil {
+		known = nil
+		o := calibration
+		o.Tag, o.Sites = tag, g.Model().Sites
+		model, err = collective.Calibrate(ctx, g.Link(), o)
+	}
 	if err != nil {
 		return fmt.Errorf("measuring the network: %w", err)
 	}
-	if model == nil || !same {
-		n.forget(key) // it is kept by all, or measured again
-		o := calibration
-		o.Tag, o.Sites = tag, g.Model().Sites
-		if model, err = collective.Calibrate(ctx, g.Link(), o); err != nil {
-			return fmt.Errorf("measuring the network: %w", err)
-		}
+	if known == nil {
 		n.keep(key, p, g.Link().Rank(), model, x.seen)
 		cost := n.cost(x.options.Name, p.layout.Workers, x.seen)
 		x.options.Log.Info("measured the network", "workers", g.Link().Size(), "latency",
@@ -123,27 +131,6 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 	}
 	x.expect(p, g.Link().Rank(), model)
 	return g.Adopt(model)
-}
-
-// fingerprint tells models apart; that of none is 0.
-func fingerprint(m *collective.Model) uint64 {
-	if m == nil {
-		return 0
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%v", *m) // to the last bit of each float
-	return h.Sum64()
-}
-
-// allSame reports, to all workers of a group, whether all have the same number.
-func allSame(ctx context.Context, g *collective.Group, tag uint32, x uint64) (bool, error) {
-	both := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, x), ^x)
-	if err := g.Allreduce(ctx, collective.Call{Tag: tag, Algorithm: collective.Doubling}, both,
-		collective.MaxUint64); err != nil {
-		return false, err
-	}
-	largest, smallest := binary.LittleEndian.Uint64(both), ^binary.LittleEndian.Uint64(both[8:])
-	return largest == smallest, nil
 }
 
 // expect lets the mesh know how long the ways from other workers are, to which it sizes their
@@ -173,12 +160,6 @@ func (n *network) find(key string) *collective.Model {
 		return m.model
 	}
 	return nil
-}
-
-func (n *network) forget(key string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.models, key)
 }
 
 // keep keeps what has been measured.
@@ -264,4 +245,112 @@ func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeR
 		}
 	}
 	return r, nil
+}
+
+// way is what was measured to one of them, and what TCP took there and back then.
+type way struct {
+	collective.Pair
+	name      string
+	at        time.Time
+	roundTrip time.Duration
+}
+
+// strayed bounds what traffic makes of a measurement: a receiver that is held up reads what lies in
+// memory, and links that others use are slow.
+const strayed = 4
+
+// now is what a message takes after what traffic has shown since: a byte as long as real ones took,
+// and the way longer or shorter by what TCP's acknowledgements take longer or shorter.
+func (w way) now(seen mesh.Seen) (p collective.Pair, refreshed bool) {
+	p = w.Pair
+	if seen.PerByte > 0 {
+		p.Alpha = min(max(seen.PerByte, p.Alpha/strayed), p.Alpha*strayed)
+		refreshed = true
+	}
+	if seen.RoundTrip > 0 && w.roundTrip > 0 {
+		p.Beta = max(p.Beta+(seen.RoundTrip-w.roundTrip).Seconds()/2, p.Gap)
+		refreshed = true
+	}
+	return p, refreshed
+}
+
+// mostWays bounds how many ways the master is told of, often how often it is.
+const (
+	mostWays = 256
+	often    = 5 * time.Second
+)
+
+// table is what is known of the ways to other workers, for people.
+func (n *network) table(seen func(name string) mesh.Seen) (all []*control.Way) {
+	n.mu.Lock()
+	newest := map[string]way{} // of a worker's incarnations
+	for _, w := range n.ways {
+		if w.at.After(newest[w.name].at) {
+			newest[w.name] = w
+		}
+	}
+	n.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(newest)) {
+		w := newest[name]
+		p, refreshed := w.now(seen(name))
+		if len(all) < mostWays {
+			all = append(all, &control.Way{
+				Worker: name, BytesPerSecond: 1 / max(p.Alpha, 1e-12), DelaySeconds: p.Beta,
+				AgeSeconds: time.Since(w.at).Seconds(), Traffic: refreshed,
+			})
+		}
+	}
+	return all
+}
+
+// stalls is by how much heartbeats have come late: because the process waits for pages of memory,
+// or was stopped.
+type stalls struct {
+	last, at time.Time // of the last one, and of the latest in the last minute
+	latest   time.Duration
+}
+
+// beat notes a heartbeat, and returns by how much one came late in the last minute, at most.
+func (s *stalls) beat(now time.Time, every time.Duration) time.Duration {
+	late := time.Duration(0)
+	if !s.last.IsZero() {
+		late = max(now.Sub(s.last)-every, 0)
+	}
+	s.last = now
+	if late >= s.latest || now.Sub(s.at) > time.Minute {
+		s.latest, s.at = late, now
+	}
+	return s.latest
+}
+
+// pulse makes a heartbeat, which now and then says what the network is like.
+func (s *session) pulse() *control.Heartbeat {
+	now := s.Now()
+	h := &control.Heartbeat{
+		MemoryUsed: memoryUsed(), Budget: budgetOf(mem.Process()),
+		StalledMilliseconds: uint32(s.stalls.beat(now, s.heartbeat).Milliseconds()),
+	}
+	if now.Sub(s.told) >= often {
+		s.told = now
+		h.Ways = s.executor.network.table(s.executor.seen)
+	}
+	return h
+}
+
+// budgetOf is how the master is told of a budget of memory; nil without one.
+func budgetOf(b *mem.Budget) *control.Budget {
+	if b == nil {
+		return nil
+	}
+	use := b.Use()
+	all := &control.Budget{
+		Limit: uint64(use.Limit), Arrays: uint64(use.Memory), Heap: uint64(use.Heap),
+		Spilled: uint64(use.Spilled), Free: uint64(b.Free()), Room: uint64(b.Room()),
+		Files: uint64(b.Files()),
+	}
+	for _, k := range use.Kinds {
+		all.Kinds = append(all.Kinds,
+			&control.BudgetKind{Kind: k.Kind, Memory: uint64(k.Memory), Spilled: uint64(k.Spilled)})
+	}
+	return all
 }

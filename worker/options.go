@@ -1,11 +1,11 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"runtime"
@@ -16,8 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/statefile"
 	files "github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/pregel"
@@ -79,51 +78,16 @@ const (
 	mostWindow  = 1 << 30
 )
 
-// Config is the way in of the command line and the tests of superstep: Options, and what only they
-// need. No other program uses it, and it may change in any version.
+// Config is Options, and what only the command line and the tests of superstep need. No other
+// program uses it, and it may change in any version.
 type Config struct {
 	Options
-	// Token is that of the file, if it was read, and TLS has the certificates of those.
-	Token control.Token
-	TLS   *certs.Files
-	// Secrets are files, beside those of the options, that no job may read. The worker does not
-	// begin if one of them lies below a data root.
-	Secrets []string
-	roots   *files.Roots // DataRoots, checked
-	// Registry is the programs; by default the built-in ones and those of the options.
-	Registry engine.Registry
-	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
-	// shown to users.
-	Build, Version string
-	// Listener is where other workers reach this one, by Address if that is not the listener's own.
-	// Run closes it.
-	Listener listener
-	Address  string
-	// Silence is how long another worker may give no sign of life, and connecting to it may take;
-	// default 5 s.
-	Silence time.Duration
-	// HTTPAddress is where metrics and health are, or empty.
-	HTTPAddress string
-	// Group is joined where the master says, and asked where the master is; or nil.
-	Group membership.Group
-	// Dial makes connections; default TCP.
-	Dial control.Dialer
-	// Stores opens the places of checkpoints; default store.Open.
-	Stores func(place string) (files.Store, error)
-	// Observe is told what the worker does, or is nil.
-	Observe observer
-	// Now and Random are the clock and the random source; default the system's.
-	Now    func() time.Time
-	Random io.Reader
+	daemon.Worker
+	roots  *files.Roots               // DataRoots, checked
+	master func() *control.Connection // nil while there is none
 }
 
-// listener is a TCP listener: what accepts, and can be told to stop for a while.
-type listener interface {
-	net.Listener
-	SetDeadline(t time.Time) error
-}
-
-// Run runs a worker until ctx ends, as [Worker.Run] does.
+// Run runs a worker until ctx ends, as a worker of a Config does.
 func Run(ctx context.Context, o Options) error {
 	w, err := New(Config{Options: o})
 	if err != nil {
@@ -194,12 +158,8 @@ func (o *Config) complete() (err error) {
 	if o.Build == "" {
 		o.Build = buildinfo.Source()
 	}
-	if o.Version == "" {
-		o.Version = buildinfo.Revision()
-	}
-	if o.Name == "" {
-		o.Name = control.ProcessName()
-	}
+	o.Version = cmp.Or(o.Version, buildinfo.Revision())
+	o.Name = cmp.Or(o.Name, control.ProcessName())
 	if !control.ValidName(o.Name) {
 		return fmt.Errorf("found the name %.150q, expected %s", o.Name, control.NameRule)
 	}
@@ -213,18 +173,10 @@ func (o *Config) complete() (err error) {
 		return fmt.Errorf("worker: Options.Window: found %d, expected %d to %d, or 0", o.Window,
 			leastWindow, mostWindow)
 	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
-	if o.Hold == 0 {
-		o.Hold = control.Hold
-	}
-	if o.Grace == 0 {
-		o.Grace = 27 * time.Second
-	}
-	if o.StopTimeout == 0 {
-		o.StopTimeout = 10 * time.Second
-	}
+	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	o.Hold = cmp.Or(o.Hold, control.Hold)
+	o.Grace = cmp.Or(o.Grace, 27*time.Second)
+	o.StopTimeout = cmp.Or(o.StopTimeout, 10*time.Second)
 	if o.Stores == nil {
 		o.Stores = files.Open
 	}
@@ -234,9 +186,7 @@ func (o *Config) complete() (err error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Address == "" && o.Listener != nil {
 		o.Address = o.Listener.Addr().String()
 	}

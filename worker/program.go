@@ -16,6 +16,7 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	objects "github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -112,13 +113,9 @@ func (p *part) vertices(ctx context.Context, known engine.Registered) (map[strin
 			})
 	}
 	if len(l.Names) > 0 {
-		found, err := p.everywhere(ctx, l)
+		labels, err := p.labels(ctx, l.Names)
 		if err != nil {
 			return nil, nil, err
-		}
-		labels := map[string]uint64{}
-		for _, n := range found.Names {
-			labels[n.Name] = n.Label
 		}
 		parameters, err = resolve.VertexParameters(known.Parameters, parameters,
 			func(name string) (uint64, bool) {
@@ -147,6 +144,16 @@ func (p *part) vertices(ctx context.Context, known engine.Registered) (map[strin
 		return nil, nil, &runError{fmt.Errorf("%s: %w", p.spec.Origin(), err)}
 	}
 	return parameters, find, nil
+}
+
+// labels returns the input ids of names, as far as there are such.
+func (p *part) labels(ctx context.Context, names []string) (map[string]uint64, error) {
+	found, err := p.everywhere(ctx, &control.Locate{Names: names})
+	labels := map[string]uint64{}
+	for _, n := range found.GetNames() {
+		labels[n.Name] = n.Label
+	}
+	return labels, err
 }
 
 // everywhere returns what all workers know of vertices of the graph.
@@ -231,9 +238,6 @@ func (j *job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	if before, began := history.Before(j.from.Account); a.keep != nil && !began.IsZero() {
 		a.meter.Summary, a.began = before, began
 	}
-	if a.plan != nil && j.from.Plan != nil {
-		a.plan.Ran = slices.Clone(j.from.Plan.Ran)
-	}
 	return nil
 }
 
@@ -271,31 +275,6 @@ func (p *part) perform(ctx context.Context) (*control.DriveReport, error) {
 	}
 }
 
-// fills reports whether columns of the program begin with what the job names, and not with what is
-// in a checkpoint.
-func (p *part) fills() bool { return p.from == nil && len(p.spec.Inputs)+len(p.spec.ColumnData) > 0 }
-
-// fill waits until the master has filled the columns of what was prepared.
-func (p *part) fill(ctx context.Context) error {
-	j := p.job
-	j.filled = make(chan struct{})
-	j.unfilled = len(p.spec.Inputs) + len(p.spec.ColumnData)
-	if err := p.barrier(ctx); err != nil {
-		return err
-	}
-	p.enter("") // it may take as long as there are values
-	if p.leads() {
-		p.add(0, func(news *control.DriveReport) { news.Fill = true })
-		p.Flush()
-	}
-	select {
-	case <-j.filled:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return p.barrier(ctx)
-}
-
 // drive runs what was prepared, before which so much has run, to its end. Its supersteps have
 // limits of their own.
 func (p *part) drive(before bsp.Outcome) error {
@@ -305,4 +284,92 @@ func (p *part) drive(before bsp.Outcome) error {
 		p.ran += p.job.driver.Took().Seconds()
 	}
 	return err
+}
+
+// walk runs the phases of the program's plan, and returns whether the program itself goes on from
+// the checkpoint.
+func (p *part) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err error) {
+	plan, name := p.of.Plan(), p.of.Name()
+	if plan == nil {
+		return bsp.Outcome{Ended: trace.Converged}, p.from != nil, nil
+	}
+	w := engine.Walk{
+		Program: name, Phases: p.phases, Deterministic: p.spec.Options.Deterministic,
+		Ended: p.attempt.plan,
+		Run: func(i int, before bsp.Outcome, goOn bool) (*engine.Ran, error) {
+			return p.phase(ctx, before, &control.Step_Phase{Phase: uint32(i) + 1, GoOn: goOn})
+		},
+	}
+	if p.from != nil {
+		w.From = p.from.Manifest
+	}
+	// The plan's conditions.
+	err = bsp.Contain(name, &bsp.NoSuperstep, func() (err error) {
+		before, goOn, err = plan.Walk(ctx, &w)
+		return err
+	})
+	return before, goOn, err
+}
+
+// phase runs a phase of the plan.
+func (p *part) phase(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) (*engine.Ran, error) {
+	if s.Phase > uint32(len(p.phases)) {
+		return nil, fmt.Errorf("phase %d of a plan of %d: a worker has another version of %s",
+			s.Phase, len(p.phases), p.spec.Program)
+	}
+	if err := p.announce(ctx, before, s); err != nil {
+		return nil, err
+	}
+	if err := p.prepare(ctx, p.phases[s.Phase-1], s); err != nil {
+		return nil, err
+	}
+	if err := p.drive(before); err != nil || !p.leads() {
+		return nil, err
+	}
+	d := p.job.driver
+	return &engine.Ran{Outcome: d.Own(), Totals: d.Totals(), Seconds: d.Times()}, nil
+}
+
+// last runs the program itself.
+func (p *part) last(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) (*control.DriveReport, error) {
+	if err := p.announce(ctx, before, s); err != nil {
+		return nil, err
+	}
+	if err := p.prepare(ctx, p.of, s); err != nil {
+		return nil, err
+	}
+	if s.Idle { // at the limit of supersteps: the values are those at the beginning
+		return &control.DriveReport{Outcome: resolve.Outcome(before), End: &control.RunEnd{Seconds: p.ran}}, nil
+	}
+	// Else its columns are in the checkpoint, or the phases have had them.
+	if len(p.phases) == 0 && p.fills() {
+		if err := p.fill(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.drive(before); err != nil || !p.leads() {
+		return &control.DriveReport{}, err
+	}
+	end := &control.RunEnd{Seconds: p.ran, Aggregators: p.job.aggregators()}
+	return &control.DriveReport{Outcome: resolve.Outcome(p.job.driver.Outcome()), End: end}, nil
+}
+
+// announce has the other workers do what the first one does.
+func (p *part) announce(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) error {
+	if !p.leads() {
+		return nil
+	}
+	s.Before = resolve.Outcome(before)
+	data, err := proto.Marshal(&control.Step{Body: &control.Step_Phase_{Phase: s}})
+	for rank := 1; rank < p.group.Link().Size() && err == nil; rank++ {
+		err = p.group.Link().Send(ctx, rank, tagStep, data)
+	}
+	return err
+}
+
+// prepare makes a program, or a phase of its plan, ready to run, in place of what there was.
+func (p *part) prepare(ctx context.Context, of engine.Program, s *control.Step_Phase) error {
+	p.enter("prepare")
+	p.attempt.nextPhase()
+	return p.ready(ctx, &job{graph: p.graph, of: of, phase: s.Phase > 0}, s.GoOn)
 }

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,8 +40,6 @@ func key(c *control.Command) string {
 	switch {
 	case c.GetKeepNow() != nil: // while the job runs
 		return "keep " + c.Job
-	case c.GetFill() != nil: // too
-		return "fill " + c.Job
 	case c.Job != "":
 		return "job " + c.Job
 	case c.GetSave() != nil: // the graph's other commands do not wait for it
@@ -50,8 +47,12 @@ func key(c *control.Command) string {
 	case c.GetProbe() != nil:
 		return "probe"
 	}
-	return "graph " + cmp.Or(c.GetLoad().GetGraph(), c.GetMeet().GetGraph(),
-		c.GetCancel().GetGraph(), c.GetLocate().GetGraph(), c.GetDrop().GetGraph())
+	_, message := bodyOf(c)
+	of, _ := message.(interface{ GetGraph() string })
+	if of == nil {
+		return "graph "
+	}
+	return "graph " + of.GetGraph()
 }
 
 // add takes a command in. It does not wait for it.
@@ -167,7 +168,8 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 			return
 		case <-time.After(q.StopTimeout / 10):
 		}
-		what := key(c) + ": " + commandName(c)
+		name, _ := bodyOf(c)
+		what := key(c) + ": " + name
 		if s := t.superstep.Load(); s > 0 {
 			what = fmt.Sprintf("%s: superstep %d", key(c), s-1)
 		}
@@ -237,8 +239,6 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 	case *control.Command_Locate:
 		l, err := x.locate(body.Locate)
 		return &control.Report{Body: &control.Report_Located{Located: l}}, err
-	case *control.Command_Fill:
-		err = x.fill(t, body.Fill)
 	case *control.Command_Run:
 		d, err := q.run(ctx, session, c, t)
 		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
@@ -300,7 +300,7 @@ func (q *queue) failure(err error) *control.Failure {
 	f := &control.Failure{
 		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run),
 		Unread: errors.As(err, &unread),
-		Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered),
+		Absent: errors.Is(err, errAbsent) || errors.Is(err, errMasterAway),
 		Unmet:  errors.Is(err, errUnmet),
 	}
 	if errors.As(err, &step) {
@@ -334,3 +334,32 @@ func lostPeer(self string, err error) string {
 }
 
 func bounded(s string) string { return control.Text(s, control.MaxText) }
+
+// observed tells the observer of a command.
+func (q *queue) observed(ctx context.Context, c *control.Command, took time.Duration, r *control.Report, err error) {
+	if err != nil && ctx.Err() != nil {
+		err = context.Canceled
+	}
+	name, _ := bodyOf(c)
+	q.Observe.Command(name, took, r, err)
+}
+
+// bodyOf returns what a command wants, and its name; nil if this version does not know it.
+func bodyOf(c *control.Command) (name string, message any) {
+	m := c.ProtoReflect()
+	f := m.WhichOneof(m.Descriptor().Oneofs().ByName("body"))
+	if f == nil {
+		return "unknown", nil
+	}
+	return string(f.Name()), m.Get(f).Message().Interface()
+}
+
+// unobserved is the observer of a worker without one.
+type unobserved struct{}
+
+func (unobserved) Session(bool)                                          {}
+func (unobserved) Leaving()                                              {}
+func (unobserved) Registered(string, uint64)                             {}
+func (unobserved) Stuck(string)                                          {}
+func (unobserved) Superstep(float64, []*bsp.Report)                      {}
+func (unobserved) Command(string, time.Duration, *control.Report, error) {}

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 )
 
 // masterEnd is the master's end of a session, by which a test commands.
 type masterEnd struct {
 	t       *testing.T
-	w       *Worker
+	w       *worker
 	session *session
 	lane    *control.Lane
 	id      uint64
@@ -74,11 +75,11 @@ func connecting(to, address string) *control.Command {
 func TestCancelStopsWhatWaits(t *testing.T) {
 	began := make(chan struct{})
 	m := commanded(t,
-		Config{Silence: time.Hour, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		Config{Worker: daemon.Worker{Silence: time.Hour, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			close(began)
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}})
+		}}})
 	m.add(connecting("y", "127.0.0.1:1"))
 	select {
 	case <-began:
@@ -109,7 +110,7 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 // TestEveryCommandIsAnswered: a command in which there is a bug, or whose answer cannot be encoded,
 // is answered all the same.
 func TestEveryCommandIsAnswered(t *testing.T) {
-	m := commanded(t, Config{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
+	m := commanded(t, Config{Worker: daemon.Worker{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }}})
 	for want, c := range map[string]*control.Command{
 		"a bug in superstep: ":                 {Body: &control.Command_Save{}},
 		"the worker's answer cannot be sent: ": connecting("\xff", "127.0.0.1:1"),
@@ -127,7 +128,7 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 // why. One that stops in time is no reason to.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
-		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Token: clusterToken}
+		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Worker: daemon.Worker{Token: clusterToken}}
 		if stops {
 			o.StopTimeout = time.Hour
 		}
@@ -135,7 +136,7 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := &queue{session: &session{Worker: w}}
+		q := &queue{session: &session{worker: w}}
 		ctx, stop := context.WithCancelCause(t.Context())
 		c := &control.Command{Job: "j", Body: &control.Command_Run{Run: &control.Run{}}}
 		task := q.task(c)

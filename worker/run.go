@@ -208,7 +208,6 @@ func (r *run) stand(report *control.Report) {
 	s, news := r.standing.GetDrive(), report.GetDrive()
 	s.Loads = append(s.Loads, news.GetLoads()...) // told once
 	s.Running = s.Running || news.GetRunning()
-	s.Fill = !s.Running && (s.Fill || news.GetFill())
 	s.MaxSupersteps = max(s.MaxSupersteps, news.GetMaxSupersteps())
 	s.Graph500 = cmp.Or(news.GetGraph500(), s.Graph500)
 	if c := news.GetCheckpoint(); c > 0 {

@@ -64,7 +64,7 @@ func TestRunWithoutAMaster(t *testing.T) {
 }
 
 // TestWhatStandsIsToldAgain: what was lost with a session is told over the next, but for what passed
-// with its superstep; columns are not to be filled again once supersteps have begun.
+// with its superstep.
 func TestWhatStandsIsToldAgain(t *testing.T) {
 	r := newRun(task{})
 	defer r.stop(nil)
@@ -90,14 +90,14 @@ func TestWhatStandsIsToldAgain(t *testing.T) {
 	}
 	shares := []*control.LoadReport{{Vertices: 3}}
 	found := &control.Graph500Result{Violation: &control.Violation{Rule: 1}}
-	tell(func(news *control.DriveReport) { news.Loads, news.Fill = shares, true })
+	tell(func(news *control.DriveReport) { news.Loads = shares })
 	d := tell(func(news *control.DriveReport) { news.MaxSupersteps, news.Graph500 = 7, found }).GetDrive()
-	if len(d.Loads) != 1 || !d.Fill || d.MaxSupersteps != 7 || d.Graph500.GetViolation() == nil ||
+	if len(d.Loads) != 1 || d.MaxSupersteps != 7 || d.Graph500.GetViolation() == nil ||
 		d.Running || len(d.Records) > 0 {
 		t.Errorf("found %v", d)
 	}
 	again := tell(func(news *control.DriveReport) { news.Running = true })
-	if d := again.GetDrive(); !d.Running || d.Fill || len(d.Loads) != 1 || again.Failure != nil {
+	if d := again.GetDrive(); !d.Running || len(d.Loads) != 1 || again.Failure != nil {
 		t.Errorf("once it runs, found %v", again)
 	}
 	r.late(lost)

@@ -19,7 +19,7 @@ import (
 // session is a connection to the master: one goroutine reads, one sends heartbeats, and each job
 // that has commands has one.
 type session struct {
-	*Worker
+	*worker
 	registration
 	lane    *control.Lane
 	address string              // of the master
@@ -38,10 +38,10 @@ type session struct {
 	stalls   stalls
 }
 
-func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
+func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
 	error),
 ) *session {
-	s := &session{Worker: w, registration: w.known, lane: lane, began: w.Now(), connect: connect}
+	s := &session{worker: w, registration: w.known, lane: lane, began: w.Now(), connect: connect}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	w.latest.Store(s)
 	return s
@@ -329,13 +329,14 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 	return nil
 }
 
-// errUndelivered is that the way to the master broke: the job can begin again.
-var errUndelivered = errors.New("the answer could not be sent to the master")
+// errMasterAway is that the master could not be sent an answer, or read from: the job can begin
+// again.
+var errMasterAway = errors.New("the connection to the master broke")
 
 // broken is why a delivery broke: ctx ended, or err.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("%w: %w", errUndelivered, err)
+	return fmt.Errorf("%w: %w", errMasterAway, err)
 }

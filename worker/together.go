@@ -62,6 +62,8 @@ func (x *executor) run(r *run, a *attempt, c *control.Run) (answer *control.Driv
 	var step *stepError
 	var whole *runError
 	switch broken := a.session.Err(); {
+	case errors.Is(err, errToldByFirst):
+		return &control.DriveReport{}, nil
 	case err == nil || errors.As(err, &program) || errors.As(err, &whole):
 		return answer, err
 	case lostPeer(x.options.Name, err) == "" && lostPeer(x.options.Name, broken) != "":

@@ -81,7 +81,7 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	// What others sent for that answer may still come, and would be taken for this one's.
 	if j.answering.Swap(true) {
 		return fmt.Errorf("%w: another answer, for a master before this one, was not finished",
-			errUndelivered)
+			errMasterAway)
 	}
 	err = group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
 	if err == nil {

@@ -47,8 +47,8 @@ const (
 	callTimeout = 3 * time.Second
 )
 
-// Worker is a worker with its options, which do not change.
-type Worker struct {
+// worker is a worker with its options, which do not change.
+type worker struct {
 	Config
 	executor *executor
 	memory   uint64 // that was free at the start
@@ -71,45 +71,48 @@ type registration struct {
 }
 
 // New makes a worker that has not begun to work.
-func New(o Config) (*Worker, error) {
-	w := &Worker{Config: o, memory: uint64(max(mem.Available(), 0)), stuck: make(chan error, 1)}
+func New(o Config) (*worker, error) {
+	w := &worker{Config: o, memory: uint64(max(mem.Available(), 0)), stuck: make(chan error, 1)}
 	if err := w.complete(); err != nil {
 		return nil, err
 	}
-	w.Stores = w.places(w.Stores)
+	w.Stores, w.master = w.places(w.Stores), w.connection
 	w.executor = newExecutor(&w.Config)
 	return w, nil
 }
 
 // places opens places of checkpoints: those on the master's disk by calls to it, and others by
 // open.
-func (w *Worker) places(open func(place string) (files.Store,
+func (w *worker) places(open func(place string) (files.Store,
 	error),
 ) func(place string) (files.Store, error) {
 	return func(place string) (files.Store, error) {
 		if !objects.Is(place) {
 			return open(place)
 		}
-		return objects.Open(place, func() *control.Connection {
-			if s := w.latest.Load(); s != nil {
-				return s.conn
-			}
-			return nil
-		})
+		return objects.Open(place, w.connection)
 	}
 }
 
+// connection is that to the master, for calls; nil before the first session.
+func (w *worker) connection() *control.Connection {
+	if s := w.latest.Load(); s != nil {
+		return s.conn
+	}
+	return nil
+}
+
 // Stats returns what was sent to other workers and received from them.
-func (w *Worker) Stats() mesh.Stats { return w.executor.stats() }
+func (w *worker) Stats() mesh.Stats { return w.executor.stats() }
 
 // Holds returns of how many jobs and graphs the worker holds partitions.
-func (w *Worker) Holds() (jobs, graphs int) { return w.executor.holds() }
+func (w *worker) Holds() (jobs, graphs int) { return w.executor.holds() }
 
 // Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an
 // error when the master refuses or fences the worker, or is not to be found; then everything it
 // started has ended. It also returns an error when a command does not stop that was told to: then
 // that still runs, and the process should end.
-func (w *Worker) Run(ctx context.Context) error {
+func (w *worker) Run(ctx context.Context) error {
 	defer w.executor.close()
 	done := make(chan error, 1)
 	go func() { done <- w.run(ctx) }()
@@ -121,7 +124,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Worker) run(ctx context.Context) error {
+func (w *worker) run(ctx context.Context) error {
 	if err := w.rename(); err != nil {
 		return err
 	}
@@ -182,7 +185,7 @@ func (w *Worker) run(ctx context.Context) error {
 var errOver = errors.New("the worker has left the cluster, or was taken for lost")
 
 // rename makes this process a new one in the master's eyes.
-func (w *Worker) rename() error {
+func (w *worker) rename() error {
 	var id [8]byte
 	if _, err := io.ReadFull(w.Random, id[:]); err != nil {
 		return fmt.Errorf("a name for the process: %w", err)
@@ -192,7 +195,7 @@ func (w *Worker) rename() error {
 }
 
 // begin forgets everything and begins anew.
-func (w *Worker) begin() error {
+func (w *worker) begin() error {
 	w.executor.abandon(errOver)
 	w.commands.Wait()
 	w.executor.reset()
@@ -200,11 +203,11 @@ func (w *Worker) begin() error {
 }
 
 // several reports whether there are several masters, of which one leads.
-func (w *Worker) several() bool { return strings.Contains(w.Master, ",") }
+func (w *worker) several() bool { return strings.Contains(w.Master, ",") }
 
 // address is where to look for the master: where it was said to be, at one place after the other,
 // or, when it is not there, where gossip has one.
-func (w *Worker) address(given []string, tries int, elsewhere bool) string {
+func (w *worker) address(given []string, tries int, elsewhere bool) string {
 	if w.Master == "" || elsewhere {
 		if found := membership.FindMaster(w.Group); found != "" {
 			if len(given) == 1 {
@@ -217,7 +220,7 @@ func (w *Worker) address(given []string, tries int, elsewhere bool) string {
 }
 
 // pause waits, more or less, so that not all workers come at once; it reports false when ctx ended.
-func (w *Worker) pause(ctx context.Context, d time.Duration) bool {
+func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	var random [2]byte
 	_, _ = io.ReadFull(w.Random, random[:])
 	return sleep(ctx, d/2+d*time.Duration(binary.LittleEndian.Uint16(random[:]))>>16)
@@ -234,7 +237,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // unmet words why registering failed: before the first time, what answers may be no master, or one
 // that wants TLS.
-func (w *Worker) unmet(ctx context.Context, c *control.Connection, err error) error {
+func (w *worker) unmet(ctx context.Context, c *control.Connection, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
@@ -248,7 +251,7 @@ func (w *Worker) unmet(ctx context.Context, c *control.Connection, err error) er
 
 // try registers and keeps a session until it ends; nil is goodbye. It reports whether it got as far
 // as a session.
-func (w *Worker) try(ctx context.Context, address string) (bool, error) {
+func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
 		return false, errors.New("no master is known yet")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/backup"
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -68,7 +69,7 @@ func (c *backupCommand) execute(ctx context.Context) error {
 	var h *backup.Header
 	err := c.app.save(ctx, c.Output, 1, func(ctx context.Context, w io.Writer) (err error) {
 		if c.Data != "" {
-			h, err = master.Config{Options: master.Options{Data: c.Data}, Version: buildinfo.Version()}.Backup(w)
+			h, err = master.Config{Options: master.Options{Data: c.Data}, Master: daemon.Master{Version: buildinfo.Version()}}.Backup(w)
 		} else {
 			h, err = c.fetch(ctx, w)
 		}

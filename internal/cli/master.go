@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/web"
@@ -129,10 +130,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if m.EndWithInput {
 		options.Listen = address // the next master has this one's token: superstep up takes care of it
 	}
-	o := master.Config{
-		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken,
-		Registry: m.app.programs, Listener: l,
-	}
+	o := master.Config{Options: options, Master: daemon.Master{Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
 		self.Control = "" // it is no address that others could go to

@@ -17,6 +17,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/metrics"
@@ -116,17 +117,12 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		}
 		defer observer.pages(l, set, log, &control.Gate{Credentials: who, Metrics: metricsToken})()
 	}
-	o := worker.Config{
-		Options: worker.Options{
-			Name: w.Name, Site: w.Site, Master: w.Master, Threads: w.Threads,
-			Hold: time.Duration(w.Hold), StopTimeout: time.Duration(w.StopTimeout),
-			Compress: w.Compress, Window: int64(w.Window), Log: log, InsecureToken: w.InsecureToken,
-			DataRoots: w.DataRoot, TokenFile: w.TokenFile,
-		},
-		Token: who.Token, TLS: who.TLS, Registry: w.app.programs, Listener: listener,
-		Address: address, HTTPAddress: pages, Observe: observer,
-		Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile},
-	}
+	o := worker.Config{Options: worker.Options{
+		Name: w.Name, Site: w.Site, Master: w.Master, Threads: w.Threads,
+		Hold: time.Duration(w.Hold), StopTimeout: time.Duration(w.StopTimeout),
+		Compress: w.Compress, Window: int64(w.Window), Log: log, InsecureToken: w.InsecureToken,
+		DataRoots: w.DataRoot, TokenFile: w.TokenFile,
+	}, Worker: daemon.Worker{Token: who.Token, TLS: who.TLS, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer, Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile}}}
 	self := membership.Member{Name: w.Name, Role: membership.Worker}
 	group, err := w.gossip(self, who.Token, first)
 	if err != nil {

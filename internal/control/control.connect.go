@@ -40,6 +40,8 @@ const (
 	WorkersRegisterProcedure = "/superstep.control.v1.Workers/Register"
 	// WorkersReportExitProcedure is the fully-qualified name of the Workers's ReportExit RPC.
 	WorkersReportExitProcedure = "/superstep.control.v1.Workers/ReportExit"
+	// WorkersReadColumnProcedure is the fully-qualified name of the Workers's ReadColumn RPC.
+	WorkersReadColumnProcedure = "/superstep.control.v1.Workers/ReadColumn"
 	// WorkersPutObjectProcedure is the fully-qualified name of the Workers's PutObject RPC.
 	WorkersPutObjectProcedure = "/superstep.control.v1.Workers/PutObject"
 	// WorkersGetObjectProcedure is the fully-qualified name of the Workers's GetObject RPC.
@@ -92,6 +94,9 @@ type WorkersClient interface {
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
 	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
 	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
+	// ReadColumn streams what a column of a job's program begins with, to the worker that drives the job: blocks as a raw result
+	// has them, or whole lines "PLACE ID VALUE" of a file.
+	ReadColumn(context.Context, *connect.Request[ReadColumnRequest]) (*connect.ServerStreamForClient[ResultChunk], error)
 	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
 	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
 	PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error)
@@ -122,6 +127,12 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			httpClient,
 			baseURL+WorkersReportExitProcedure,
 			connect.WithSchema(workersMethods.ByName("ReportExit")),
+			connect.WithClientOptions(opts...),
+		),
+		readColumn: connect.NewClient[ReadColumnRequest, ResultChunk](
+			httpClient,
+			baseURL+WorkersReadColumnProcedure,
+			connect.WithSchema(workersMethods.ByName("ReadColumn")),
 			connect.WithClientOptions(opts...),
 		),
 		putObject: connect.NewClient[PutObjectRequest, PutObjectResponse](
@@ -155,6 +166,7 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 type workersClient struct {
 	register     *connect.Client[RegisterRequest, RegisterResponse]
 	reportExit   *connect.Client[ReportExitRequest, ReportExitResponse]
+	readColumn   *connect.Client[ReadColumnRequest, ResultChunk]
 	putObject    *connect.Client[PutObjectRequest, PutObjectResponse]
 	getObject    *connect.Client[GetObjectRequest, GetObjectResponse]
 	listObjects  *connect.Client[ListObjectsRequest, ListObjectsResponse]
@@ -169,6 +181,11 @@ func (c *workersClient) Register(ctx context.Context, req *connect.Request[Regis
 // ReportExit calls superstep.control.v1.Workers.ReportExit.
 func (c *workersClient) ReportExit(ctx context.Context, req *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error) {
 	return c.reportExit.CallUnary(ctx, req)
+}
+
+// ReadColumn calls superstep.control.v1.Workers.ReadColumn.
+func (c *workersClient) ReadColumn(ctx context.Context, req *connect.Request[ReadColumnRequest]) (*connect.ServerStreamForClient[ResultChunk], error) {
+	return c.readColumn.CallServerStream(ctx, req)
 }
 
 // PutObject calls superstep.control.v1.Workers.PutObject.
@@ -197,6 +214,9 @@ type WorkersHandler interface {
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
 	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
 	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
+	// ReadColumn streams what a column of a job's program begins with, to the worker that drives the job: blocks as a raw result
+	// has them, or whole lines "PLACE ID VALUE" of a file.
+	ReadColumn(context.Context, *connect.Request[ReadColumnRequest], *connect.ServerStream[ResultChunk]) error
 	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
 	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
 	PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error)
@@ -223,6 +243,12 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 		WorkersReportExitProcedure,
 		svc.ReportExit,
 		connect.WithSchema(workersMethods.ByName("ReportExit")),
+		connect.WithHandlerOptions(opts...),
+	)
+	workersReadColumnHandler := connect.NewServerStreamHandler(
+		WorkersReadColumnProcedure,
+		svc.ReadColumn,
+		connect.WithSchema(workersMethods.ByName("ReadColumn")),
 		connect.WithHandlerOptions(opts...),
 	)
 	workersPutObjectHandler := connect.NewUnaryHandler(
@@ -255,6 +281,8 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 			workersRegisterHandler.ServeHTTP(w, r)
 		case WorkersReportExitProcedure:
 			workersReportExitHandler.ServeHTTP(w, r)
+		case WorkersReadColumnProcedure:
+			workersReadColumnHandler.ServeHTTP(w, r)
 		case WorkersPutObjectProcedure:
 			workersPutObjectHandler.ServeHTTP(w, r)
 		case WorkersGetObjectProcedure:
@@ -278,6 +306,10 @@ func (UnimplementedWorkersHandler) Register(context.Context, *connect.Request[Re
 
 func (UnimplementedWorkersHandler) ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReportExit is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) ReadColumn(context.Context, *connect.Request[ReadColumnRequest], *connect.ServerStream[ResultChunk]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReadColumn is not implemented"))
 }
 
 func (UnimplementedWorkersHandler) PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error) {

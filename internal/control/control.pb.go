@@ -2300,7 +2300,6 @@ type Command struct {
 	//	*Command_Locate
 	//	*Command_Meet
 	//	*Command_Probe
-	//	*Command_Fill
 	//	*Command_Save
 	//	*Command_Rejoin
 	//	*Command_KeepNow
@@ -2431,15 +2430,6 @@ func (x *Command) GetProbe() *Probe {
 	return nil
 }
 
-func (x *Command) GetFill() *Fill {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Fill); ok {
-			return x.Fill
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetSave() *Save {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Save); ok {
@@ -2508,10 +2498,6 @@ type Command_Probe struct {
 	Probe *Probe `protobuf:"bytes,24,opt,name=probe,proto3,oneof"`
 }
 
-type Command_Fill struct {
-	Fill *Fill `protobuf:"bytes,25,opt,name=fill,proto3,oneof"`
-}
-
 type Command_Save struct {
 	Save *Save `protobuf:"bytes,27,opt,name=save,proto3,oneof"`
 }
@@ -2541,8 +2527,6 @@ func (*Command_Locate) isCommand_Body() {}
 func (*Command_Meet) isCommand_Body() {}
 
 func (*Command_Probe) isCommand_Body() {}
-
-func (*Command_Fill) isCommand_Body() {}
 
 func (*Command_Save) isCommand_Body() {}
 
@@ -3868,33 +3852,31 @@ func (x *GoOn) GetManifest() string {
 	return ""
 }
 
-// Fill gives a vertex column of a job's program values of the worker's vertices: blocks as a raw result has them, in pieces, or
-// whole lines "LINE ID VALUE" of a file.
-type Fill struct {
+// ReadColumnRequest is for an attempt at a job that is under way.
+type ReadColumnRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Column        string                 `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
-	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
-	File          string                 `protobuf:"bytes,4,opt,name=file,proto3" json:"file,omitempty"`         // whose lines data are; empty: they are blocks
-	Vertices      []*Vertex              `protobuf:"bytes,5,rep,name=vertices,proto3" json:"vertices,omitempty"` // that the lines name
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Epoch         uint32                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Column        string                 `protobuf:"bytes,3,opt,name=column,proto3" json:"column,omitempty"`
+	Values        string                 `protobuf:"bytes,4,opt,name=values,proto3" json:"values,omitempty"` // the type of the column's values, which blocks must have too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Fill) Reset() {
-	*x = Fill{}
+func (x *ReadColumnRequest) Reset() {
+	*x = ReadColumnRequest{}
 	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Fill) String() string {
+func (x *ReadColumnRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Fill) ProtoMessage() {}
+func (*ReadColumnRequest) ProtoMessage() {}
 
-func (x *Fill) ProtoReflect() protoreflect.Message {
+func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3906,44 +3888,37 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Fill.ProtoReflect.Descriptor instead.
-func (*Fill) Descriptor() ([]byte, []int) {
+// Deprecated: Use ReadColumnRequest.ProtoReflect.Descriptor instead.
+func (*ReadColumnRequest) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
-func (x *Fill) GetColumn() string {
+func (x *ReadColumnRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *ReadColumnRequest) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ReadColumnRequest) GetColumn() string {
 	if x != nil {
 		return x.Column
 	}
 	return ""
 }
 
-func (x *Fill) GetData() []byte {
+func (x *ReadColumnRequest) GetValues() string {
 	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-func (x *Fill) GetLast() bool {
-	if x != nil {
-		return x.Last
-	}
-	return false
-}
-
-func (x *Fill) GetFile() string {
-	if x != nil {
-		return x.File
+		return x.Values
 	}
 	return ""
-}
-
-func (x *Fill) GetVertices() []*Vertex {
-	if x != nil {
-		return x.Vertices
-	}
-	return nil
 }
 
 // Outcome is how far a run is, or how it ended.
@@ -4060,7 +4035,6 @@ type DriveReport struct {
 	Running           bool                   `protobuf:"varint,9,opt,name=running,proto3" json:"running,omitempty"`                                               // supersteps begin, all workers are ready
 	Graph500          *Graph500Result        `protobuf:"bytes,10,opt,name=graph500,proto3" json:"graph500,omitempty"`                                             // of a benchmark, as far as it is
 	Stages            []*BenchmarkStage      `protobuf:"bytes,11,rep,name=stages,proto3" json:"stages,omitempty"`
-	Fill              bool                   `protobuf:"varint,12,opt,name=fill,proto3" json:"fill,omitempty"`                                        // all workers wait for what the program's columns begin with
 	MaxSupersteps     uint64                 `protobuf:"varint,13,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"` // how many the run has at most; 0: nobody knows
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -4164,13 +4138,6 @@ func (x *DriveReport) GetStages() []*BenchmarkStage {
 		return x.Stages
 	}
 	return nil
-}
-
-func (x *DriveReport) GetFill() bool {
-	if x != nil {
-		return x.Fill
-	}
-	return false
 }
 
 func (x *DriveReport) GetMaxSupersteps() uint64 {
@@ -8541,7 +8508,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xe7\x05\n" +
+	"\aGoodbye\"\xbb\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -8553,12 +8520,11 @@ const file_control_proto_rawDesc = "" +
 	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x120\n" +
 	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x123\n" +
 	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probe\x120\n" +
-	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x120\n" +
 	"\x04save\x18\x1b \x01(\v2\x1a.superstep.control.v1.SaveH\x00R\x04save\x126\n" +
 	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoin\x12:\n" +
 	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x12-\n" +
 	"\x03run\x18\x1f \x01(\v2\x19.superstep.control.v1.RunH\x00R\x03runB\x06\n" +
-	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x17\x10\x18J\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\b\n" +
+	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x17\x10\x18J\x04\b\x19\x10\x1aJ\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\b\n" +
 	"\x06Rejoin\"\t\n" +
 	"\aKeepNow\"\xef\x03\n" +
 	"\x06Report\x12\x0e\n" +
@@ -8669,13 +8635,12 @@ const file_control_proto_rawDesc = "" +
 	"J\x04\b\b\x10\t\">\n" +
 	"\x04GoOn\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x1a\n" +
-	"\bmanifest\x18\x02 \x01(\tR\bmanifestJ\x04\b\x03\x10\x04\"\x94\x01\n" +
-	"\x04Fill\x12\x16\n" +
-	"\x06column\x18\x01 \x01(\tR\x06column\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\bR\x04last\x12\x12\n" +
-	"\x04file\x18\x04 \x01(\tR\x04file\x128\n" +
-	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"\xf9\x01\n" +
+	"\bmanifest\x18\x02 \x01(\tR\bmanifestJ\x04\b\x03\x10\x04\"k\n" +
+	"\x11ReadColumnRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x12\x16\n" +
+	"\x06column\x18\x03 \x01(\tR\x06column\x12\x16\n" +
+	"\x06values\x18\x04 \x01(\tR\x06values\"\xf9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -8687,7 +8652,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x84\x04\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\xf6\x03\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
 	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
@@ -8701,9 +8666,8 @@ const file_control_proto_rawDesc = "" +
 	"\arunning\x18\t \x01(\bR\arunning\x12@\n" +
 	"\bgraph500\x18\n" +
 	" \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\x12<\n" +
-	"\x06stages\x18\v \x03(\v2$.superstep.control.v1.BenchmarkStageR\x06stages\x12\x12\n" +
-	"\x04fill\x18\f \x01(\bR\x04fill\x12%\n" +
-	"\x0emax_supersteps\x18\r \x01(\x04R\rmaxSuperstepsJ\x04\b\x02\x10\x03\"r\n" +
+	"\x06stages\x18\v \x03(\v2$.superstep.control.v1.BenchmarkStageR\x06stages\x12%\n" +
+	"\x0emax_supersteps\x18\r \x01(\x04R\rmaxSuperstepsJ\x04\b\x02\x10\x03J\x04\b\f\x10\r\"r\n" +
 	"\x06RunEnd\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12B\n" +
 	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregatorsJ\x04\b\x01\x10\x02J\x04\b\x03\x10\x04\"\x8f\x03\n" +
@@ -9072,11 +9036,13 @@ const file_control_proto_rawDesc = "" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_LEAVING\x10\x02\x12\x15\n" +
 	"\x11WORKER_STATE_LOST\x10\x03\x12\x15\n" +
-	"\x11WORKER_STATE_LEFT\x10\x042\xcc\x04\n" +
+	"\x11WORKER_STATE_LEFT\x10\x042\xa8\x05\n" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse\x12\\\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse\x12Z\n" +
+	"\n" +
+	"ReadColumn\x12'.superstep.control.v1.ReadColumnRequest\x1a!.superstep.control.v1.ResultChunk0\x01\x12\\\n" +
 	"\tPutObject\x12&.superstep.control.v1.PutObjectRequest\x1a'.superstep.control.v1.PutObjectResponse\x12\\\n" +
 	"\tGetObject\x12&.superstep.control.v1.GetObjectRequest\x1a'.superstep.control.v1.GetObjectResponse\x12b\n" +
 	"\vListObjects\x12(.superstep.control.v1.ListObjectsRequest\x1a).superstep.control.v1.ListObjectsResponse\x12e\n" +
@@ -9171,7 +9137,7 @@ var file_control_proto_goTypes = []any{
 	(*Vertex)(nil),                     // 49: superstep.control.v1.Vertex
 	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
 	(*GoOn)(nil),                       // 51: superstep.control.v1.GoOn
-	(*Fill)(nil),                       // 52: superstep.control.v1.Fill
+	(*ReadColumnRequest)(nil),          // 52: superstep.control.v1.ReadColumnRequest
 	(*Outcome)(nil),                    // 53: superstep.control.v1.Outcome
 	(*DriveReport)(nil),                // 54: superstep.control.v1.DriveReport
 	(*RunEnd)(nil),                     // 55: superstep.control.v1.RunEnd
@@ -9264,108 +9230,108 @@ var file_control_proto_depIdxs = []int32{
 	46,  // 27: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
 	41,  // 28: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
 	62,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	52,  // 30: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	43,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	35,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	36,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	60,  // 34: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
-	38,  // 35: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	45,  // 36: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	47,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	63,  // 38: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	54,  // 39: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	44,  // 40: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	39,  // 41: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	40,  // 42: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	40,  // 43: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	49,  // 44: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	48,  // 45: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	112, // 46: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	49,  // 47: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	59,  // 48: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	53,  // 49: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	55,  // 50: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 51: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
-	72,  // 52: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	83,  // 53: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	75,  // 54: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	57,  // 55: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 56: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	110, // 57: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	111, // 58: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
-	40,  // 59: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	72,  // 60: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	50,  // 61: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	51,  // 62: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	40,  // 63: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	112, // 64: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	73,  // 65: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	73,  // 66: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	61,  // 67: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 68: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	112, // 69: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	112, // 70: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	112, // 71: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	69,  // 72: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 73: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	75,  // 74: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	59,  // 75: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 76: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	72,  // 77: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	74,  // 78: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	112, // 79: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	74,  // 80: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	68,  // 81: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 82: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	83,  // 83: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	112, // 84: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	2,   // 85: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 86: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 87: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	90,  // 88: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 89: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 90: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 91: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 92: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	99,  // 93: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	99,  // 94: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	90,  // 95: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	74,  // 96: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	112, // 97: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	106, // 98: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	74,  // 99: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 100: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 101: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 102: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 103: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 104: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	53,  // 105: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
-	13,  // 106: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 107: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	76,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	77,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	78,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	80,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	81,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	86,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	70,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	87,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	89,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	91,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	93,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	94,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	95,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	97,  // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	100, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	84,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	102, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	104, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	43,  // 30: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	35,  // 31: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	36,  // 32: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	60,  // 33: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	38,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	45,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	47,  // 36: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	63,  // 37: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	54,  // 38: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	44,  // 39: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	39,  // 40: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	40,  // 41: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	40,  // 42: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	49,  // 43: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	48,  // 44: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	112, // 45: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	59,  // 46: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	53,  // 47: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	55,  // 48: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	45,  // 49: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
+	72,  // 50: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	83,  // 51: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	75,  // 52: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	57,  // 53: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 54: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	110, // 55: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	111, // 56: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	40,  // 57: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	72,  // 58: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	50,  // 59: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	51,  // 60: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 61: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	112, // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	73,  // 63: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	73,  // 64: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	61,  // 65: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 66: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	112, // 67: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	112, // 68: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	112, // 69: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	69,  // 70: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 71: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	75,  // 72: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	59,  // 73: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 74: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	72,  // 75: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	74,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	112, // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	74,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	68,  // 79: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 80: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	83,  // 81: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	112, // 82: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	2,   // 83: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 84: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 85: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	90,  // 86: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 87: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 88: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 89: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 90: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	99,  // 91: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	99,  // 92: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	90,  // 93: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	74,  // 94: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	112, // 95: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	106, // 96: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	74,  // 97: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 98: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 99: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 100: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 101: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 102: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	53,  // 103: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 104: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 105: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	52,  // 106: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	5,   // 107: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 108: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 109: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 110: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	76,  // 111: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	77,  // 112: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	78,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	80,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	81,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	86,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	70,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	87,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	89,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	91,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	93,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	94,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	95,  // 123: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	97,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	100, // 125: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	84,  // 126: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	102, // 127: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	104, // 128: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 129: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 130: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	88,  // 131: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
 	6,   // 132: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
 	8,   // 133: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
 	10,  // 134: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
@@ -9388,11 +9354,11 @@ var file_control_proto_depIdxs = []int32{
 	85,  // 151: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
 	103, // 152: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
 	105, // 153: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	130, // [130:154] is the sub-list for method output_type
-	106, // [106:130] is the sub-list for method input_type
-	106, // [106:106] is the sub-list for extension type_name
-	106, // [106:106] is the sub-list for extension extendee
-	0,   // [0:106] is the sub-list for field type_name
+	129, // [129:154] is the sub-list for method output_type
+	104, // [104:129] is the sub-list for method input_type
+	104, // [104:104] is the sub-list for extension type_name
+	104, // [104:104] is the sub-list for extension extendee
+	0,   // [0:104] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9425,7 +9391,6 @@ func file_control_proto_init() {
 		(*Command_Locate)(nil),
 		(*Command_Meet)(nil),
 		(*Command_Probe)(nil),
-		(*Command_Fill)(nil),
 		(*Command_Save)(nil),
 		(*Command_Rejoin)(nil),
 		(*Command_KeepNow)(nil),

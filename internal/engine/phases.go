@@ -66,97 +66,51 @@ func (j *Job) phaseOptions() Options {
 func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	from, o := j.options.From, j.phaseOptions()
 	j.options.From = nil // another run begins anew
-	w := walked{Job: j, from: from}
+	w := Walk{Program: j.name, Phases: j.phases.programs, Deterministic: o.Deterministic, Ended: o.Plan}
 	if from == nil {
 		j.shareColumns() // else they are in the checkpoint
 	} else if from.Plan == nil || from.Plan.Program != j.name {
 		return bsp.Outcome{}, nil,
 			fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s",
 				from.Superstep, j.name)
+	} else {
+		w.From = from.Manifest
 	}
 	if o.Plan != nil {
 		o.Plan.Ran = nil
 	}
-	sum, err := j.methods.plan.Walk(ctx, j.name, func(i int, before bsp.Outcome) (*Ran, error) { return w.phase(ctx, i, o, before) })
+	w.Run = func(i int, before bsp.Outcome, goOn bool) (*Ran, error) {
+		phase, err := j.phase(ctx, i, o)
+		if err != nil {
+			return nil, err
+		}
+		phase.driver.Follow(before)
+		if goOn {
+			phase.options.From = from
+		}
+		if _, err := phase.Run(ctx); err != nil {
+			return nil, err
+		}
+		phase.shareGraph()
+		return &Ran{phase.driver.Own(), phase.driver.Totals(), phase.Times()}, nil
+	}
+	sum, goOn, err := j.methods.plan.Walk(ctx, &w)
 	if err != nil {
-		return sum, w.times, err
+		return sum, w.Times, err
 	}
 	moved, err := j.rebase()
 	if err != nil {
-		return sum, w.times, err
+		return sum, w.Times, err
 	}
 	if moved {
 		j.Prepare()
 		j.fresh = false
 	}
-	if from == nil || !sum.Ended.Complete() || w.phases > len(from.Plan.Ran) {
-		return sum, w.times, nil
-	}
-	if w.phases < len(from.Plan.Ran) {
-		return sum, w.times,
-			fmt.Errorf("the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
-				from.Superstep, len(from.Plan.Ran), w.phases)
+	if !goOn {
+		return sum, w.Times, nil
 	}
 	j.driver.Follow(sum) // all phases had ended
-	return sum, w.times, j.goOn(ctx, from)
-}
-
-// walked is how far a job's plan is.
-type walked struct {
-	*Job
-	from   *checkpoint.Reader // that the run goes on from, or nil
-	phases int                // that ran, in this run or before the checkpoint
-	times  []float64
-}
-
-// phase runs a phase, or takes from the checkpoint how it ended.
-func (w *walked) phase(ctx context.Context, i int, o Options, before bsp.Outcome) (*Ran, error) {
-	program, k := w.Job.phases.programs[i], w.phases
-	w.phases++
-	if w.from != nil && k < len(w.from.Plan.Ran) {
-		was := w.from.Plan.Ran[k]
-		w.ended(was)
-		return Replay(program, &was, o.Deterministic)
-	}
-	phase, err := w.Job.phase(ctx, i, o)
-	if err != nil {
-		return nil, err
-	}
-	phase.driver.Follow(before)
-	if w.from != nil && k == len(w.from.Plan.Ran) {
-		phase.options.From = w.from
-	}
-	if _, err := phase.Run(ctx); err != nil {
-		return nil, err
-	}
-	phase.shareGraph()
-	ran := &Ran{phase.driver.Own(), phase.driver.Totals()}
-	var totals []byte
-	if o.Plan != nil {
-		if totals, err = program.Aggregates(o.Deterministic).Encode(nil, ran.Totals); err != nil {
-			return nil, fmt.Errorf("%s: a checkpoint: %w", w.name, err)
-		}
-	}
-	w.ended(bsp.RanOf(program.Name(), ran.Outcome, totals, phase.Times()))
-	return ran, nil
-}
-
-func (w *walked) ended(r checkpoint.Ran) {
-	w.times = append(w.times, make([]float64, r.Supersteps-len(r.Seconds))...)
-	w.times = append(w.times, r.Seconds...)
-	if p := w.options.Plan; p != nil {
-		p.Add(r)
-	}
-}
-
-// Replay returns how a phase ended, as a checkpoint has it.
-func Replay(program Program, was *checkpoint.Ran, deterministic bool) (*Ran, error) {
-	if program.Name() != was.Program {
-		return nil, fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way", was.Program, program.Name())
-	}
-	aggregates := program.Aggregates(deterministic)
-	ran := &Ran{Outcome: bsp.OutcomeOf(was), Totals: aggregates.Cells()}
-	return ran, aggregates.Decode(was.Totals, ran.Totals)
+	return sum, w.Times, j.goOn(ctx, from)
 }
 
 // Shared returns what the phases of a plan share, after this job's run if it was one of them; nil

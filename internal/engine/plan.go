@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/plans"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -59,32 +60,52 @@ func (p *Plan) Phases() (all []Program, err error) {
 type Ran struct {
 	Outcome bsp.Outcome
 	Totals  []kernel.Cell
+	Seconds []float64 // that its last supersteps took
 }
 
-// Walk runs the phases of a program's plan in the plan's order, by their places in Phases, until
-// one ends at the limit of supersteps, or is stopped. It returns the sum of their outcomes.
-func (p *Plan) Walk(ctx context.Context, program string, run func(phase int,
-	before bsp.Outcome) (*Ran, error),
-) (bsp.Outcome, error) {
-	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Ended: trace.Converged}}
+// Walk is a run of a plan's phases, one after the other.
+type Walk struct {
+	Program       string // that has the plan
+	Phases        []Program
+	Deterministic bool
+	From          *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
+	Ended         *checkpoint.Plan     // gets the phases that have ended; or nil
+	// Run runs a phase, by its place in Phases, from the checkpoint if goOn.
+	Run func(phase int, before bsp.Outcome, goOn bool) (*Ran, error)
+	// Times are the seconds of supersteps of phases that have ended, 0 where they are not known.
+	Times []float64
+
+	ctx    context.Context
+	sum    bsp.Outcome
+	phases int // that ran
+	last   plans.Round
+}
+
+// Walk runs the phases of a program's plan in the plan's order, until one ends at the limit of
+// supersteps, or is stopped. How those ended that ran before the checkpoint, it takes from there. It
+// returns the sum of their outcomes, and whether the program itself goes on from the checkpoint.
+func (p *Plan) Walk(ctx context.Context, w *Walk) (sum bsp.Outcome, goOn bool, err error) {
+	w.ctx, w.sum = ctx, bsp.Outcome{Ended: trace.Converged, Phase: 1}
 	w.last.Totals = kernel.Pregel.Coordinator(0, 0, nil, nil).(pregel.Context)
-	w.sum.Phase = 1
-	err := w.plan(p, 0)
-	return w.sum, err
+	err = w.plan(p, 0)
+	kept := len(w.kept())
+	if err == nil && w.sum.Ended.Complete() && w.phases < kept {
+		err = fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
+			w.Program, w.From.Superstep, kept, w.phases)
+	}
+	return w.sum, w.From != nil && w.sum.Ended.Complete() && w.phases == kept, err
 }
 
-// walk is how far a plan is.
-type walk struct {
-	ctx     context.Context
-	program string
-	run     func(phase int, before bsp.Outcome) (*Ran, error)
-	sum     bsp.Outcome
-	phases  int // that ran
-	last    plans.Round
+// kept are the phases that had ended before the checkpoint.
+func (w *Walk) kept() []checkpoint.Ran {
+	if w.From == nil {
+		return nil
+	}
+	return w.From.Plan.Ran
 }
 
 // plan runs a plan whose first phase has the number first.
-func (w *walk) plan(p *Plan, first int) error {
+func (w *Walk) plan(p *Plan, first int) error {
 	switch p.Kind {
 	case plans.Phase:
 		return w.phase(first)
@@ -104,7 +125,7 @@ func (w *walk) plan(p *Plan, first int) error {
 	}
 }
 
-func (w *walk) repeat(p *Plan, first int) error {
+func (w *Walk) repeat(p *Plan, first int) error {
 	for number := 0; ; number++ {
 		before := w.phases
 		if err := w.sequence(p.plans, first); err != nil || !w.sum.Ended.Complete() {
@@ -116,16 +137,16 @@ func (w *walk) repeat(p *Plan, first int) error {
 		}
 		if w.phases == before {
 			return fmt.Errorf("%s: round %d of plan.Repeat ran no phase: it would go on for ever",
-				w.program, number)
+				w.Program, number)
 		}
 	}
 }
 
 // holds asks a plan's condition.
-func (w *walk) holds(p *Plan, of string) (holds bool, err error) {
+func (w *Walk) holds(p *Plan, of string) (holds bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			e := bsp.NewProgramError(w.program, v, bsp.NoSuperstep)
+			e := bsp.NewProgramError(w.Program, v, bsp.NoSuperstep)
 			if e.Method = "condition of " + of; w.phases == 0 {
 				e.Method += ", before any phase"
 			}
@@ -135,7 +156,7 @@ func (w *walk) holds(p *Plan, of string) (holds bool, err error) {
 	return p.Test(&w.last), context.Cause(w.ctx)
 }
 
-func (w *walk) sequence(plans []Plan, first int) error {
+func (w *Walk) sequence(plans []Plan, first int) error {
 	for i := range plans {
 		if !w.sum.Ended.Complete() {
 			return nil
@@ -148,10 +169,10 @@ func (w *walk) sequence(plans []Plan, first int) error {
 	return nil
 }
 
-func (w *walk) phase(i int) error {
-	ran, err := w.run(i, w.sum)
+func (w *Walk) phase(i int) error {
+	ran, err := w.run(i)
 	if err != nil {
-		return fmt.Errorf("%s: phase %d, after %d supersteps: %w", w.program, w.phases+1,
+		return fmt.Errorf("%s: phase %d, after %d supersteps: %w", w.Program, w.phases+1,
 			w.sum.Supersteps, err)
 	}
 	w.phases++
@@ -160,6 +181,42 @@ func (w *walk) phase(i int) error {
 	w.last.Supersteps = ran.Outcome.Supersteps
 	w.last.Totals = kernel.Pregel.Coordinator(0, 0, ran.Totals, nil).(pregel.Context)
 	return nil
+}
+
+// run runs a phase, or takes from the checkpoint how it ended.
+func (w *Walk) run(i int) (*Ran, error) {
+	program, kept := w.Phases[i], w.kept()
+	aggregates := program.Aggregates(w.Deterministic)
+	if w.phases < len(kept) {
+		was := kept[w.phases]
+		if program.Name() != was.Program {
+			return nil, fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way",
+				was.Program, program.Name())
+		}
+		w.ended(was)
+		ran := &Ran{Outcome: bsp.OutcomeOf(&was), Totals: aggregates.Cells()}
+		return ran, aggregates.Decode(was.Totals, ran.Totals)
+	}
+	ran, err := w.Run(i, w.sum, w.From != nil && w.phases == len(kept))
+	if err != nil {
+		return nil, err
+	}
+	var totals []byte
+	if w.Ended != nil {
+		if totals, err = aggregates.Encode(nil, ran.Totals); err != nil {
+			return nil, fmt.Errorf("a checkpoint: %w", err)
+		}
+	}
+	w.ended(bsp.RanOf(program.Name(), ran.Outcome, totals, ran.Seconds))
+	return ran, nil
+}
+
+func (w *Walk) ended(r checkpoint.Ran) {
+	w.Times = append(w.Times, make([]float64, r.Supersteps-len(r.Seconds))...)
+	w.Times = append(w.Times, r.Seconds...)
+	if w.Ended != nil {
+		w.Ended.Add(r)
+	}
 }
 
 // certain reports whether the plan begins with the first of its phases, whatever its conditions

@@ -60,7 +60,7 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12847, []string{"master", "worker"}},
+	{"daemons", 12847, []string{"master", "worker", "internal/daemon"}},
 	{"users", 12571, []string{
 		"internal/cli", "internal/keeping", "", "cluster", "command", "cmd", "internal/reference",
 		"pregel/pregeltest",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
@@ -51,10 +52,7 @@ func (h heldWriter) Write(p []byte) (int, error) {
 func TestJobBeginsAgain(t *testing.T) {
 	held, at := make(chan struct{}), new(atomic.Pointer[gate])
 	var writing sync.Once
-	c := Start(t, 6, master.Config{
-		Options:  master.Options{Lease: control.Lease, Retries: 2},
-		WrapPart: func(f io.WriteCloser) io.WriteCloser { return heldWriter{f, held} },
-	}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
+	c := Start(t, 6, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}, Master: daemon.Master{WrapPart: func(f io.WriteCloser) io.WriteCloser { return heldWriter{f, held} }}}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
 	spec := func(input string) *job.Spec {
 		return &job.Spec{Program: "summing", Source: &job.Source{Input: input}, KeepResult: true}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
@@ -21,8 +22,8 @@ func TestAuditLog(t *testing.T) {
 	ours := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "audit")
 	c := Start(t, 1,
-		master.Config{Options: master.Options{AuditLog: file}, TLS: ours.load(ours.issue("all",
-			everything, 5))}, programs()...)
+		master.Config{Options: master.Options{AuditLog: file}, Master: daemon.Master{TLS: ours.load(ours.issue("all",
+			everything, 5))}}, programs()...)
 	as := func(name string, role certs.Role) control.ClusterClient {
 		conn, err := control.Connect(c.Address,
 			control.Credentials{TLS: ours.load(ours.issue(name, role, 5))}, nil)

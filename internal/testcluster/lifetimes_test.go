@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -322,16 +322,34 @@ func (b breaking) Command(name string, _ time.Duration, _ *control.Report, _ err
 	}
 }
 
-// TestFillThatLosesASession breaks the connections of the worker that drives a job while the master
-// fills its columns: what was filled is not known, and the job begins again.
-func TestFillThatLosesASession(t *testing.T) {
+// severed counts, and calls a function when a job has a graph.
+type severed struct {
+	counting
+	bound func()
+}
+
+func (s severed) Validate(g *pregel.GraphInfo) error {
+	if g != nil {
+		s.bound()
+	}
+	return nil
+}
+
+// TestFillWithoutAMaster cuts the worker that drives a job off when it is about to read what a column
+// begins with, until that has failed: the job begins again.
+func TestFillWithoutAMaster(t *testing.T) {
 	t.Parallel()
 	p := gated{}
 	first := engine.Register("gated", pregel.Erase(p))
-	counts := engine.Register("counting", pregel.Erase(counting{}))
-	c := Start(t, 0, master.Config{Options: master.Options{Retries: 3}}, first, counts)
-	once := sync.OnceFunc(func() { c.Break("w0") })
-	c.Worker.Observe = breaking{make(observed, 1000), "fill", once}
+	calls := atomic.Int32{}
+	var c *Cluster
+	counts := engine.Register("counting", pregel.Erase(severed{bound: func() {
+		if calls.Add(1) == 2 { // the master looks at the graph first
+			c.Kill("w0")
+		}
+	}}))
+	c = Start(t, 0, master.Config{Options: master.Options{Retries: 3}}, first, counts)
+	c.Worker.Observe = breaking{make(observed, 1000), "run", func() { c.Thaw("w0") }}
 	c.StartWorker("w0")
 	c.Await(1)
 	c.load(t, "web", p.spec(0, 0, "").Source, 0, 0)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
@@ -48,7 +49,7 @@ func ask(t testing.TB, url, token string) (int, string) {
 func watching(set *metrics.Set) master.Config {
 	runs := set.NewRuns()
 	teller := &jobtrace.Observer{New: func() trace.Journal { return runs.Journal(nil) }}
-	return master.Config{Metrics: set.Handler(), Watch: teller.Event}
+	return master.Config{Master: daemon.Master{Metrics: set.Handler(), Watch: teller.Event}}
 }
 
 func holds(t testing.TB, page string, lines ...string) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
@@ -18,14 +19,14 @@ func TestMasterIsPaused(t *testing.T) {
 	t.Parallel()
 	const lease = 1500 * time.Millisecond
 	var once sync.Once
-	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Watch: func(_ string,
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{Watch: func(_ string,
 		e *control.JobEvent,
 	) {
 		// the lock is held: nothing is heard, nothing is said
 		if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING {
 			once.Do(func() { <-time.After(3 * lease) })
 		}
-	}}, programs()...)
+	}}}, programs()...)
 	before := map[string]uint64{}
 	for _, w := range c.Workers() {
 		before[w.Name] = w.Incarnation
@@ -51,7 +52,7 @@ func TestTimeThatTheMasterMissed(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
 	var missed atomic.Int64
-	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}, programs()...)
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}}, programs()...)
 	for range 3 {
 		missed.Add(int64(time.Minute))
 		c.after(t, 2*lease/5, 3)

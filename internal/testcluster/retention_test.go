@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
@@ -127,7 +128,7 @@ func (f closing) Close() error { return errors.Join(f.WriteCloser.Close(), errFu
 // result is kept.
 func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 	data := t.TempDir()
-	c := Start(t, 2, master.Config{Options: master.Options{Data: data}, WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}, programs()...)
+	c := Start(t, 2, master.Config{Options: master.Options{Data: data}, Master: daemon.Master{WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}}, programs()...)
 	id := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id
 	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_FAILED ||
 		j.Reason != "result: no space left on device" {

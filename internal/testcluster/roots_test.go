@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
@@ -212,7 +213,7 @@ func TestKeysLieOutsideOfRoots(t *testing.T) {
 	}
 	for name, o := range map[string]worker.Config{
 		"token":      {Options: worker.Options{TokenFile: secret}},
-		"gossip key": {Secrets: []string{secret}, Token: control.RandomToken()},
+		"gossip key": {Worker: daemon.Worker{Secrets: []string{secret}, Token: control.RandomToken()}},
 	} {
 		o.DataRoots = []string{dir}
 		if _, err := worker.New(o); err == nil ||

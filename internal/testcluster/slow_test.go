@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
@@ -80,7 +81,7 @@ func TestDiskThatStalls(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	const lease = 3 * time.Second
-	c := Start(t, 2, master.Config{Options: master.Options{Lease: lease}, WrapPart: d.wrap},
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{WrapPart: d.wrap}},
 		programs()...)
 	id := c.submitSpec(t, long()).Id
 	d.awaitHang(t)
@@ -99,7 +100,7 @@ func TestDiskThatStalls(t *testing.T) {
 // ends, and the queue goes on.
 func TestCancelWhileTheDiskHangs(t *testing.T) {
 	d := newDisk()
-	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Config{Master: daemon.Master{WrapPart: d.wrap}}, programs()...)
 	defer close(d.mended)
 	id := c.submitSpec(t, long()).Id
 	next := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id
@@ -120,7 +121,7 @@ func TestDiskThatIsFull(t *testing.T) {
 	d := newDisk()
 	d.err = errors.New("no space left on device")
 	close(d.mended)
-	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Config{Master: daemon.Master{WrapPart: d.wrap}}, programs()...)
 	j, _ := c.watch(t,
 		c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED ||

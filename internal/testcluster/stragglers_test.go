@@ -14,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
@@ -77,7 +78,7 @@ func TestStragglerIsLeft(t *testing.T) {
 		engine.Register("short", pregel.Erase(laboring{20, false, three})),
 	}
 	checkpoints := master.Options{Lease: patient, Checkpoints: filepath.Join(dir, "kept")}
-	c := Start(t, 3, master.Config{Options: checkpoints, SlowFor: 500 * time.Millisecond},
+	c := Start(t, 3, master.Config{Options: checkpoints, Master: daemon.Master{SlowFor: 500 * time.Millisecond}},
 		programs...)
 	run := func(program, input string) (*control.Job, map[uint64]string, string) {
 		t.Helper()

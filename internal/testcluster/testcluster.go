@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/master"
@@ -35,11 +36,18 @@ type Cluster struct {
 
 // Process is a goroutine that stands for a process.
 type Process struct {
-	stop   context.CancelFunc
-	wires  *wires         // its connections
-	worker *worker.Worker // or nil, of a master
-	ended  chan struct{}
-	err    error
+	stop    context.CancelFunc
+	wires   *wires // its connections
+	worker  member // or nil, of a master
+	address string // of a worker, for others
+	ended   chan struct{}
+	err     error
+}
+
+// member is a worker that was made.
+type member interface {
+	Run(ctx context.Context) error
+	Holds() (jobs, graphs int)
 }
 
 // Wait waits for a process to end and returns its error.
@@ -74,10 +82,7 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	t.Helper()
 	// without the built-in ones, which tests have of their own
 	registry := append(engine.Registry{}, programs...)
-	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{
-		Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, TLS: m.TLS,
-		Registry: registry, Build: "test", Version: "test",
-	}}
+	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, Worker: daemon.Worker{TLS: m.TLS, Registry: registry, Build: "test", Version: "test"}}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
 	}
@@ -158,7 +163,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 		c.T.Fatal(err)
 	}
 	p := start(w.Run)
-	p.worker, p.wires = w, wires
+	p.worker, p.address, p.wires = w, l.Addr().String(), wires
 	c.workers[name] = p
 	return p
 }
@@ -172,8 +177,8 @@ func (c *Cluster) Thaw(name string) { c.workers[name].wires.mend() }
 
 // Part cuts the way between two workers, or mends it.
 func (c *Cluster) Part(a, b string, cut bool) {
-	c.workers[a].wires.part(c.workers[b].worker.Address, cut)
-	c.workers[b].wires.part(c.workers[a].worker.Address, cut)
+	c.workers[a].wires.part(c.workers[b].address, cut)
+	c.workers[b].wires.part(c.workers[a].address, cut)
 }
 
 // Break closes a worker's connections; it makes new ones.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/daemon"
 	_ "github.com/superstep-go/superstep/internal/laxgc"
 	"github.com/superstep-go/superstep/pregel"
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestFourWorkersRegister(t *testing.T) {
-	c := Start(t, 4, master.Config{Version: "test"})
+	c := Start(t, 4, master.Config{Master: daemon.Master{Version: "test"}})
 	incarnations := map[uint64]bool{}
 	for _, w := range c.Workers() {
 		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || w.Version != "test" {
@@ -67,7 +68,7 @@ func (c *Cluster) status(t *testing.T) string {
 func TestRefusals(t *testing.T) {
 	token, _ := control.NewToken("0123456789abcdef", "test")
 	other, _ := control.NewToken("0123456789abcdeX", "test")
-	c := Start(t, 0, master.Config{Token: token}, engine.Register("idle", pregel.Erase(idle{})))
+	c := Start(t, 0, master.Config{Master: daemon.Master{Token: token}}, engine.Register("idle", pregel.Erase(idle{})))
 	c.StartWorker("first")
 	c.Await(1)
 	refused := func(name, text string) {
@@ -210,7 +211,7 @@ func TestGossipHints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := Start(t, 2, master.Config{Options: master.Options{Lease: 12 * time.Second}, Group: group})
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: 12 * time.Second}, Master: daemon.Master{Group: group}})
 	c.Freeze("w1")
 	mesh.Kill("w1")
 	mesh.Kill("w0") // it only looks dead

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// Master is what a Cluster asks of a master: a master.Server, in its process.
+// Master is what a Cluster asks of a master, in its process.
 type Master interface {
 	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
 	Submit(context.Context, *control.SubmitJobRequest) (about *control.Job, found bool, err error)

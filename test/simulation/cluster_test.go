@@ -19,6 +19,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
@@ -175,14 +176,10 @@ func (l *locked) Read(p []byte) (int, error) {
 func (c *cluster) startMaster(clock time.Duration) {
 	h := c.net.host("master")
 	c.starts++
-	config := master.Config{
-		Options: master.Options{
-			CheckpointEvery: c.setting.every, Running: 1 + len(c.setting.others()), Data: c.dir,
-			Checkpoints: "memory:checkpoints", Log: c.logger("master"),
-		},
-		Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock),
-		Random: c.randomness(), Registry: registry, Token: secret, WrapPart: c.disk.wrap,
-	}
+	config := master.Config{Options: master.Options{
+		CheckpointEvery: c.setting.every, Running: 1 + len(c.setting.others()), Data: c.dir,
+		Checkpoints: "memory:checkpoints", Log: c.logger("master"),
+	}, Master: daemon.Master{Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(), Registry: registry, Token: secret, WrapPart: c.disk.wrap}}
 	if c.setting.kept {
 		config.Checkpoints = ""
 	}
@@ -219,12 +216,7 @@ func (c *cluster) kill(p *process, loud bool) {
 
 func (c *cluster) startWorker(i int, clock time.Duration) {
 	h := c.net.host(fmt.Sprintf("w%d", i))
-	config := worker.Config{
-		Options: worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)},
-		Token:   secret, Registry: registry, Build: "simulation", Version: "simulation",
-		Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock),
-		Random: c.randomness(),
-	}
+	config := worker.Config{Options: worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)}, Worker: daemon.Worker{Token: secret, Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness()}}
 	if c.file != nil {
 		config.DataRoots = []string{c.root(h.name)}
 	}
