@@ -116,22 +116,62 @@ func (k *senderKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins
 	}
 }
 
-// Push pushes to the receivers that have no message yet.
+// Push pushes to the receivers that have no message yet. It first finds some of these, without a
+// branch that nobody can predict, and then writes to them.
 func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
+	if k.least {
+		k.pushLeast(p, rows, into)
+		return
+	}
+	has, skip, n := into.Has.Words, p.Skip, 0
+	var to [128]uint32
+	var from [128]pregel.VertexID
+	for _, row := range rows {
+		id := pregel.VertexID(k.ids.ID(row.From))
+		for lo := row.Lo; lo < row.Hi; lo += 64 {
+			if n >= 64 {
+				claim(p, to[:n], from[:n], into)
+				n = 0
+			}
+			for _, d := range p.Adj[lo:min(lo+64, row.Hi)] {
+				to[n&127], from[n&127] = d, id
+				n += int(^(skip[d>>6] | has[d>>6]) >> (d & 63) & 1)
+			}
+		}
+	}
+	claim(p, to[:n], from[:n], into)
+}
+
+// claim writes the ids of senders to those receivers that have no message yet.
+func claim(p *kernel.Push, to []uint32, from []pregel.VertexID, into *kernel.Inbox[pregel.VertexID]) {
+	has, in := into.Has.Words, into.Msg
+	from = from[:len(to)]
+	for i, d := range to {
+		v, bit := d>>6, uint64(1)<<(d&63)
+		if has[v]&bit == 0 {
+			has[v] |= bit
+			p.Mark(into.Has, v)
+			in[d] = from[i]
+		}
+	}
+}
+
+// pushLeast pushes the least id to each receiver: slots of ghosts come last, whatever their ids.
+func (k *senderKernel) pushLeast(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
 		id := pregel.VertexID(k.ids.ID(row.From))
 		for _, d := range p.Adj[row.Lo:row.Hi] {
 			v, bit := d>>6, uint64(1)<<(d&63)
-			if (skip[v]|has[v])&bit != 0 {
-				if k.least && skip[v]&bit == 0 {
-					in[d] = min(in[d], id) // ghosts' slots come last, whatever their ids
-				}
-				continue
+			switch {
+			case skip[v]&bit != 0:
+			case has[v]&bit != 0:
+				in[d] = min(in[d], id)
+			default:
+				has[v] |= bit
+				p.Mark(into.Has, v)
+				in[d] = id
 			}
-			has[v] |= bit
-			p.Mark(into.Has, v)
-			in[d] = id
 		}
 	}
 }
