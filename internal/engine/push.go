@@ -14,9 +14,6 @@ import (
 )
 
 const (
-	// serialEdges is the number of edges below which one goroutine alone is faster than the team:
-	// what one thread wrote in the superstep before the others would have to get from its caches.
-	serialEdges = 16 << 10
 	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the
 	// last-level cache. Messages that a monotone program drops are none.
 	roundEdges = 128 << 10
