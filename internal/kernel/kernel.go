@@ -6,6 +6,7 @@ package kernel
 import (
 	"math/bits"
 	"reflect"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -284,14 +285,8 @@ func markShared(has *bitmap.Frontier, w uint32) { has.MarkShared(int(w)) }
 
 // search returns the first place in Adj[lo:hi] of a slot not below s.
 func (p *Push) search(lo, hi, s uint32) uint32 {
-	for lo < hi {
-		if mid := lo + (hi-lo)/2; p.Adj[mid] < s {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	i, _ := slices.BinarySearch(p.Adj[lo:hi], s)
+	return lo + uint32(i)
 }
 
 // Inbox is a column of combined messages by destination slot, with their presence.
