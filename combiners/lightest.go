@@ -105,15 +105,11 @@ func (k *distances[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.Arc
 		if lo, hi := p.Starts[r], p.Starts[r+1]; int(hi-lo) > len(list) &&
 			least+weights[len(list)-1] <= most {
 			list, weights = p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
-			for j, s := range list {
-				if least+weights[j] <= most {
-					arcs.Add(kernel.Arc{From: s, To: v, Weight: float64(weights[j])})
-				}
-			}
-			continue
 		}
-		for j := 0; j < len(list) && least+weights[j] <= most; j++ {
-			arcs.Add(kernel.Arc{From: list[j], To: v, Weight: float64(weights[j])})
+		for j, s := range list {
+			if least+weights[j] <= most {
+				arcs.Add(kernel.Arc{From: s, To: v, Weight: float64(weights[j])})
+			}
 		}
 	}
 }

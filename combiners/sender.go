@@ -116,24 +116,29 @@ func (k *senderKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins
 	}
 }
 
-// Push pushes to the receivers that have no message yet.
+// Push pushes to the receivers that have no message yet or, for the least id, to all. It first finds
+// some of these, without a branch that nobody can predict, and then writes to them.
 func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
-	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	has, skip, n, once := into.Has.Words, p.Skip, 0, ^uint64(0)
+	if k.least {
+		once = 0
+	}
+	var to [128]uint32
+	var from [128]pregel.VertexID
 	for _, row := range rows {
 		id := pregel.VertexID(k.ids.ID(row.From))
-		for _, d := range p.Adj[row.Lo:row.Hi] {
-			v, bit := d>>6, uint64(1)<<(d&63)
-			if (skip[v]|has[v])&bit != 0 {
-				if k.least && skip[v]&bit == 0 {
-					in[d] = min(in[d], id) // ghosts' slots come last, whatever their ids
-				}
-				continue
+		for list := p.Adj[row.Lo:row.Hi]; len(list) > 0; list = list[min(64, len(list)):] {
+			if n >= 64 {
+				least(p, to[:n], from[:n], into)
+				n = 0
 			}
-			has[v] |= bit
-			p.Mark(into.Has, v)
-			in[d] = id
+			for _, d := range list[:min(64, len(list))] {
+				to[n&127], from[n&127] = d, id
+				n += int(^(skip[d>>6] | has[d>>6]&once) >> (d & 63) & 1)
+			}
 		}
 	}
+	least(p, to[:n], from[:n], into)
 }
 
 // Claim pushes to the receivers that have no message yet.
@@ -151,13 +156,22 @@ func (k *senderKernel) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inb
 
 // Fold keeps the least id.
 func (k *senderKernel) Fold(to []uint32, msg []pregel.VertexID, into *kernel.Inbox[pregel.VertexID]) {
+	least(&kernel.Push{}, to, msg, into)
+}
+
+// least keeps the least id that came to each receiver: slots of ghosts come last, whatever their
+// ids.
+func least(p *kernel.Push, to []uint32, msg []pregel.VertexID, into *kernel.Inbox[pregel.VertexID]) {
+	has, in := into.Has.Words, into.Msg
+	msg = msg[:len(to)]
 	for j, d := range to {
-		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
-			into.Has.Words[w] |= 1 << (d & 63)
-			into.Has.Mark(w)
-			into.Msg[d] = msg[j]
+		w, bit := d>>6, uint64(1)<<(d&63)
+		if has[w]&bit != 0 {
+			in[d] = min(in[d], msg[j])
 			continue
 		}
-		into.Msg[d] = min(into.Msg[d], msg[j])
+		has[w] |= bit
+		p.Mark(into.Has, w)
+		in[d] = msg[j]
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // Block is 64 consecutive vertices of a partition, held as columns. The engine fills the input
@@ -83,8 +84,8 @@ func Take[T any](to, from *[64]T, which uint64) {
 		}
 	default:
 		for ; which != 0; which &= which - 1 {
-			i := bits.OnesCount64(which&-which-1) & 63
-			to[i] = from[i]
+			i := uint32(bits.TrailingZeros64(which))
+			*mem.At(to, i) = *mem.At(from, i)
 		}
 	}
 }

@@ -15,13 +15,13 @@ func (l *lane[V, M]) sweep(p Program[V, M], identity M) {
 	b, v := &l.Block, l.begin()
 	for run := b.Run; run != 0; run &= run - 1 {
 		if i := v.move(run); b.Received&v.bit != 0 {
-			p.Compute(v, b.In[i])
+			p.Compute(v, *mem.At(b.In, i))
 		} else {
 			p.Compute(v, identity)
 		}
 		if v.sent&sentOne != 0 { // what is kept in memory is not saved around the call
 			b.Sent |= v.bit
-			b.Out[v.i&63] = v.message
+			*mem.At(b.Out, v.i) = v.message
 		}
 	}
 	l.end(b.Sent)
@@ -35,7 +35,7 @@ func (l *lane[V, M]) sweepSelf(p Program[V, M], identity M) (wrong int) {
 	l.wrong = -1
 	for run := b.Run; run != 0; run &= run - 1 {
 		if i := v.move(run); b.Received&v.bit != 0 {
-			p.Compute(v, b.In[i])
+			p.Compute(v, *mem.At(b.In, i))
 		} else {
 			p.Compute(v, identity)
 		}
@@ -57,7 +57,7 @@ func (l *lane[V, M]) sweepInit(init func(v *Vertex[V, M])) {
 		init(v)
 		if v.sent&sentOne != 0 {
 			b.Sent |= v.bit
-			b.Out[v.i&63] = v.message
+			*mem.At(b.Out, v.i) = v.message
 		}
 	}
 	l.end(b.Sent)
@@ -71,7 +71,7 @@ func (l *lane[V, M]) sweepLists(p ListProgram[V, M]) {
 		p.Compute(v, l.messages[l.offsets[i]:l.offsets[i+1]])
 		if v.sent&sentOne != 0 {
 			b.Sent |= v.bit
-			b.Out[v.i&63] = v.message
+			*mem.At(b.Out, v.i) = v.message
 		}
 	}
 	l.end(b.Sent)

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // Vertex is a cursor to the vertex that runs. It is only valid during the call it is passed to.
@@ -34,14 +35,14 @@ func (v *cursor) ID() VertexID { return v.id }
 func (v *cursor) Label() uint64 { return v.label(v.id) }
 
 // Value returns the vertex's value.
-func (v *Vertex[V, M]) Value() V { return v.values[v.i&63] }
+func (v *Vertex[V, M]) Value() V { return *mem.At(v.values, v.i) }
 
 // Set replaces the vertex's value.
-func (v *Vertex[V, M]) Set(x V) { v.values[v.i&63] = x }
+func (v *Vertex[V, M]) Set(x V) { *mem.At(v.values, v.i) = x }
 
 // Ref returns the vertex's value in place, for values too large to copy. It is only valid during
 // the call.
-func (v *Vertex[V, M]) Ref() *V { return &v.values[v.i&63] }
+func (v *Vertex[V, M]) Ref() *V { return mem.At(v.values, v.i) }
 
 // HasMessage reports whether a message came: the identity of a combiner is a message too.
 func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received&v.bit != 0 }
@@ -50,11 +51,11 @@ func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received&v.bit != 0 }
 func (v *Vertex[V, M]) Woken() bool { return v.b.Awake&v.bit == 0 }
 
 // OutDegree returns how many messages SendToAllNeighbors sends, by the program's Direction.
-func (v *Vertex[V, M]) OutDegree() int { return int(v.b.OutDegrees[v.i&63]) }
+func (v *Vertex[V, M]) OutDegree() int { return int(*mem.At(v.b.OutDegrees, v.i)) }
 
 // InDegree returns how many neighbours send here with SendToAllNeighbors, by the program's
 // Direction.
-func (v *Vertex[V, M]) InDegree() int { return int(v.b.InDegrees[v.i&63]) }
+func (v *Vertex[V, M]) InDegree() int { return int(*mem.At(v.b.InDegrees, v.i)) }
 
 // SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read
 // in the next superstep. Each partition gets it once. Called twice in one superstep, the messages

@@ -90,8 +90,11 @@ func (r Ranked) Get(i uint32) bool { return Get(r.Bits, i) }
 // Go does not give).
 func Compress(word, mask uint64) uint64 {
 	word &= mask
+	if word == ^uint64(0) {
+		return word
+	}
 	if word == mask {
-		return Low(bits.OnesCount64(mask)&63) | -b2u(mask == ^uint64(0))
+		return Low(bits.OnesCount64(mask))
 	}
 	packed := uint64(0)
 	for ; word != 0; word &= word - 1 {
@@ -112,11 +115,4 @@ func Expand(packed, mask uint64) uint64 {
 		packed >>= 1
 	}
 	return word
-}
-
-func b2u(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -190,15 +190,20 @@ func (r *Rates) Predict(l *Load) Costs {
 // receiver.
 const thinnedArc = 4
 
-// push is the time of walking the senders' edges. A small frontier is walked by one thread.
+// SerialEdges is the number of edges up to which a partition pushes on one thread, faster than on
+// its team: what one thread wrote in the superstep before the others would have to get from its
+// caches.
+const SerialEdges = 16 << 10
+
+// push is the time of walking the senders' edges.
 func (r *Rates) push(l *Load, threads float64) float64 {
-	edges := float64(l.SenderEdges)
+	walked, arc := l.SenderEdges, 1.
 	if l.PushEdges > 0 && l.PushEdges < l.SenderEdges {
-		edges = thinnedArc * float64(l.PushEdges)
+		walked, arc = l.PushEdges, thinnedArc
 	}
-	t := float64(l.Senders)*r.Row + edges*r.Push
-	if small := t; small < 2*r.ForkJoin {
-		return small
+	t := float64(l.Senders)*r.Row + arc*float64(walked)*r.Push
+	if parts := max(l.Partitions, 1); walked <= SerialEdges*parts {
+		return t / min(threads, float64(parts))
 	}
 	return t/threads + r.ForkJoin
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -44,6 +45,18 @@ func (j *Job) ShareWork(edges, round int) {
 	for _, r := range j.runners {
 		r.serialEdges, r.push.round = edges, round
 	}
+}
+
+// SharedPushes counts the tasks of pushes that the threads of a team share, of the job's runs.
+func (j *Job) SharedPushes() (tasks *atomic.Int64) {
+	tasks = new(atomic.Int64)
+	for _, r := range j.runners {
+		for _, task := range []*func(int){&r.push.ranging, &r.push.claiming, &r.push.emitting} {
+			run := *task
+			*task = func(worker int) { tasks.Add(1); run(worker) }
+		}
+	}
+	return tasks
 }
 
 // CutColumns has columns go in parts of so few bytes.

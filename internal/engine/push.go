@@ -14,9 +14,6 @@ import (
 )
 
 const (
-	// serialEdges is the number of edges below which one goroutine alone is faster than the team:
-	// what one thread wrote in the superstep before the others would have to get from its caches.
-	serialEdges = 16 << 10
 	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the
 	// last-level cache. Messages that a monotone program drops are none.
 	roundEdges = 128 << 10
@@ -322,21 +319,13 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.Push, way int,
 	rows []kernel.Row),
 ) {
-	rows, walked := t.rows[:0], 0
-	pass := func() {
-		walked += p.Find(rows)
+	for from < to {
+		rows := t.rows[:0]
+		rows, from = p.Rows(rows, r.sending.read, from, to)
+		t.count.walked += p.Find(rows)
 		p.Fetch(rows)
 		f(p, r.sending.way, rows)
-		rows = rows[:0]
 	}
-	r.senderWords(from, to, func(w int) bool {
-		if rows = p.Senders(rows, w); len(rows) > len(t.rows)-64 {
-			pass()
-		}
-		return true
-	})
-	pass()
-	t.count.walked += walked
 }
 
 // senderWords calls f for every word of source slots from one on and below a limit that has a

@@ -78,7 +78,7 @@ type counts struct {
 func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team) (*runner, error) {
 	r := &runner{partition: &partition{
 		job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore(),
-		shared: new(sharedPart), serialEdges: serialEdges,
+		shared: new(sharedPart), serialEdges: delivery.SerialEdges,
 	}}
 	r.assemble()
 	if s := j.options.Shared; s != nil {

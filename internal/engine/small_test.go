@@ -7,8 +7,10 @@ import (
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -73,6 +75,40 @@ func TestPushesAreMeasured(t *testing.T) {
 					threads, n, len(s.tuples))
 			}
 			j.Close()
+		}
+	}
+}
+
+// TestModelSharesPushesAsTheEngineDoes: a push that the engine runs on one thread is predicted so,
+// and one of an edge more is shared in both.
+func TestModelSharesPushesAsTheEngineDoes(t *testing.T) {
+	for _, degree := range []int{delivery.SerialEdges, delivery.SerialEdges + 1} {
+		s := shape{name: "star", n: degree + 1}
+		for i := range uint64(degree) {
+			s.tuples = append(s.tuples, [2]uint64{0, i + 1})
+		}
+		way := setting{parts: 1, threads: 2}
+		way.o.Delivery, way.o.MaxSupersteps = delivery.ChooseNaive, 2
+		g := s.loadAs(t, way, edges.Unweighted)
+		for _, p := range []engine.Erased{
+			pregel.Erase(algorithms.BFS{}), pregel.Erase(algorithms.BFSLevels{}),
+		} {
+			j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
+			check(t, err)
+			tasks := j.SharedPushes()
+			_, err = j.Run(t.Context())
+			check(t, err)
+			j.Close()
+			rates, load := delivery.Rates{Push: 1}, delivery.Load{
+				Grid: graph.Grid{Rows: 1, Columns: 1}, Partitions: 1, Processes: 1, Threads: 2,
+				Senders: 1, SenderEdges: degree,
+			}
+			predicted := rates.Predict(&load)[delivery.Naive]
+			if shared := tasks.Load() > 0; shared != (degree > delivery.SerialEdges) ||
+				shared != (predicted < float64(degree)) {
+				t.Errorf("%T, %d edges: %d tasks of threads, predicted %v edges' time", p.Program,
+					degree, tasks.Load(), predicted)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ package kernel
 import (
 	"math/bits"
 	"reflect"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -218,6 +219,29 @@ func (p *Push) Senders(rows []Row, w int) []Row {
 	return rows
 }
 
+// Rows adds the senders of words from one on and below a limit to rows, until these may be full. It
+// returns where it has come to.
+func (p *Push) Rows(rows []Row, senders *bitmap.Frontier, from, limit int) (_ []Row, next int) {
+	limit = min(limit, len(senders.Words))
+	for from < limit {
+		top := senders.Summary(from>>6) &^ bitmap.Low(from&63)
+		for ; top != 0; top &= top - 1 {
+			w := from&^63 + bits.TrailingZeros64(top)
+			if w >= limit {
+				return rows, limit
+			}
+			if len(rows) > cap(rows)-64 {
+				return rows, w
+			}
+			if p.Present[w] != 0 {
+				rows = p.Senders(rows, w)
+			}
+		}
+		from = from&^63 + 64
+	}
+	return rows, limit
+}
+
 // Find finds the rows of senders, and returns how many edges they have.
 func (p *Push) Find(rows []Row) (edges int) {
 	for i := range rows { // without anything else, so that the processor waits for many at once
@@ -249,23 +273,20 @@ func (p *Push) Fetch(rows []Row) (read uint32) {
 
 // Mark notes that word w of an inbox may now hold a one.
 func (p *Push) Mark(has *bitmap.Frontier, w uint32) {
-	if p.Ranged { // then others push, too
-		has.MarkShared(int(w))
+	if p.Ranged {
+		markShared(has, w) // others push, too
 	} else {
-		has.Mark(int(w))
+		has.Top[w>>6] |= 1 << (w & 63)
 	}
 }
 
+//go:noinline
+func markShared(has *bitmap.Frontier, w uint32) { has.MarkShared(int(w)) }
+
 // search returns the first place in Adj[lo:hi] of a slot not below s.
 func (p *Push) search(lo, hi, s uint32) uint32 {
-	for lo < hi {
-		if mid := lo + (hi-lo)/2; p.Adj[mid] < s {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	i, _ := slices.BinarySearch(p.Adj[lo:hi], s)
+	return lo + uint32(i)
 }
 
 // Inbox is a column of combined messages by destination slot, with their presence.

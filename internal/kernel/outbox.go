@@ -136,12 +136,8 @@ func (o *Addresses) lookUp() []uint32 {
 
 // grow makes room for n messages more to an owner.
 func (o *Outbox[M]) grow(owner, n int) {
-	o.growTo(owner, n)
-	o.Msg[owner] = mem.Grow(o.Store, o.Msg[owner], n)
-}
-
-func (o *Addresses) growTo(owner, n int) {
 	o.To[owner] = mem.Grow(o.Store, o.To[owner], n)
+	o.Msg[owner] = mem.Grow(o.Store, o.Msg[owner], n)
 	if o.KeepSenders {
 		o.From[owner] = mem.Grow(o.Store, o.From[owner], n)
 	}
@@ -149,12 +145,8 @@ func (o *Addresses) growTo(owner, n int) {
 
 // Put takes a message whose owner and place there are known, as it is.
 func (o *Outbox[M]) Put(owner int, local uint32, from uint64, m M) {
-	o.put(owner, local, from)
-	o.Msg[owner] = append(o.Msg[owner], m)
-}
-
-func (o *Addresses) put(owner int, local uint32, from uint64) {
 	o.To[owner] = append(o.To[owner], local)
+	o.Msg[owner] = append(o.Msg[owner], m)
 	if o.KeepSenders {
 		o.From[owner] = append(o.From[owner], from)
 	}
@@ -163,15 +155,8 @@ func (o *Addresses) put(owner int, local uint32, from uint64) {
 
 // Reset empties the outbox and keeps its memory.
 func (o *Outbox[M]) Reset() {
-	o.reset()
-	for i := range o.Msg {
-		o.Msg[i] = o.Msg[i][:0]
-	}
-}
-
-func (o *Addresses) reset() {
 	for i := range o.To {
-		o.To[i], o.From[i] = o.To[i][:0], o.From[i][:0]
+		o.To[i], o.From[i], o.Msg[i] = o.To[i][:0], o.From[i][:0], o.Msg[i][:0]
 	}
 	o.Count, o.waiting = 0, 0
 }

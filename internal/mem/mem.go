@@ -185,6 +185,12 @@ func (a *Arena) Close() {
 	a.regions, a.bytes, a.heap = nil, 0, 0
 }
 
+// At is &a[i&63]. The compiler's own form first reads the array's first element, to find out whether
+// there is an array: that may be a cache miss more.
+func At[T any](a *[64]T, i uint32) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(a), uintptr(i&63)*unsafe.Sizeof(*new(T))))
+}
+
 // PointerFree reports whether values of T hold no pointers, so that they may live outside the Go
 // heap and travel as raw bytes.
 func PointerFree[T any]() bool { return PointerFreeType(reflect.TypeFor[T]()) }
