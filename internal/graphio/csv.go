@@ -99,10 +99,8 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 	if weighted {
 		g.columns = 3
 	}
-	return r.readNamed(ctx, f, from, g, edgeTable{
-		names: c.names, said: said, weighted: weighted, directed: directed,
-		begin: func(f *file) (start, error) { return c.begin(f, c.header) },
-	})
+	return r.readNamed(ctx, from, g, &parsed{f: f, names: c.names, what: said, weighted: weighted, directed: directed},
+		func(f *file) (start, error) { return c.begin(f, c.header) })
 }
 
 // kinds reads the column Type of a table of Gephi, whose edges are then all of the kind of the

@@ -94,27 +94,16 @@ func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, err
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
-	return r.countedEdges(ctx, f, t, h, kind.what, kind.directed, kind.weighted)
+	return r.finish(ctx, h.parsed(f, t, kind.what, kind.directed, kind.weighted))
 }
 
-// countedEdges makes an input of a table whose vertices and edges a header counts.
-func (r *reader) countedEdges(ctx context.Context, f *file, t *table, h *countedHeader, what string, directed, weighted bool) (*edges.RankInput, error) {
-	path := f.path
-	check := func(tuples int, _ uint64) error { return inFile(h.check(tuples), path) }
-	if !r.partial {
-		if err := check(t.n+len(r.skipped), 0); err != nil {
-			return nil, err
-		}
+// parsed describes a table whose vertices and edges the header counts.
+func (h *countedHeader) parsed(f *file, t *table, what string, directed, weighted bool) *parsed {
+	return &parsed{
+		f: f, table: t, what: what, remarks: h.remarks, directed: directed, weighted: weighted,
+		numbering: consecutive(1, int(h.vertices)), countSkipped: true,
+		check: func(tuples int, _ uint64) error { return inFile(h.check(tuples), f.path) },
 	}
-	x := consecutive(1, int(h.vertices))
-	s, _, err := r.packed(ctx, path, t, x, r.directed(directed))
-	if err != nil {
-		return nil, err
-	}
-	s.Check, s.CountSkipped = check, true
-	s.Account = r.account(f, what, h.remarks+t.remarks, s, weighted)
-	return s, nil
 }
 
 // readDIMACSHeader reads the lines up to that of the problem.

@@ -18,7 +18,7 @@ func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, err
 	if f.headIsAll() && len(headLines(f.head(), true)) == 0 {
 		return nil, noLists(f.path)
 	}
-	return r.readLists(ctx, f, lists{what: "Giraph JSON", own: giraphLists{}}, 3)
+	return r.readLists(ctx, f, "Giraph JSON", 3, giraphLists{})
 }
 
 const giraphLine = "[id, value, [[target, weight], ...]]"

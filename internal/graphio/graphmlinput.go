@@ -74,7 +74,11 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	if g.numeric {
 		x.byNumber(dictionary)
 	}
-	s, _, err := r.packed(ctx, f.path, g.t, x, r.directed(g.directed))
+	what := "GraphML"
+	if g.weight != "" {
+		what += ", weight " + strconv.Quote(g.weightName)
+	}
+	s, err := r.finish(ctx, &parsed{f: f, table: g.t, what: what, directed: g.directed, weighted: g.weight != "", numbering: x})
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +91,6 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 			return nil, err
 		}
 	}
-	what := "GraphML"
-	if g.weight != "" {
-		what += ", weight " + strconv.Quote(g.weightName)
-	}
-	s.Account = r.account(f, what, 0, s, g.weight != "")
 	return s, nil
 }
 

@@ -31,7 +31,7 @@ func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, 
 		return nil, inFile(err, f.path)
 	}
 	g := grammar{columns: j.columns, high: maxID, single: r.Weights == edges.Float32, own: j, named: j.names}
-	return r.readNamed(ctx, f, start{}, g, edgeTable{names: j.names, said: said, weighted: j.columns == 3, directed: true})
+	return r.readNamed(ctx, start{}, g, &parsed{f: f, names: j.names, what: said, weighted: j.columns == 3, directed: true}, nil)
 }
 
 // members tells from the first lines which members of their objects are what, and says it.

@@ -48,25 +48,14 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
 	// that of the last part has read all
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
+		t.slabs.close()
 		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line", "lines") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
 	}
-	d := lists{what: "METIS", own: g.own, from: h.from}
-	if !r.partial && t.balance != (balance{}) {
-		return nil, r.unbalanced(ctx, f, d)
-	}
-	s, err := r.countedEdges(ctx, f, t, &h.countedHeader, d.what, false, h.weighted)
-	if err != nil || !r.partial {
-		return s, err
-	}
-	path := f.path
-	s.Balance = t.balance
-	s.Unbalanced = func(ctx context.Context) error {
-		return r.reopened(ctx, path, func(f *file) error { return r.unbalanced(ctx, f, d) })
-	}
-	return s, nil
+	p := h.parsed(f, t, "METIS", false, h.weighted)
+	p.unbalanced = r.unbalanced(f, g, h.from)
+	return r.finish(ctx, p)
 }
 
 // metisRows counts the lines of vertices: all that are no comments.

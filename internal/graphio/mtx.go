@@ -75,12 +75,11 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
 	what := "Matrix Market, " + h.field + " general"
 	if h.symmetric {
 		what = "Matrix Market, " + h.field + " symmetric"
 	}
-	return r.countedEdges(ctx, f, t, &h.countedHeader, what, !h.symmetric, g.columns == 3)
+	return r.finish(ctx, h.parsed(f, t, what, !h.symmetric, g.columns == 3))
 }
 
 // isMatrixMarket reports whether a text begins with the banner of Matrix Market.

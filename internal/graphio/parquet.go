@@ -45,8 +45,7 @@ func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, er
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
-	return r.edgesOf(ctx, f, t, edgeTable{names: p.names, said: said, weighted: p.weighted, directed: true})
+	return r.edgesOf(ctx, &parsed{f: f, table: t, names: p.names, what: said, weighted: p.weighted, directed: true})
 }
 
 // openParquet reads what a file says of its columns and rows, and shares out the row groups.

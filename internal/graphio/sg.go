@@ -77,31 +77,15 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 		t.slabs.close()
 		return nil, err
 	}
-	defer t.slabs.close()
 	t.seal()
-	return r.serializedInput(ctx, f, h, t)
-}
-
-// serializedInput makes the input of a graph whose neighbours were read.
-func (r *reader) serializedInput(ctx context.Context, f *file, h *serialized, t *table) (*edges.RankInput, error) {
-	path := f.path
-	unbalanced := func(context.Context) error {
-		return fileFault(path, "an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
-	}
-	if !r.partial && t.balance != (balance{}) {
-		return nil, unbalanced(ctx)
-	}
-	x := consecutive(0, int(h.nodes))
-	s, _, err := r.packed(ctx, path, t, x, r.directed(h.directed))
-	if err != nil {
-		return nil, err
-	}
-	size := h.recordSize()
-	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
-	s.Spans = []edges.Span{{From: h.neighbors() + int64(lo)*size, To: h.neighbors() + int64(hi)*size, Size: f.size()}}
-	s.Balance, s.Unbalanced = t.balance, unbalanced
-	s.Account = r.account(f, "GAPBS serialized graph", 0, s, h.weighted)
-	return s, nil
+	t.spans = []edges.Span{{From: src.lo, To: src.hi, Size: f.size()}}
+	return r.finish(ctx, &parsed{
+		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
+		numbering: consecutive(0, int(h.nodes)),
+		unbalanced: func(context.Context) error {
+			return fileFault(f.path, "an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
+		},
+	})
 }
 
 // serializedHeader reads the header, and compares it with the size of the file.

@@ -104,32 +104,6 @@ func (t *table) with(also *table) *table {
 	return all
 }
 
-// once refuses a table of vertices that has one of them twice. Its ids are numbers, or provisional
-// ones of names.
-func (r *reader) once(ctx context.Context, also *table, named bool) error {
-	x, err := number(ctx, r.Team, also)
-	if err != nil || x.n == also.n {
-		return inFile(err, r.Columns.Vertices)
-	}
-	return r.repeatedVertex(ctx, named)
-}
-
-// listOf gives a rank's input the vertices of its part of the table, by their numbers in x or, if
-// that is nil, by their ids.
-func (r *reader) listOf(also *table, x *numbering, s *edges.RankInput) error {
-	if err := also.slabs.admission.admit(8*int64(also.n), "the list of its vertices"); err != nil {
-		return err
-	}
-	s.IDs = also.ids()
-	if x != nil {
-		x.translate(s.IDs)
-	}
-	s.Spans = append(s.Spans, also.spans...)
-	s.Added = func(n int) { r.added(s, n) }
-	s.Repeated = func(ctx context.Context, _ int, _ uint64) error { return r.repeatedVertex(ctx, x != nil) }
-	return nil
-}
-
 // added notes that the edges have so many vertices that the table of vertices does not.
 func (r *reader) added(s *edges.RankInput, n int) {
 	what := counted(n, "vertex of the edges is", "vertices of the edges are")
