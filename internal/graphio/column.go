@@ -22,9 +22,22 @@ func (p *parser) line(line []byte) *fault {
 		p.comments++
 		return nil
 	}
+	whole := text
+	if p.letter != 0 {
+		var word []byte
+		switch word, text = cutField(text); {
+		case string(word) == "c":
+			p.comments++
+			return nil
+		case string(word) == "n" && p.letter == 'e': // a vertex's color
+			return nil
+		case len(word) != 1 || word[0] != p.letter:
+			return (&fault{found: quote(whole), expected: p.layout}).at(line, whole)
+		}
+	}
 	var fields [3][]byte
 	n, want := 0, p.columns+p.before+p.after
-	beyond := text[len(text):] // the first column too many, or where one is missing
+	beyond := whole[len(whole):] // the first column too many, or where one is missing
 	for rest := text; len(rest) > 0; n++ {
 		var field []byte
 		field, rest = cutField(rest)
@@ -39,7 +52,11 @@ func (p *parser) line(line []byte) *fault {
 		}
 	}
 	if n != want && !(p.more && n > want) {
-		return (&fault{found: counted(n, "column", "columns") + ": " + quote(text), expected: p.layout}).at(line, beyond)
+		found := counted(n, "column", "columns") + ": " + quote(whole)
+		if p.letter != 0 {
+			found = quote(whole)
+		}
+		return (&fault{found: found, expected: p.layout}).at(line, beyond)
 	}
 	for _, field := range fields[:min(p.columns, 2)] {
 		id, f := p.id(field)

@@ -1,7 +1,6 @@
 package graphio
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -77,16 +76,13 @@ type dimacsKind struct {
 	what, form         string
 }
 
-// dimacsLines reads the lines after the line of the problem.
-type dimacsLines struct{ dimacsKind }
-
 // readDIMACS reads a graph of the DIMACS challenges. Its vertices are 1 to what the header says.
 func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, error) {
 	kind, h, err := readDIMACSHeader(&lineReader{r: f.content})
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: 2, low: 1, high: h.vertices, single: r.Weights == edges.Float32, own: dimacsLines{kind}}
+	g := grammar{columns: 2, letter: kind.letter, low: 1, high: h.vertices, single: r.Weights == edges.Float32, layout: kind.form}
 	if kind.weighted {
 		g.columns = 3
 	}
@@ -106,96 +102,58 @@ func (h *countedHeader) parsed(f *file, t *table, what string, directed, weighte
 	}
 }
 
-// readDIMACSHeader reads the lines up to that of the problem.
-func readDIMACSHeader(lines *lineReader) (dimacsKind, *countedHeader, error) {
-	const line = "p sp VERTICES ARCS or p edge VERTICES EDGES"
-	h := &countedHeader{noun: "edge", nouns: "edges"}
+// read calls parse with the lines up to the last one of the header, which parse says it is.
+func (h *countedHeader) read(lines *lineReader, expected *string, parse func(line []byte) (last bool, bad *fault)) error {
 	for {
-		text, err := lines.next()
+		line, err := lines.next()
 		if err == io.EOF {
-			return dimacsKind{}, nil, &fault{line: lines.line + 1, found: "the end of the file", expected: line}
+			return &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: *expected}
 		}
 		if err != nil {
-			return dimacsKind{}, nil, err
+			return err
 		}
-		word, rest := cutField(trimLine(text))
-		switch string(word) {
-		case "":
-			continue
-		case "c":
-			h.remarks++
-			continue
-		case "p":
-		default:
-			return dimacsKind{}, nil, lines.at(&fault{found: quote(text), expected: line})
-		}
-		problem, rest := cutField(rest)
-		kind, ok := dimacsKinds[string(problem)]
-		if !ok {
-			return kind, nil, lines.at(&fault{found: "the problem " + quote(problem), expected: line})
-		}
-		sizes, bad := wholeNumbers(text, rest, 2, 0, "vertices and edges, two whole numbers")
-		if bad == nil && sizes[0] > maxVertices {
-			bad = tooMany(sizes[0])
+		last, bad := parse(line)
+		if bad == nil && h.vertices > maxVertices {
+			bad = tooMany(h.vertices)
 		}
 		if bad != nil {
-			return kind, nil, lines.at(bad)
+			return lines.at(bad)
 		}
-		h.vertices, h.edges, h.line = sizes[0], sizes[1], lines.line
-		h.from = start{lines.offset, lines.line}
-		return kind, h, nil
+		if last {
+			h.line, h.from = lines.line, start{lines.offset, lines.line}
+			return nil
+		}
 	}
 }
 
-func (d dimacsLines) line(p *parser, line []byte) *fault {
-	text := trimLine(line)
-	if len(text) == 0 {
-		return nil
-	}
-	letter, rest := cutField(text)
-	switch {
-	case len(letter) == 1 && letter[0] == 'c':
-		p.comments++
-		return nil
-	case len(letter) == 1 && letter[0] == 'n' && d.letter == 'e': // a vertex's color
-		return nil
-	case len(letter) != 1 || letter[0] != d.letter:
-		return (&fault{found: quote(text), expected: d.form}).at(line, text)
-	}
-	for range 2 {
-		if len(rest) == 0 {
-			return (&fault{found: quote(text), expected: d.form}).at(line, rest)
+// readDIMACSHeader reads the lines up to that of the problem.
+func readDIMACSHeader(lines *lineReader) (kind dimacsKind, h *countedHeader, err error) {
+	expected := "p sp VERTICES ARCS or p edge VERTICES EDGES"
+	h = &countedHeader{noun: "edge", nouns: "edges"}
+	err = h.read(lines, &expected, func(line []byte) (bool, *fault) {
+		word, rest := cutField(trimLine(line))
+		switch string(word) {
+		case "":
+			return false, nil
+		case "c":
+			h.remarks++
+			return false, nil
+		case "p":
+		default:
+			return false, &fault{found: quote(line), expected: expected}
 		}
-		var id uint64
-		var bad *fault
-		from := rest
-		if id, rest, bad = p.nextID(rest); bad == nil && (id < p.low || id > p.high) {
-			_, bad = p.id(fmt.Append(nil, id))
+		problem, rest := cutField(rest)
+		var known bool
+		if kind, known = dimacsKinds[string(problem)]; !known {
+			return false, &fault{found: "the problem " + quote(problem), expected: expected}
 		}
-		if bad != nil {
-			return bad.at(line, from)
+		sizes, bad := wholeNumbers(line, rest, 2, 0, "vertices and edges, two whole numbers")
+		if bad == nil {
+			h.vertices, h.edges = sizes[0], sizes[1]
 		}
-		p.ids = append(p.ids, id)
-	}
-	if d.weighted {
-		if len(rest) == 0 {
-			return (&fault{found: quote(text), expected: d.form}).at(line, rest)
-		}
-		end := bytes.IndexAny(rest, " \t")
-		if end < 0 {
-			end = len(rest)
-		}
-		w, bad := plainWeight(rest[:end], p.single)
-		if bad != nil {
-			return bad.at(line, rest)
-		}
-		p.weights = append(p.weights, w)
-		rest = bytes.TrimLeft(rest[end:], " \t")
-	}
-	if len(rest) > 0 {
-		return (&fault{found: quote(text), expected: d.form}).at(line, rest)
-	}
-	return nil
+		return true, bad
+	})
+	return kind, h, err
 }
 
 // plainWeight is weight, and faster for short whole numbers.

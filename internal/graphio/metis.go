@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -71,24 +70,14 @@ func metisRows(data []byte) int {
 func readMETISHeader(lines *lineReader) (*metisHeader, error) {
 	const what = "the numbers of vertices and edges, and perhaps a format and a number of weights"
 	h := &metisHeader{countedHeader: countedHeader{noun: "edge", nouns: "edges"}}
-	for {
-		line, err := lines.next()
-		if err == io.EOF {
-			return nil, &fault{line: lines.line + 1, found: "the end of the file", expected: what}
-		}
-		if err != nil {
-			return nil, err
-		}
+	expected := what
+	return h, h.read(lines, &expected, func(line []byte) (bool, *fault) {
 		if len(line) > 0 && line[0] == '%' {
 			h.remarks++
-			continue
+			return false, nil
 		}
-		if bad := h.parse(line, what); bad != nil {
-			return nil, lines.at(bad)
-		}
-		h.line, h.from = lines.line, start{lines.offset, lines.line}
-		return h, nil
-	}
+		return true, h.parse(line, what)
+	})
 }
 
 func (h *metisHeader) parse(line []byte, what string) *fault {
@@ -97,9 +86,6 @@ func (h *metisHeader) parse(line []byte, what string) *fault {
 		return bad
 	}
 	h.vertices, h.edges = numbers[0], numbers[1]
-	if h.vertices > maxVertices {
-		return tooMany(h.vertices)
-	}
 	if len(numbers) == 2 {
 		return nil
 	}

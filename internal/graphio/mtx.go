@@ -3,7 +3,6 @@ package graphio
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -90,36 +89,21 @@ func isMatrixMarket(head []byte) bool {
 // readMTXHeader reads the lines before the data.
 func readMTXHeader(lines *lineReader, kind *mtxKind) (*mtxHeader, error) {
 	h := &mtxHeader{countedHeader: countedHeader{noun: kind.noun[0], nouns: kind.noun[1]}}
-	for first := true; ; first = false {
-		line, err := lines.next()
-		if err == io.EOF {
-			expected := "a line of " + kind.sizes
-			if first {
-				expected = mtxBanner
-			}
-			return nil, &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: expected}
-		}
-		if err != nil {
-			return nil, err
-		}
-		text := trimLine(line)
-		var bad *fault
-		switch {
+	expected := mtxBanner
+	return h, h.read(lines, &expected, func(line []byte) (bool, *fault) {
+		first := expected == mtxBanner
+		expected = "a line of " + kind.sizes
+		switch text := trimLine(line); {
 		case first:
-			bad = h.banner(line, kind)
+			return false, h.banner(line, kind)
 		case len(text) == 0:
+			return false, nil
 		case text[0] == '%':
 			h.remarks++
-		default:
-			if bad = h.size(line, kind); bad == nil {
-				h.line, h.from = lines.line, start{lines.offset, lines.line}
-				return h, nil
-			}
+			return false, nil
 		}
-		if bad != nil {
-			return nil, lines.at(bad)
-		}
-	}
+		return true, h.size(line, kind)
+	})
 }
 
 // banner reads the first line.
@@ -147,8 +131,6 @@ func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
 	switch {
 	case bad != nil:
 		return bad
-	case sizes[0] > maxVertices:
-		return tooMany(sizes[0])
 	case len(sizes) == 2 && sizes[1] != 1:
 		return &fault{found: fmt.Sprintf("%d columns", sizes[1]), expected: "1: a column of values"}
 	case len(sizes) == 2:
@@ -161,37 +143,3 @@ func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
 	return nil
 }
 
-// eachElement calls each with the elements of a vector, a Matrix Market array of one column, by row
-// from 1: a value a line.
-func eachElement(lines *lineReader, each func(line []byte, row uint64, value []byte) *fault) error {
-	h, err := readMTXHeader(lines, &mtxColumn)
-	if err != nil {
-		return err
-	}
-	for row := uint64(0); ; {
-		line, err := lines.next()
-		if err == io.EOF {
-			return h.check(int(row))
-		}
-		if err != nil {
-			return err
-		}
-		text := trimLine(line)
-		if len(text) == 0 || text[0] == '%' {
-			continue
-		}
-		value, rest := cutField(text)
-		var bad *fault
-		switch row++; {
-		case len(rest) > 0:
-			bad = (&fault{found: "more than one number: " + quote(text), expected: "one a line"}).at(line, rest)
-		case row > h.edges:
-			bad = &fault{found: "a value of row " + thousands(row), expected: fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)}
-		default:
-			bad = each(line, row, value).at(line, value)
-		}
-		if bad != nil {
-			return lines.at(bad)
-		}
-	}
-}

@@ -60,8 +60,8 @@ func namedLines(ctx context.Context, lines *lineReader, of *Column, each eachLin
 			text = fields[column-2]
 		}
 		v := named(lines.line, name, text)
-		if found, expected := each(v); found != "" {
-			return v.fault(found, expected)
+		if err := v.tell(each); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ type grammar struct {
 	before    int    // columns between the ids and the weight, which are not looked at
 	after     int    // columns after all that are read, which are not looked at
 	marks     string // bytes that make a line a comment when they begin it
+	letter    byte   // of DIMACS: the first column of lines of data; that of comments is c
 	low, high uint64 // the ids there are
 	single    bool   // weights are rounded to single precision
 	lower     bool   // of a symmetric matrix: no column is larger than its row
@@ -109,6 +110,14 @@ func (p *parser) fast(data []byte, at int) int {
 	for at < len(data) {
 		i, from := at, at
 		u, v, w, ok := uint64(0), uint64(0), 0.0, true
+		if p.letter != 0 {
+			if data[i] != p.letter || !isBlank(data[i+1]) {
+				break
+			}
+			for i++; isBlank(data[i]); i++ {
+			}
+			from = i
+		}
 		if u, i = digits(data, i); uint(i-from-1) > 18 {
 			break
 		}
