@@ -103,4 +103,3 @@ func (t *table) vertices() *table {
 	v.seal()
 	return v
 }
-

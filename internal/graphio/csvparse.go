@@ -54,14 +54,14 @@ func (c *cutter) field() ([]byte, *fault) {
 // bareCarriage is the fault of a carriage return in a field without quotes, at record[at]: a file
 // whose lines end with it would be one record.
 func bareCarriage(at int) *fault {
-	return &fault{column: at + 1, found: "a carriage return within a line", expected: `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`}
+	return wrong("a carriage return within a line", `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`).inColumn(at + 1)
 }
 
 // quoted returns the field whose text begins at record[from], after its quote.
 func (c *cutter) quoted(from int) ([]byte, *fault) {
 	end := closing(c.record, from)
 	if end < 0 {
-		return nil, &fault{column: from, found: openQuotes, expected: `a " that ends them`}
+		return nil, wrong(openQuotes, `a " that ends them`).inColumn(from)
 	}
 	after := end + 1
 	for after < len(c.record) && isBlank(c.record[after]) && c.record[after] != c.delimiter {
@@ -73,10 +73,8 @@ func (c *cutter) quoted(from int) ([]byte, *fault) {
 	case c.record[after] == c.delimiter:
 		c.at = after + 1
 	default:
-		return nil, &fault{
-			column: after + 1, found: quote(c.record[after:]) + " after the quotes of a field",
-			expected: "the end of the field (a quote within quotes is written twice)",
-		}
+		return nil, wrong(quote(c.record[after:])+" after the quotes of a field",
+			"the end of the field (a quote within quotes is written twice)").inColumn(after + 1)
 	}
 	text := c.record[from:end]
 	if bytes.IndexByte(text, '"') < 0 && bytes.IndexByte(text, '\r') < 0 {
@@ -191,7 +189,7 @@ func (p *parser) read(record []byte, text bool) *fault {
 		var bad *fault
 		switch {
 		case len(field) == 0:
-			bad = &fault{found: "nothing in " + c.title(i), expected: "a vertex"}
+			bad = wrong("nothing in "+c.title(i), "a vertex")
 		case c.names == nil:
 			if ids[i], bad = p.number(field); bad == nil && !c.zeros {
 				bad = zeroed(field)
@@ -233,10 +231,7 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 		return bad
 	}
 	if !text && !utf8.Valid(record) {
-		return &fault{
-			column: validBytes(record) + 1, found: "bytes that are not UTF-8: " + quote(record),
-			expected: "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)",
-		}
+		return wrong("bytes that are not UTF-8: "+quote(record), "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)").inColumn(validBytes(record) + 1)
 	}
 	n := 0
 	if bytes.IndexByte(record, '"') < 0 {
@@ -255,10 +250,7 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 		}
 	}
 	if n != c.columns {
-		return &fault{
-			column: c.begins(record, min(n, c.columns)) + 1,
-			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
-		}
+		return wrong(counted(n, "column", "columns")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(c.begins(record, min(n, c.columns)) + 1)
 	}
 	return nil
 }
@@ -272,10 +264,7 @@ func (c *csvGrammar) otherKind(record []byte) *fault {
 	}
 	text, bad := cut.field()
 	if bad == nil && !bytes.EqualFold(text, c.kindText) {
-		bad = &fault{
-			column: c.begins(record, c.kind-1) + 1, found: fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
-			expected: quote(c.kindText) + " as in the first line (--directed or --undirected takes all edges for that)",
-		}
+		bad = wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]), quote(c.kindText)+" as in the first line (--directed or --undirected takes all edges for that)").inColumn(c.begins(record, c.kind-1) + 1)
 	}
 	return bad
 }

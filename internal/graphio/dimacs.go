@@ -21,9 +21,8 @@ type countedHeader struct {
 // check compares the header with the n lines there are.
 func (h *countedHeader) check(n int) error {
 	if h.edges != uint64(n) {
-		return &fault{
-			line: h.line, column: 1, found: counted(n, h.noun, h.nouns) + " in the file", expected: thousands(h.edges) + ", as this line says",
-		}
+		return wrong(counted(n, h.noun, h.nouns)+" in the file",
+			thousands(h.edges)+", as this line says").onLine(h.line, 1)
 	}
 	return h.affordable(n)
 }
@@ -31,10 +30,7 @@ func (h *countedHeader) check(n int) error {
 // affordable refuses vertices that n edges do not make likely.
 func (h *countedHeader) affordable(n int) error {
 	if most := mostVertices(n); h.vertices > most {
-		return &fault{
-			line: h.line, column: 1, found: fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun, h.nouns)),
-			expected: fmt.Sprintf("at most %s (1024 each)", thousands(most)),
-		}
+		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun, h.nouns)), fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
 	}
 	return nil
 }
@@ -57,7 +53,7 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 		all = append(all, x)
 	}
 	if len(all) < n {
-		return nil, (&fault{found: counted(len(all), "number", "numbers"), expected: what}).at(line, line[len(line):])
+		return nil, wrong(counted(len(all), "number", "numbers"), what).at(line, line[len(line):])
 	}
 	return all, nil
 }
@@ -107,7 +103,7 @@ func (h *countedHeader) read(lines *lineReader, expected *string, parse func(lin
 	for {
 		line, err := lines.next()
 		if err == io.EOF {
-			return &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: *expected}
+			return wrong("the end of the file", *expected).onLine(lines.line+1, 1)
 		}
 		if err != nil {
 			return err
@@ -140,12 +136,12 @@ func readDIMACSHeader(lines *lineReader) (kind dimacsKind, h *countedHeader, err
 			return false, nil
 		case "p":
 		default:
-			return false, &fault{found: quote(line), expected: expected}
+			return false, wrong(quote(line), expected)
 		}
 		problem, rest := cutField(rest)
 		var known bool
 		if kind, known = dimacsKinds[string(problem)]; !known {
-			return false, &fault{found: "the problem " + quote(problem), expected: expected}
+			return false, wrong("the problem "+quote(problem), expected)
 		}
 		sizes, bad := wholeNumbers(line, rest, 2, 0, "vertices and edges, two whole numbers")
 		if bad == nil {

@@ -98,7 +98,7 @@ func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
 		return 0, bad
 	}
 	if len(f.text) == 0 {
-		return 0, &fault{column: f.column, found: "nothing", expected: "the number of a vertex"}
+		return 0, wrong("nothing", "the number of a vertex").inColumn(f.column)
 	}
 	id, bad := p.number(f.text)
 	if bad != nil {

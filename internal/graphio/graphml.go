@@ -116,7 +116,7 @@ func (g *graphml) read(ctx context.Context) error {
 		}
 	}
 	if !g.graph {
-		return &fault{found: "no <graph>", expected: "a graph in <graphml>"}
+		return wrong("no <graph>", "a graph in <graphml>")
 	}
 	if bad := g.undeclared(); bad != nil {
 		return bad
@@ -131,11 +131,12 @@ func (g *graphml) syntax(err error) error {
 	case g.bytes.err != nil:
 		return g.bytes.err
 	case errors.As(err, &bad):
-		return &fault{line: bad.Line, found: "XML at fault: " + bad.Msg, expected: "GraphML"}
+		return wrong("XML at fault: "+bad.Msg, "GraphML").onLine(bad.Line, 0)
 	case strings.HasPrefix(err.Error(), "xml: encoding"):
-		return &fault{line: g.line, found: "another encoding", expected: "UTF-8 (iconv converts, and the first line must say so)"}
+		return wrong("another encoding",
+			"UTF-8 (iconv converts, and the first line must say so)").onLine(g.line, 0)
 	default:
-		return &fault{line: g.line, found: err.Error(), expected: "GraphML"}
+		return wrong(err.Error(), "GraphML").onLine(g.line, 0)
 	}
 }
 
@@ -166,13 +167,13 @@ func (g *graphml) element(e xml.StartElement, depth *int) error {
 	name, owner := e.Name.Local, g.owner()
 	switch {
 	case *depth > graphmlDepth:
-		return &fault{found: fmt.Sprintf("elements nested more than %d deep", graphmlDepth), expected: "fewer"}
+		return wrong(fmt.Sprintf("elements nested more than %d deep", graphmlDepth), "fewer")
 	case *depth == 1 && name != "graphml":
-		return &fault{found: "<" + name + ">", expected: "<graphml>"}
+		return wrong("<"+name+">", "<graphml>")
 	case name == "graph":
 		return g.beginGraph(e.Attr)
 	case name == "hyperedge":
-		return &fault{found: "a hyperedge", expected: "edges of two ends"}
+		return wrong("a hyperedge", "edges of two ends")
 	case name != "key" && name != "node" && name != "edge":
 		return nil
 	}
@@ -186,7 +187,8 @@ func (g *graphml) element(e xml.StartElement, depth *int) error {
 		case "graph":
 			return g.beginGraph(inner.Attrs)
 		case "node", "edge", "hyperedge":
-			return &fault{found: fmt.Sprintf("<%s> within <%s>", within, name), expected: "nodes and edges in <graph>"}
+			return wrong(fmt.Sprintf("<%s> within <%s>", within, name),
+				"nodes and edges in <graph>")
 		}
 	}
 	switch name {
@@ -211,7 +213,7 @@ func (g *graphml) number(e *graphmlElement) (*float64, error) {
 // names.
 func (g *graphml) key(e *graphmlElement) (err error) {
 	if g.graph {
-		return &fault{found: "a <key> within the graph", expected: "keys before it"}
+		return wrong("a <key> within the graph", "keys before it")
 	}
 	id, name := attribute(e.Attrs, "id"), attribute(e.Attrs, "attr.name")
 	if of := attribute(e.Attrs, "for"); of != "edge" && of != "all" && of != "" {
@@ -242,9 +244,10 @@ func (g *graphml) key(e *graphmlElement) (err error) {
 func (g *graphml) beginGraph(attributes []xml.Attr) error {
 	switch {
 	case g.graph:
-		return &fault{found: "another graph, or one within a node", expected: "one graph"}
+		return wrong("another graph, or one within a node", "one graph")
 	case g.r.Columns.Weight != "" && g.weight == "":
-		bad := &fault{found: fmt.Sprintf("no attribute of edges %q", g.r.Columns.Weight), expected: "one of " + strings.Join(g.keys, ", ")}
+		bad := wrong(fmt.Sprintf("no attribute of edges %q", g.r.Columns.Weight),
+			"one of "+strings.Join(g.keys, ", "))
 		for _, id := range slices.Sorted(maps.Keys(g.elsewhere)) {
 			bad.found += fmt.Sprintf(": the key %q is for %s", id, g.elsewhere[id])
 		}
@@ -259,7 +262,7 @@ func (g *graphml) beginGraph(attributes []xml.Attr) error {
 		g.directed = true
 	case "undirected":
 	default:
-		return &fault{found: "edgedefault=" + strconv.Quote(kind), expected: "directed or undirected"}
+		return wrong("edgedefault="+strconv.Quote(kind), "directed or undirected")
 	}
 	if g.weight == "" {
 		g.p.columns, g.t.weighted = 2, false
@@ -270,11 +273,12 @@ func (g *graphml) beginGraph(attributes []xml.Attr) error {
 // id returns the provisional id of a name.
 func (g *graphml) id(name, in string) (uint64, error) {
 	if name == "" {
-		return 0, &fault{found: "no id of a node" + in, expected: "one"}
+		return 0, wrong("no id of a node"+in, "one")
 	}
 	if id, err := strconv.ParseUint(name, 10, 64); err != nil || id > maxID || strconv.FormatUint(id, 10) != name {
 		if g.r.Columns.IDs == "number" {
-			return 0, &fault{found: "the id " + quote([]byte(name)) + in, expected: "a whole number (--ids name reads ids of any kind)"}
+			return 0, wrong("the id "+quote([]byte(name))+in,
+				"a whole number (--ids name reads ids of any kind)")
 		}
 		g.numeric = false
 	}
@@ -295,9 +299,9 @@ func (g *graphml) node(name string) error {
 	case err != nil:
 		return err
 	case !g.graph:
-		return &fault{found: "a node outside of the graph", expected: "nodes in <graph>"}
+		return wrong("a node outside of the graph", "nodes in <graph>")
 	case g.isDeclared(id):
-		return &fault{found: "the node " + quote([]byte(name)) + " again", expected: "every node once"}
+		return wrong("the node "+quote([]byte(name))+" again", "every node once")
 	}
 	for uint64(len(g.declared)) <= id/64 {
 		g.declared = append(g.declared, 0)
@@ -311,10 +315,10 @@ func (g *graphml) node(name string) error {
 // addEdge stores an edge, if it is of this rank's part.
 func (g *graphml) addEdge(e *graphmlElement, owner int) (err error) {
 	if !g.graph {
-		return &fault{found: "an edge outside of the graph", expected: "edges in <graph>"}
+		return wrong("an edge outside of the graph", "edges in <graph>")
 	}
 	if kind := attribute(e.Attrs, "directed"); kind != "" && g.r.Directed == nil && (kind == "true") != g.directed {
-		return &fault{found: "directed=" + strconv.Quote(kind) + " in a graph whose edges are " + directedAccount(g.directed), expected: "edges of one kind (--directed or --undirected takes all for that)"}
+		return wrong("directed="+strconv.Quote(kind)+" in a graph whose edges are "+directedAccount(g.directed), "edges of one kind (--directed or --undirected takes all for that)")
 	}
 	var ends [2]uint64
 	for i, name := range []string{"source", "target"} {
@@ -332,7 +336,8 @@ func (g *graphml) addEdge(e *graphmlElement, owner int) (err error) {
 		switch of := g.elsewhere[key]; {
 		case data.XMLName.Local != "data":
 		case of != "":
-			return &fault{found: fmt.Sprintf("data of an edge by the key %q, which is for %s", key, of), expected: `a <key for="edge">, or for="all"`}
+			return wrong(fmt.Sprintf("data of an edge by the key %q, which is for %s", key, of),
+				`a <key for="edge">, or for="all"`)
 		case key == g.weight && key != "":
 			if w, err = g.number(data); err != nil {
 				return err
@@ -340,7 +345,8 @@ func (g *graphml) addEdge(e *graphmlElement, owner int) (err error) {
 		}
 	}
 	if g.weight != "" && w == nil {
-		return &fault{found: fmt.Sprintf("an edge without %q", g.weightName), expected: "one for every edge, or a default"}
+		return wrong(fmt.Sprintf("an edge without %q", g.weightName),
+			"one for every edge, or a default")
 	}
 	if g.edges++; owner < g.r.rank {
 		g.from = g.edges

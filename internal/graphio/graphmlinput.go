@@ -56,7 +56,7 @@ func (g *graphml) undeclared() *fault {
 	if first == 0 {
 		return nil
 	}
-	return &fault{line: first, found: "an edge with an end that is no node", expected: "a <node> for every end"}
+	return wrong("an edge with an end that is no node", "a <node> for every end").onLine(first, 0)
 }
 
 // input makes the input of what was read.

@@ -42,7 +42,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 		return nil, "", bad
 	}
 	if o.Header != nil || o.Delimiter != "" {
-		return nil, "", &fault{found: "--header or --delimiter", expected: "neither: lines of JSON have names and no delimiter"}
+		return nil, "", wrong("--header or --delimiter",
+			"neither: lines of JSON have names and no delimiter")
 	}
 	lines := headLines(head, all)
 	if len(lines) == 0 && !all {
@@ -59,7 +60,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	}
 	c.columns = len(c.titles)
 	if c.columns < 2 {
-		return nil, "", &fault{line: lines[0].number, column: 1, found: counted(c.columns, "member", "members") + ": " + quote(lines[0].text), expected: `2 or more, such as {"source": 1, "target": 2}`}
+		return nil, "", wrong(counted(c.columns, "member", "members")+": "+quote(lines[0].text),
+			`2 or more, such as {"source": 1, "target": 2}`).onLine(lines[0].number, 1)
 	}
 	if err := o.choose(c, true, nil); err != nil {
 		return nil, "", err
@@ -172,7 +174,7 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 			continue
 		}
 		if fields[at].there {
-			return fields, &fault{column: column, found: "two members " + quote(name), expected: "one"}
+			return fields, wrong("two members "+quote(name), "one").inColumn(column)
 		}
 		if fields[at], bad = c.field(at); bad != nil {
 			return fields, bad
@@ -180,7 +182,8 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 	}
 	for i := range fields[:j.columns] {
 		if !fields[i].there {
-			return fields, &fault{column: len(c.all) + 1, found: "no member " + strconv.Quote(j.members[i]) + ": " + quote(c.all), expected: "one, as in the first line"}
+			return fields, wrong("no member "+strconv.Quote(j.members[i])+": "+quote(c.all),
+				"one, as in the first line").inColumn(len(c.all) + 1)
 		}
 	}
 	return fields, c.end()
@@ -225,7 +228,7 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 	for i, f := range fields[:2] {
 		switch {
 		case len(f.text) == 0:
-			return &fault{column: f.column, found: "nothing in " + strconv.Quote(j.members[i]), expected: "a vertex"}
+			return wrong("nothing in "+strconv.Quote(j.members[i]), "a vertex").inColumn(f.column)
 		case j.names == nil:
 			id, bad := p.number(f.text)
 			if bad != nil {
@@ -240,9 +243,11 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 			}
 			p.ids = append(p.ids, id)
 		case f.number && bytes.ContainsAny(f.text, ".eE"):
-			return &fault{column: f.column, found: fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]), expected: "a vertex: a whole number or a string"}
+			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]),
+				"a vertex: a whole number or a string").inColumn(f.column)
 		case !utf8.Valid(f.text):
-			return &fault{column: f.column, found: "bytes that are not UTF-8: " + quote(f.text), expected: "names in UTF-8"}
+			return wrong("bytes that are not UTF-8: "+quote(f.text),
+				"names in UTF-8").inColumn(f.column)
 		default:
 			p.names.Add(f.text)
 		}

@@ -55,10 +55,8 @@ type mtxHeader struct {
 func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
 	h, err := readMTXHeader(&lineReader{r: f.content}, &mtxGraph)
 	if err == nil && h.symmetric && r.directed(false) {
-		err = &fault{
-			line: 1, column: 1, found: "a symmetric matrix to be read as directed",
-			expected: "a general one (an undirected graph is walked both ways already)",
-		}
+		err = wrong("a symmetric matrix to be read as directed",
+			"a general one (an undirected graph is walked both ways already)").onLine(1, 1)
 	}
 	if err != nil {
 		return nil, inFile(err, f.path)
@@ -110,14 +108,15 @@ func readMTXHeader(lines *lineReader, kind *mtxKind) (*mtxHeader, error) {
 func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 	words := strings.Fields(strings.ToLower(string(line[:min(len(line), 1024)])))
 	if len(words) == 0 || words[0] != strings.ToLower(mtxBanner) {
-		return &fault{found: quote(line), expected: mtxBanner}
+		return wrong(quote(line), mtxBanner)
 	}
 	if len(words) != 5 {
-		return &fault{found: quote(line), expected: fmt.Sprintf("%s matrix %s FIELD SYMMETRY", mtxBanner, kind.banner[1][0])}
+		return wrong(quote(line),
+			fmt.Sprintf("%s matrix %s FIELD SYMMETRY", mtxBanner, kind.banner[1][0]))
 	}
 	for i, allowed := range kind.banner {
 		if word := words[i+1]; !slices.Contains(allowed, word) {
-			f := &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ")}
+			f := wrong(quote([]byte(word)), strings.Join(allowed, " or "))
 			return f.at(line, fieldAt(line, i+1))
 		}
 	}
@@ -132,14 +131,13 @@ func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
 	case bad != nil:
 		return bad
 	case len(sizes) == 2 && sizes[1] != 1:
-		return &fault{found: fmt.Sprintf("%d columns", sizes[1]), expected: "1: a column of values"}
+		return wrong(fmt.Sprintf("%d columns", sizes[1]), "1: a column of values")
 	case len(sizes) == 2:
 		h.vertices, h.edges = sizes[0], sizes[0]
 		return nil
 	case sizes[0] != sizes[1]:
-		return &fault{found: fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), expected: "as many rows as columns"}
+		return wrong(fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), "as many rows as columns")
 	}
 	h.vertices, h.edges = sizes[0], sizes[2]
 	return nil
 }
-

@@ -75,7 +75,7 @@ func addProperty(graphs map[string]*properties, key, value string) *fault {
 	if name, ok := strings.CutSuffix(rest, ".directed"); ok {
 		directed := strings.EqualFold(value, "true")
 		if !directed && !strings.EqualFold(value, "false") {
-			return &fault{found: "directed = " + quote([]byte(value)), expected: "true or false"}
+			return wrong("directed = "+quote([]byte(value)), "true or false")
 		}
 		of(name).directed = &directed
 	}

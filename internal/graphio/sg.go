@@ -212,7 +212,8 @@ func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
 func (h *serialized) neighbor(q *parser, u uint64, data []byte) *fault {
 	v := uint64(binary.LittleEndian.Uint32(data))
 	if v >= uint64(h.nodes) {
-		return &fault{found: fmt.Sprintf("the neighbour %d", int32(v)), expected: fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node", "nodes"))}
+		return wrong(fmt.Sprintf("the neighbour %d", int32(v)),
+			fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node", "nodes")))
 	}
 	w := 0.0
 	if h.weighted {

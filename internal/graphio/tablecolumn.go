@@ -117,7 +117,8 @@ func (t *tableValues) record(record []byte, line int) error {
 	v.Line, v.At = c.placeOf(begins(2), record, line)
 	for i := range t.ends {
 		if bad == nil && len(fields[i]) == 0 {
-			bad = &fault{column: c.begins(record, c.at[i]) + 1, found: "nothing in " + c.title(i), expected: "a vertex"}
+			bad = wrong("nothing in "+c.title(i),
+				"a vertex").inColumn(c.begins(record, c.at[i]) + 1)
 		}
 		id, wrong := wholeNumber(fields[i])
 		if wrong != nil || t.named {

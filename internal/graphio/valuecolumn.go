@@ -47,7 +47,7 @@ func (v *Value) fault(found, expected string) *fault {
 	if v.OfID {
 		column = v.IDAt
 	}
-	return &fault{line: v.Line, column: column, found: found, expected: expected}
+	return wrong(found, expected).onLine(v.Line, column)
 }
 
 // eachLine is what ReadColumn calls with values.
@@ -117,7 +117,8 @@ func ReadColumn(
 // on.
 func readVector(ctx context.Context, lines *lineReader, column int, each eachLine) error {
 	if column > 0 {
-		return &fault{found: "a Matrix Market array, which has no column " + strconv.Itoa(column), expected: "lines " + vertexLine}
+		return wrong("a Matrix Market array, which has no column "+strconv.Itoa(column),
+			"lines "+vertexLine)
 	}
 	h, err := readMTXHeader(lines, &mtxColumn)
 	for v := (Value{}); err == nil && ctx.Err() == nil; {
@@ -134,9 +135,11 @@ func readVector(ctx context.Context, lines *lineReader, column int, each eachLin
 		v = Value{Line: lines.line, IDAt: at, At: at, ID: v.ID + 1, Text: value}
 		switch {
 		case len(rest) > 0:
-			err = lines.at((&fault{found: "more than one number: " + quote(text), expected: "one a line"}).at(line, rest))
+			err = lines.at(wrong("more than one number: "+quote(text),
+				"one a line").at(line, rest))
 		case v.ID > h.edges:
-			err = lines.at(&fault{found: "a value of row " + thousands(v.ID), expected: fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)})
+			err = lines.at(wrong("a value of row "+thousands(v.ID),
+				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)))
 		default:
 			err = v.tell(each)
 		}
@@ -185,7 +188,7 @@ func (v *Value) parse(line, text []byte, of *Column) *fault {
 		rest = bytes.TrimLeft(rest, " \t")
 		field, _ := cutField(rest)
 		if len(field) == 0 {
-			return (&fault{found: fmt.Sprintf(`one id in "%d"`, v.ID), expected: edgeLine}).at(line, rest)
+			return wrong(fmt.Sprintf(`one id in "%d"`, v.ID), edgeLine).at(line, rest)
 		}
 		var bad *fault
 		if *id, bad = g.id(field); bad != nil {
@@ -195,7 +198,7 @@ func (v *Value) parse(line, text []byte, of *Column) *fault {
 	}
 	if len(rest) == 0 {
 		if of.OfEdges {
-			return &fault{found: fmt.Sprintf(`no value in "%d %d"`, v.ID, v.To), expected: edgeLine}
+			return wrong(fmt.Sprintf(`no value in "%d %d"`, v.ID, v.To), edgeLine)
 		}
 		return noValue(v.ID)
 	}
@@ -206,9 +209,10 @@ func (v *Value) parse(line, text []byte, of *Column) *fault {
 	case of.Number == 0 || len(v.Text) > 0:
 		return nil
 	case of.OfEdges:
-		return &fault{found: fmt.Sprintf("no column %d for the edge from %d to %d", of.Number, v.ID, v.To), expected: "one of every edge"}
+		return wrong(fmt.Sprintf("no column %d for the edge from %d to %d", of.Number, v.ID, v.To),
+			"one of every edge")
 	}
-	return &fault{found: fmt.Sprintf("no column %d for vertex %d", of.Number, v.ID), expected: "one of every vertex"}
+	return wrong(fmt.Sprintf("no column %d for vertex %d", of.Number, v.ID), "one of every vertex")
 }
 
 // tell calls each with the value.

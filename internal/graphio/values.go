@@ -101,7 +101,7 @@ func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err er
 }
 
 func noValue(id uint64) *fault {
-	return &fault{found: fmt.Sprintf(`no value in "%d"`, id), expected: vertexLine}
+	return wrong(fmt.Sprintf(`no value in "%d"`, id), vertexLine)
 }
 
 // LineError is what is wrong in a line of a file, as the errors of this package word it, by
