@@ -65,7 +65,6 @@ type csvGrammar struct {
 	header    bool   // a file may begin with the titles
 	at        [3]int // the source, the target and the weight, from 0; -1 is none
 	titles    []string
-	last      int          // of them the last
 	stops     *csvStops    // of records that are read fast; nil if none are
 	names     *names.Table // of ids that are text; nil of numbers
 	zeros     bool         // numbers may begin with zeros
@@ -115,7 +114,7 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 	if !directed && !strings.EqualFold(text, "undirected") {
 		return true, nil
 	}
-	c.kind, c.kindText, c.last = at+1, []byte(text), max(c.last, at)
+	c.kind, c.kindText = at+1, []byte(text)
 	*said += fmt.Sprintf(", %s by %q", directedAccount(directed), c.titles[at])
 	return directed, nil
 }
@@ -163,7 +162,6 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 	if err := o.choose(c, header, rows); err != nil {
 		return nil, "", from, err
 	}
-	c.last = max(c.at[0], c.at[1], c.at[2])
 	c.stops = c.stopsOf()
 	c.zeros = o.IDs != ""
 	named, remark, err := o.idKinds(c, rows)
@@ -208,19 +206,15 @@ func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start,
 	if all {
 		head = endLine(append(slices.Clip(head), '\n'))
 	}
-	for at, line := 0, 1; at < len(head) && len(rows) < headerLines; {
-		end := c.recordEnd(head, at)
-		if end < 0 && (!all || len(rows) > 0) {
+	size := len(head)
+	for line := 1; len(head) > 0 && len(rows) < headerLines; {
+		record, rest, ends := c.cutRecord(head)
+		if !ends && (!all || len(rows) > 0) {
 			break
 		}
-		if end < 0 {
-			end = len(head) - 1
-		}
-		record, from := head[at:end], line
-		line += bytes.Count(record, newline) + 1
-		at = end + 1
-		record = bytes.TrimSuffix(record, []byte{'\r'})
-		if len(record) == 0 {
+		from := line
+		line += bytes.Count(head[:len(head)-len(rest)], newline)
+		if head = rest; len(record) == 0 {
 			continue
 		}
 		row, bad := c.row(record)
@@ -231,7 +225,7 @@ func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start,
 			return nil, start{}, bad
 		}
 		if rows = append(rows, row); len(rows) == 1 {
-			second = start{int64(at), line - 1}
+			second = start{int64(size - len(head)), line - 1}
 		}
 	}
 	if len(rows) == 0 && !all {

@@ -46,15 +46,9 @@ func (c *cutter) field() ([]byte, *fault) {
 		c.at, c.ended = len(c.record), true
 	}
 	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
-		return nil, bareCarriage(from + i)
+		return nil, wrong("a carriage return within a line", `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`).inColumn(from + i + 1)
 	}
 	return trimBlanks(rest), nil
-}
-
-// bareCarriage is the fault of a carriage return in a field without quotes, at record[at]: a file
-// whose lines end with it would be one record.
-func bareCarriage(at int) *fault {
-	return wrong("a carriage return within a line", `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`).inColumn(at + 1)
 }
 
 // quoted returns the field whose text begins at record[from], after its quote.
@@ -111,7 +105,7 @@ func (p *parser) parseCSV(data []byte) {
 	p.cut.scratch = nil                        // the names of the batch before are in it
 	text := utf8.Valid(data) || c.names == nil // else the record that is not is looked for
 	for len(data) > 0 {
-		if data = data[p.fastCSV(data, text):]; len(data) == 0 {
+		if data = data[p.fastCSV(data):]; len(data) == 0 {
 			break
 		}
 		end := bytes.IndexByte(data, '\n')
@@ -234,19 +228,15 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 		return wrong("bytes that are not UTF-8: "+quote(record), "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)").inColumn(validBytes(record) + 1)
 	}
 	n := 0
-	if bytes.IndexByte(record, '"') < 0 {
-		if i := bytes.IndexByte(record, '\r'); i >= 0 {
-			return bareCarriage(i)
+	for cut.begin(record, c.delimiter); cut.more(); n++ {
+		field, bad := cut.field()
+		if bad != nil {
+			return bad
 		}
-		n = c.plain(record, fields)
-	} else {
-		cut.begin(record, c.delimiter)
-		for ; cut.more(); n++ {
-			field, bad := cut.field()
-			if bad != nil {
-				return bad
+		for i, at := range c.at {
+			if n == at {
+				fields[i] = field
 			}
-			c.keep(n, field, fields)
 		}
 	}
 	if n != c.columns {
@@ -304,34 +294,4 @@ func (p *parser) number(field []byte) (uint64, *fault) {
 		return id, nil
 	}
 	return p.id(field)
-}
-
-// plain cuts a record without quotes, and returns how many fields it has.
-func (c *csvGrammar) plain(line []byte, fields *[3][]byte) int {
-	n := 0
-	for ; n <= c.last; n++ {
-		end := bytes.IndexByte(line, c.delimiter)
-		if end < 0 {
-			c.keep(n, trimBlanks(line), fields)
-			return n + 1
-		}
-		c.keep(n, trimBlanks(line[:end]), fields)
-		line = line[end+1:]
-	}
-	for {
-		end := bytes.IndexByte(line, c.delimiter)
-		if n++; end < 0 {
-			return n
-		}
-		line = line[end+1:]
-	}
-}
-
-// keep keeps field n if it is one that is read.
-func (c *csvGrammar) keep(n int, field []byte, fields *[3][]byte) {
-	for i, at := range c.at {
-		if n == at {
-			fields[i] = field
-		}
-	}
 }

@@ -28,14 +28,19 @@ type parsed struct {
 	unbalanced           func(ctx context.Context) error
 }
 
+// close frees the tables.
+func (p *parsed) close() {
+	p.table.slabs.close()
+	if p.listed != nil {
+		p.listed.slabs.close()
+	}
+}
+
 // finish numbers the vertices, packs the edges and frees the tables. It refuses what is wrong with
 // the graph as a whole. Ids of a part of a graph stay what they are, and its input judges the whole.
 func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error) {
 	t := p.table
-	defer t.slabs.close()
-	if p.listed != nil {
-		defer p.listed.slabs.close()
-	}
+	defer p.close()
 	x, dictionary, err := r.numberParsed(ctx, p)
 	if err != nil {
 		return nil, inFile(err, r.name)
@@ -158,13 +163,10 @@ func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed
 func (r *reader) edgesOf(ctx context.Context, p *parsed) (*edges.RankInput, error) {
 	p.check = someEdges(r.name)
 	if r.Columns.Vertices != "" {
-		var err error
-		if p.listed, err = r.readVertices(ctx, p.names); err != nil {
-			p.table.slabs.close()
+		if err := r.readVertices(ctx, p); err != nil {
+			p.close()
 			return nil, err
 		}
-		p.what += ", " + p.listed.said
-		p.repeated = func(ctx context.Context, _ int, _ uint64) error { return r.repeatedVertex(ctx, p.names != nil) }
 	}
 	s, err := r.finish(ctx, p)
 	if err != nil {

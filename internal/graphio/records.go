@@ -128,8 +128,8 @@ func (c *csvGrammar) endAfter(data []byte, over int) int {
 }
 
 // eachRecord calls each with the records of a table that begin at a place or later, in order, and
-// the lines that they begin in.
-func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each func(record []byte, line int) error) error {
+// where and in which line they begin.
+func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each func(record []byte, at int64, line int) error) error {
 	if _, err := f.content.Discard(int(from.offset)); err != nil {
 		return err
 	}
@@ -144,19 +144,26 @@ func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each f
 			data = bytes.TrimPrefix(data, utf8BOM)
 		}
 		for len(data) > 0 && ctx.Err() == nil {
-			end := c.recordEnd(data, 0)
-			if end < 0 { // quotes that do not end, as the cutter says
-				end = len(data) - 1
-			}
-			record, first := bytes.TrimSuffix(data[:end], carriage), line+1
-			line += bytes.Count(data[:end+1], newline)
-			data = data[end+1:]
+			at, first := p.at+int64(len(p.data)-len(data)), line+1
+			record, rest, _ := c.cutRecord(data)
+			line += bytes.Count(data[:len(data)-len(rest)], newline)
+			data = rest
 			if len(record) == 0 {
 				continue
 			}
-			if err := each(record, first); err != nil {
+			if err := each(record, at, first); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// cutRecord cuts the first record off data, which ends with a newline, and reports whether its
+// quotes end. One whose quotes do not is all there is.
+func (c *csvGrammar) cutRecord(data []byte) (record, rest []byte, ends bool) {
+	end := c.recordEnd(data, 0)
+	if ends = end >= 0; !ends {
+		end = len(data) - 1
+	}
+	return bytes.TrimSuffix(data[:end], carriage), data[end+1:], ends
 }

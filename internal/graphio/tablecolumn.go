@@ -42,9 +42,8 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	if c.at[2], err = c.valueColumn(name, from.offset > 0); err != nil {
 		return err
 	}
-	c.last = max(c.last, c.at[2])
 	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
-	return c.eachRecord(ctx, f, from, t.record)
+	return c.eachRecord(ctx, f, from, func(record []byte, _ int64, line int) error { return t.record(record, line) })
 }
 
 // namedRows tells whether rows of CSV that begin with names have a line of titles: that which
