@@ -18,17 +18,13 @@ type countedHeader struct {
 	remarks         int
 }
 
-// check compares the header with the n lines there are.
+// check compares the header with the n lines there are, and refuses vertices that these do not make
+// likely.
 func (h *countedHeader) check(n int) error {
 	if h.edges != uint64(n) {
 		return wrong(counted(n, h.noun, h.nouns)+" in the file",
 			thousands(h.edges)+", as this line says").onLine(h.line, 1)
 	}
-	return h.affordable(n)
-}
-
-// affordable refuses vertices that n edges do not make likely.
-func (h *countedHeader) affordable(n int) error {
 	if most := mostVertices(n); h.vertices > most {
 		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun, h.nouns)), fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
 	}
@@ -150,12 +146,4 @@ func readDIMACSHeader(lines *lineReader) (kind dimacsKind, h *countedHeader, err
 		return true, bad
 	})
 	return kind, h, err
-}
-
-// plainWeight is weight, and faster for short whole numbers.
-func plainWeight(text []byte, single bool) (float64, *fault) {
-	if x, end := digits(text, 0); end == len(text) && end > 0 && end <= 7 {
-		return float64(x), nil
-	}
-	return weight(text, single)
 }

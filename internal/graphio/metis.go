@@ -157,7 +157,7 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 				return wrong(fmt.Sprintf("the neighbour %d without a weight", v),
 					"neighbours and weights of edges by turns").inColumn(len(line) + 1)
 			}
-			if w, bad = plainWeight(field, p.single); bad != nil {
+			if w, bad = weight(field, p.single); bad != nil {
 				return bad.at(line, from)
 			}
 		}
