@@ -122,16 +122,11 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 // understand tells from the first lines what the columns of a table mean, and says it. Its lines of
 // data begin where it says, after the names of columns if there are such.
 func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGrammar, said string, from start, err error) {
-	head, bad := cutBOM(content)
-	if bad != nil {
-		bad.line, bad.column = 1, 1
-		return nil, "", from, bad
-	}
 	c = &csvGrammar{at: [3]int{-1, -1, -1}}
-	if c.delimiter, err = o.delimiter(head, format); err != nil {
+	if c.delimiter, err = o.delimiter(content, format); err != nil {
 		return nil, "", from, err
 	}
-	rows, second, err := c.rows(head, all)
+	rows, second, err := c.rows(content, all)
 	if err != nil {
 		return nil, "", from, err
 	}
@@ -153,7 +148,7 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 	if c.header = header; header {
 		c.titles = first
 		rows = rest
-		from = start{min(second.offset+int64(len(content)-len(head)), int64(len(content))), second.lines}
+		from = second
 	} else {
 		for i := range first {
 			c.titles = append(c.titles, "column "+strconv.Itoa(i+1))
@@ -201,12 +196,16 @@ func delimiterName(c byte) string {
 }
 
 // rows returns the fields of the first records, but of those at fault, and where the lines after
-// the first one begin.
-func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start, err error) {
+// the first one begin in the content.
+func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second start, err error) {
+	head, bad := cutBOM(content)
+	if bad != nil {
+		return nil, start{}, bad.onLine(1, 1)
+	}
 	if all {
 		head = endLine(append(slices.Clip(head), '\n'))
 	}
-	size := len(head)
+	end := len(content) - len(bytes.TrimPrefix(content, utf8BOM)) + len(head)
 	for line := 1; len(head) > 0 && len(rows) < headerLines; {
 		record, rest, ends := c.cutRecord(head)
 		if !ends && (!all || len(rows) > 0) {
@@ -225,7 +224,7 @@ func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start,
 			return nil, start{}, bad
 		}
 		if rows = append(rows, row); len(rows) == 1 {
-			second = start{int64(size - len(head)), line - 1}
+			second = start{int64(min(end-len(head), len(content))), line - 1}
 		}
 	}
 	if len(rows) == 0 && !all {

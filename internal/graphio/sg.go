@@ -90,15 +90,12 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 
 // serializedHeader reads the header, and compares it with the size of the file.
 func serializedHeader(f *file, weighted bool) (*serialized, error) {
-	switch {
-	case f.codec != plain:
-		return nil, fileFault(f.path, f.codec.String()+" data", "a serialized graph that is not compressed: it is read from several places at once")
-	case !f.regular:
-		return nil, fileFault(f.path, "a pipe or device", "a regular file: it is read from several places at once")
-	case f.size() < serializedHead+8:
+	if err := f.random("a serialized graph that is not compressed"); err != nil {
+		return nil, err
+	}
+	if f.size() < serializedHead+8 {
 		return nil, fileFault(f.path, counted(f.size(), "byte", "bytes"), "a header of 17 bytes and an offset")
 	}
-	f.uncount()
 	var head [serializedHead]byte
 	if err := f.readAt(head[:], 0); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 // results are written with.
 func (o *Columns) namedRows(f *file, column int) error {
 	c := csvGrammar{delimiter: ','}
-	rows, _, err := c.rows(bytes.TrimPrefix(f.head(), utf8BOM), f.headIsAll())
+	rows, _, err := c.rows(f.head(), f.headIsAll())
 	if err != nil || len(rows) == 0 {
 		return err
 	}
