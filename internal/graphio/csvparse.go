@@ -174,48 +174,55 @@ func (p *parser) read(record []byte, text bool) *fault {
 			return bad
 		}
 	}
-	var ids [2]uint64
 	ends := 2
 	if c.at[1] < 0 { // of vertices
 		ends = 1
 	}
+	if i, bad := p.keep(&fields, ends, c.names != nil, c.zeros); bad != nil {
+		bad.found += " in " + c.title(i)
+		return bad.inColumn(c.begins(record, c.at[i]) + 1)
+	}
+	return nil
+}
+
+// keep adds an edge, or a vertex if ends is 1, by the texts of its ends and its weight: named ends,
+// or numbers, which may begin with zeros if zeros says so. Of one at fault it keeps nothing, and
+// says which text is wrong.
+func (p *parser) keep(fields *[3][]byte, ends int, named, zeros bool) (which int, bad *fault) {
+	ids, names := len(p.ids), p.names.Len()
+	defer func() {
+		if bad != nil {
+			p.ids = p.ids[:ids]
+			p.names.Cut(names)
+		}
+	}()
 	for i, field := range fields[:ends] {
-		var bad *fault
-		switch {
-		case len(field) == 0:
-			bad = wrong("nothing in "+c.title(i), "a vertex")
-		case c.names == nil:
-			if ids[i], bad = p.number(field); bad == nil && !c.zeros {
-				bad = zeroed(field)
-			} else if bad != nil {
-				bad.expected += " (--ids name reads ids of any kind)"
-			}
-			if bad != nil {
-				bad.found += " in " + c.title(i)
-			}
+		if len(field) == 0 {
+			return i, wrong("nothing", "a vertex")
+		}
+		if named {
+			p.names.Add(field)
+			continue
+		}
+		id, bad := p.number(field)
+		if bad != nil {
+			bad.expected += " (--ids name reads ids of any kind)"
+		} else if !zeros {
+			bad = zeroed(field)
 		}
 		if bad != nil {
-			bad.column = c.begins(record, c.at[i]) + 1
-			return bad
+			return i, bad
 		}
+		p.ids = append(p.ids, id)
 	}
 	if p.columns == 3 {
 		w, bad := weight(fields[2], p.single)
 		if bad != nil {
-			bad.found += " in " + c.title(2)
-			bad.column = c.begins(record, c.at[2]) + 1
-			return bad
+			return 2, bad
 		}
 		p.weights = append(p.weights, w)
 	}
-	if c.names == nil {
-		p.ids = append(p.ids, ids[:ends]...)
-		return nil
-	}
-	for _, field := range fields[:ends] {
-		p.names.Add(field)
-	}
-	return nil
+	return 0, nil
 }
 
 // fields cuts a record, which is not empty, and keeps the fields that are read. text says that it

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
@@ -226,40 +225,15 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 		return bad
 	}
 	for i, f := range fields[:2] {
-		switch {
-		case len(f.text) == 0:
-			return wrong("nothing in "+strconv.Quote(j.members[i]), "a vertex").inColumn(f.column)
-		case j.names == nil:
-			id, bad := p.number(f.text)
-			if bad != nil {
-				bad.expected += " (--ids name reads ids of any kind)"
-			} else if !j.zeros {
-				bad = zeroed(f.text)
-			}
-			if bad != nil {
-				bad.column = f.column
-				bad.found += " in " + strconv.Quote(j.members[i])
-				return bad
-			}
-			p.ids = append(p.ids, id)
-		case f.number && bytes.ContainsAny(f.text, ".eE"):
+		if j.names != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
 			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]),
 				"a vertex: a whole number or a string").inColumn(f.column)
-		case !utf8.Valid(f.text):
-			return wrong("bytes that are not UTF-8: "+quote(f.text),
-				"names in UTF-8").inColumn(f.column)
-		default:
-			p.names.Add(f.text)
 		}
 	}
-	if j.columns == 3 {
-		w, bad := weight(fields[2].text, p.single)
-		if bad != nil {
-			bad.column = fields[2].column
-			bad.found += " in " + strconv.Quote(j.members[2])
-			return bad
-		}
-		p.weights = append(p.weights, w)
+	texts := [3][]byte{fields[0].text, fields[1].text, fields[2].text}
+	if i, bad := p.keep(&texts, 2, j.names != nil, j.zeros); bad != nil {
+		bad.found += " in " + strconv.Quote(j.members[i])
+		return bad.inColumn(fields[i].column)
 	}
 	return nil
 }

@@ -178,10 +178,11 @@ func (f *file) headIsAll() bool {
 	return err == io.EOF
 }
 
-// Close closes the file.
+// Close closes the file, and drops its buffers: what judges an input may keep the file for its name.
 func (f *file) Close() error {
 	f.cancel()
 	f.closeExpander()
+	f.raw, f.content = nil, nil
 	return f.f.Close()
 }
 
