@@ -27,17 +27,18 @@ func (p *parser) fastCSV(data []byte) int {
 		return 0
 	}
 	var r plainRecord
-	ends, at, lines := 2, 0, 0
-	if p.csv.at[1] < 0 {
-		ends = 1
-	}
+	edge, weighted := p.csv.at[1] >= 0, p.columns == 3
+	at, lines := 0, 0
 	for at < len(data) {
 		end, ok := p.plainRecord(data, at, &r)
 		if !ok {
 			break
 		}
-		p.ids = append(p.ids, r.ids[:ends]...)
-		if p.columns == 3 {
+		p.ids = append(p.ids, r.ids[0])
+		if edge {
+			p.ids = append(p.ids, r.ids[1])
+		}
+		if weighted {
 			p.weights = append(p.weights, r.weight)
 		}
 		lines++

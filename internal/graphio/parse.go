@@ -106,12 +106,12 @@ func (p *parser) leave(f *fault) bool {
 // and columns that are not looked at, from data[at:] on, and returns where the first line begins
 // that is different. It accepts nothing that line refuses, with the same result.
 func (p *parser) fast(data []byte, at int) int {
-	ids, weights, lines := p.ids, p.weights, 0
+	ids, weights, lines, letter := p.ids, p.weights, 0, p.letter
 	for at < len(data) {
 		i, from := at, at
 		u, v, w, ok := uint64(0), uint64(0), 0.0, true
-		if p.letter != 0 {
-			if data[i] != p.letter || !isBlank(data[i+1]) {
+		if letter != 0 {
+			if data[i] != letter || !isBlank(data[i+1]) {
 				break
 			}
 			for i++; isBlank(data[i]); i++ {
