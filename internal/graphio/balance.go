@@ -48,80 +48,92 @@ func hashPair(u, v uint64) balance {
 	return balance{mix(a^0xe7037ed1a0b428db, b^v), mix(b^0xa0761d6478bd642f, a^u)}
 }
 
-// bothLines is what is expected of undirected edges.
-func (d lists) bothLines() string {
-	text := "an undirected edge in the lines of both its ends"
-	if _, metis := d.own.(metisLists); metis { // which cannot be read as directed
-		return text
-	}
-	return text + " (--directed reads lists of one direction)"
-}
-
 // candidates is how many pairs of lists are looked up at a time to find the first that does not
 // agree: their memory is bounded.
 const candidates = 1 << 18
 
-// unbalanced is the fault of the first line of lists that has a neighbour more often than it is a
-// neighbour of that.
-func (r *reader) unbalanced(ctx context.Context, f *file, d lists) error {
-	if !f.regular { // it cannot be read again
-		return fileFault(f.path, "edges that are in the line of one end alone", d.bothLines())
+// unbalanced returns a function that says which line of lists is the first that has a neighbour
+// more often than it is a neighbour of that.
+func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Context) error {
+	g.twice = false // else only the lists of the smaller ends are read
+	both := "an undirected edge in the lines of both its ends"
+	_, plain := g.own.(adjacencyLists)
+	if _, metis := g.own.(metisLists); !metis { // which cannot be read as directed
+		both += " (--directed reads lists of one direction)"
 	}
-	for seen := 0; ; {
-		counts := map[[2]uint64]int{}
-		var order [][4]uint64 // the line, its vertex, a neighbour, and which this is
-		at := 0
-		if err := eachList(f, d, func(_ int64, line int, _ []byte, u uint64, neighbors []uint64) bool {
-			for i, v := range neighbors {
-				if at++; at > seen && u != v {
-					order = append(order, [4]uint64{uint64(line), u, v, uint64(i)})
-					counts[[2]uint64{min(u, v), max(u, v)}] = 0
-				}
-			}
-			return len(order) < candidates && ctx.Err() == nil
-		}); err != nil {
-			return err
-		}
-		seen = at
-		if len(order) == 0 || ctx.Err() != nil {
-			break
-		}
-		if err := eachList(f, d, func(_ int64, _ int, _ []byte, u uint64, neighbors []uint64) bool {
-			for _, v := range neighbors {
-				key := [2]uint64{min(u, v), max(u, v)}
-				if n, ok := counts[key]; ok && u < v {
-					counts[key] = n + 1
-				} else if ok {
-					counts[key] = n - 1
-				}
-			}
-			return ctx.Err() == nil
-		}); err != nil {
-			return err
-		}
-		for _, o := range order {
-			line, u, v := int(o[0]), o[1], o[2]
-			if n := counts[[2]uint64{min(u, v), max(u, v)}]; n > 0 && u < v || n < 0 && u > v {
-				bad := &fault{
-					file: f.path, line: line, column: 1, found: fmt.Sprintf("%d among the neighbours of %d", v, u),
-					expected: fmt.Sprintf("%d among those of %d as often: %s", u, v, d.bothLines()),
-				}
-				return cmp.Or(eachList(f, d, func(_ int64, number int, text []byte, _ uint64, _ []uint64) bool {
-					if number == line {
-						bad.column = d.columnOf(text, int(o[3]))
+	return func(ctx context.Context) error {
+		bad := fileFault(f.path, "edges that are in the line of one end alone", both)
+		return r.again(ctx, f, bad, func(f *file) error {
+			pairs := func(do func(line int, text []byte, u, v uint64) bool) error {
+				return r.eachLine(f, g, from, func(_ int64, line int, text []byte, p *parser) bool {
+					for i := 0; i < len(p.ids); i += 2 {
+						if u, v := p.ids[i], p.ids[i+1]; u != v && !do(line, text, u, v) {
+							return false
+						}
 					}
-					return number < line
-				}), error(bad))
+					return ctx.Err() == nil
+				})
 			}
+			if err := firstUnbalanced(bad, both, plain, pairs); err != nil || bad.line > 0 {
+				return cmp.Or(err, error(bad))
+			}
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case !plain && f.unchanged() == nil:
+				return fileFault(f.path, "edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
+			}
+			return f.changed("lists that agree")
+		})
+	}
+}
+
+// firstUnbalanced places a fault at the first pair that is not as often in the lists of both its
+// ends. pairs goes through all pairs in order, until it is told to stop. plain says that a line is
+// ids between blanks.
+func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(line int, text []byte, u, v uint64) bool) error) error {
+	for seen, more := 0, true; more; seen += candidates {
+		counts := map[[2]uint64]int{}
+		at := 0
+		more = false
+		if err := pairs(func(_ int, _ []byte, u, v uint64) bool {
+			if at++; at > seen {
+				counts[[2]uint64{min(u, v), max(u, v)}] = 0
+			}
+			more = at > seen+candidates
+			return !more
+		}); err != nil {
+			return err
+		}
+		if err := pairs(func(_ int, _ []byte, u, v uint64) bool {
+			key := [2]uint64{min(u, v), max(u, v)}
+			if n, ok := counts[key]; ok && u < v {
+				counts[key] = n + 1
+			} else if ok {
+				counts[key] = n - 1
+			}
+			return true
+		}); err != nil {
+			return err
+		}
+		at = 0
+		if err := pairs(func(line int, text []byte, u, v uint64) bool {
+			n := counts[[2]uint64{min(u, v), max(u, v)}]
+			if n == 0 || (n > 0) != (u < v) {
+				return true
+			}
+			bad.line, bad.column = line, 1
+			if plain {
+				bad.column = columnOf(text, v)
+			}
+			bad.found = fmt.Sprintf("%d among the neighbours of %d", v, u)
+			bad.expected = fmt.Sprintf("%d among those of %d as often: %s", u, v, both)
+			return false
+		}); err != nil || bad.line > 0 {
+			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if _, plain := d.own.(adjacencyLists); !plain && f.unchanged() == nil {
-		return fileFault(f.path, "edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
-	}
-	return f.changed("lists that agree")
+	return nil
 }
 
 // endOfLists is the error of lists that have been read to their end, or why not.

@@ -49,7 +49,6 @@ type table struct {
 	balance  balance
 	slabs    slabs
 	mu       sync.Mutex // for batches, until the table is sealed
-	said     string     // of a table of vertices: what was understood of it
 }
 
 // seal adds up the batches when all are there.

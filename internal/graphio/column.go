@@ -22,9 +22,22 @@ func (p *parser) line(line []byte) *fault {
 		p.comments++
 		return nil
 	}
+	whole := text
+	if p.letter != 0 {
+		var word []byte
+		switch word, text = cutField(text); {
+		case string(word) == "c":
+			p.comments++
+			return nil
+		case string(word) == "n" && p.letter == 'e': // a vertex's color
+			return nil
+		case len(word) != 1 || word[0] != p.letter:
+			return wrong(quote(whole), p.layout).at(line, whole)
+		}
+	}
 	var fields [3][]byte
 	n, want := 0, p.columns+p.before+p.after
-	beyond := text[len(text):] // the first column too many, or where one is missing
+	beyond := whole[len(whole):] // the first column too many, or where one is missing
 	for rest := text; len(rest) > 0; n++ {
 		var field []byte
 		field, rest = cutField(rest)
@@ -39,7 +52,11 @@ func (p *parser) line(line []byte) *fault {
 		}
 	}
 	if n != want && !(p.more && n > want) {
-		return (&fault{found: counted(n, "column", "columns") + ": " + quote(text), expected: p.layout}).at(line, beyond)
+		found := counted(n, "column", "columns") + ": " + quote(whole)
+		if p.letter != 0 {
+			found = quote(whole)
+		}
+		return wrong(found, p.layout).at(line, beyond)
 	}
 	for _, field := range fields[:min(p.columns, 2)] {
 		id, f := p.id(field)
@@ -49,7 +66,8 @@ func (p *parser) line(line []byte) *fault {
 		p.ids = append(p.ids, id)
 	}
 	if ids := p.ids[len(p.ids)-min(p.columns, 2):]; p.lower && ids[0] < ids[1] {
-		return (&fault{found: fmt.Sprintf("the entry %d %d above the diagonal", ids[0], ids[1]), expected: lowerTriangle}).at(line, fields[0])
+		return wrong(fmt.Sprintf("the entry %d %d above the diagonal", ids[0], ids[1]),
+			lowerTriangle).at(line, fields[0])
 	}
 	if p.columns == 3 {
 		w, f := weight(fields[2], p.single)
@@ -67,7 +85,7 @@ func checkLine(line []byte) *fault {
 		return &fault{column: maxLine + 1, found: "a line of more than 1 MiB: " + quote(line), expected: "shorter lines", fatal: true}
 	}
 	if i := bytes.IndexByte(line, 0); i >= 0 {
-		return &fault{column: i + 1, found: "a NUL byte", expected: "text in UTF-8 or ASCII"}
+		return wrong("a NUL byte", "text in UTF-8 or ASCII").inColumn(i + 1)
 	}
 	return nil
 }
@@ -75,7 +93,7 @@ func checkLine(line []byte) *fault {
 // cutBOM takes the byte order mark off the beginning of a text.
 func cutBOM(text []byte) ([]byte, *fault) {
 	if bytes.HasPrefix(text, utf16BOMLE) || bytes.HasPrefix(text, utf16BOMBE) {
-		return nil, &fault{found: "a UTF-16 byte order mark", expected: "text in UTF-8 or ASCII"}
+		return nil, wrong("a UTF-16 byte order mark", "text in UTF-8 or ASCII")
 	}
 	return bytes.TrimPrefix(text, utf8BOM), nil
 }
@@ -140,13 +158,15 @@ func weight(text []byte, single bool) (float64, *fault) {
 	w, err := parseFloat(text, size)
 	switch {
 	case err != nil && !math.IsInf(w, 0):
-		return 0, &fault{found: "the weight " + quote(text), expected: "a number"}
+		return 0, wrong("the weight "+quote(text), "a number")
 	case err != nil:
-		return 0, &fault{found: "the weight " + quote(text), expected: fmt.Sprintf("a number that fits %d bits", size)}
+		return 0, wrong("the weight "+quote(text),
+			fmt.Sprintf("a number that fits %d bits", size))
 	case w == 0 && !isZero(text):
-		return 0, &fault{found: "the weight " + quote(text) + ", which would be 0", expected: fmt.Sprintf("a number that fits %d bits", size)}
+		return 0, wrong("the weight "+quote(text)+", which would be 0",
+			fmt.Sprintf("a number that fits %d bits", size))
 	case math.IsNaN(w) || math.IsInf(w, 0):
-		return 0, &fault{found: "the weight " + quote(text), expected: "a finite number"}
+		return 0, wrong("the weight "+quote(text), "a finite number")
 	}
 	return w, nil
 }

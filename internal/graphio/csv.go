@@ -65,7 +65,6 @@ type csvGrammar struct {
 	header    bool   // a file may begin with the titles
 	at        [3]int // the source, the target and the weight, from 0; -1 is none
 	titles    []string
-	last      int          // of them the last
 	stops     *csvStops    // of records that are read fast; nil if none are
 	names     *names.Table // of ids that are text; nil of numbers
 	zeros     bool         // numbers may begin with zeros
@@ -99,10 +98,8 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 	if weighted {
 		g.columns = 3
 	}
-	return r.readNamed(ctx, f, from, g, edgeTable{
-		names: c.names, said: said, weighted: weighted, directed: directed,
-		begin: func(f *file) (start, error) { return c.begin(f, c.header) },
-	})
+	return r.readNamed(ctx, from, g, &parsed{f: f, names: c.names, what: said, weighted: weighted, directed: directed},
+		func(f *file) (start, error) { return c.begin(f, c.header) })
 }
 
 // kinds reads the column Type of a table of Gephi, whose edges are then all of the kind of the
@@ -117,7 +114,7 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 	if !directed && !strings.EqualFold(text, "undirected") {
 		return true, nil
 	}
-	c.kind, c.kindText, c.last = at+1, []byte(text), max(c.last, at)
+	c.kind, c.kindText = at+1, []byte(text)
 	*said += fmt.Sprintf(", %s by %q", directedAccount(directed), c.titles[at])
 	return directed, nil
 }
@@ -125,16 +122,11 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 // understand tells from the first lines what the columns of a table mean, and says it. Its lines of
 // data begin where it says, after the names of columns if there are such.
 func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGrammar, said string, from start, err error) {
-	head, bad := cutBOM(content)
-	if bad != nil {
-		bad.line, bad.column = 1, 1
-		return nil, "", from, bad
-	}
 	c = &csvGrammar{at: [3]int{-1, -1, -1}}
-	if c.delimiter, err = o.delimiter(head, format); err != nil {
+	if c.delimiter, err = o.delimiter(content, format); err != nil {
 		return nil, "", from, err
 	}
-	rows, second, err := c.rows(head, all)
+	rows, second, err := c.rows(content, all)
 	if err != nil {
 		return nil, "", from, err
 	}
@@ -156,7 +148,7 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 	if c.header = header; header {
 		c.titles = first
 		rows = rest
-		from = start{min(second.offset+int64(len(content)-len(head)), int64(len(content))), second.lines}
+		from = second
 	} else {
 		for i := range first {
 			c.titles = append(c.titles, "column "+strconv.Itoa(i+1))
@@ -165,7 +157,6 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 	if err := o.choose(c, header, rows); err != nil {
 		return nil, "", from, err
 	}
-	c.last = max(c.at[0], c.at[1], c.at[2])
 	c.stops = c.stopsOf()
 	c.zeros = o.IDs != ""
 	named, remark, err := o.idKinds(c, rows)
@@ -205,24 +196,24 @@ func delimiterName(c byte) string {
 }
 
 // rows returns the fields of the first records, but of those at fault, and where the lines after
-// the first one begin.
-func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start, err error) {
+// the first one begin in the content.
+func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second start, err error) {
+	head, bad := cutBOM(content)
+	if bad != nil {
+		return nil, start{}, bad.onLine(1, 1)
+	}
 	if all {
 		head = endLine(append(slices.Clip(head), '\n'))
 	}
-	for at, line := 0, 1; at < len(head) && len(rows) < headerLines; {
-		end := c.recordEnd(head, at)
-		if end < 0 && (!all || len(rows) > 0) {
+	end := len(content) - len(bytes.TrimPrefix(content, utf8BOM)) + len(head)
+	for line := 1; len(head) > 0 && len(rows) < headerLines; {
+		record, rest, ends := c.cutRecord(head)
+		if !ends && (!all || len(rows) > 0) {
 			break
 		}
-		if end < 0 {
-			end = len(head) - 1
-		}
-		record, from := head[at:end], line
-		line += bytes.Count(record, newline) + 1
-		at = end + 1
-		record = bytes.TrimSuffix(record, []byte{'\r'})
-		if len(record) == 0 {
+		from := line
+		line += bytes.Count(head[:len(head)-len(rest)], newline)
+		if head = rest; len(record) == 0 {
 			continue
 		}
 		row, bad := c.row(record)
@@ -233,7 +224,7 @@ func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start,
 			return nil, start{}, bad
 		}
 		if rows = append(rows, row); len(rows) == 1 {
-			second = start{int64(at), line - 1}
+			second = start{int64(min(end-len(head), len(content))), line - 1}
 		}
 	}
 	if len(rows) == 0 && !all {

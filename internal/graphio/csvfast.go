@@ -19,11 +19,11 @@ func (c *csvGrammar) stopsOf() *csvStops {
 }
 
 // fastCSV reads records of the plain form, without blanks around what is read, fields in quotes
-// only where there is no quote and no end of a line in them, ids of up to 18 digits or names and a
-// short weight, from the beginning of data on, and returns how many bytes they are. It accepts
-// nothing that read refuses, with the same result. text says that data are UTF-8, or need not be.
-func (p *parser) fastCSV(data []byte, text bool) int {
-	if p.csv.stops == nil || !text {
+// only where there is no quote and no end of a line in them, ids of up to 18 digits and a short
+// weight, from the beginning of data on, and returns how many bytes they are. It accepts nothing
+// that read refuses, with the same result.
+func (p *parser) fastCSV(data []byte) int {
+	if p.csv.stops == nil || p.csv.names != nil {
 		return 0
 	}
 	var r plainRecord
@@ -34,7 +34,13 @@ func (p *parser) fastCSV(data []byte, text bool) int {
 		if !ok {
 			break
 		}
-		p.keepPlain(&r, edge, weighted)
+		p.ids = append(p.ids, r.ids[0])
+		if edge {
+			p.ids = append(p.ids, r.ids[1])
+		}
+		if weighted {
+			p.weights = append(p.weights, r.weight)
+		}
 		lines++
 		at = end + 1
 	}
@@ -45,7 +51,6 @@ func (p *parser) fastCSV(data []byte, text bool) int {
 // plainRecord is what is read of a record.
 type plainRecord struct {
 	ids    [2]uint64
-	names  [2][]byte
 	weight float64
 }
 
@@ -71,14 +76,16 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 		}
 		switch column {
 		case c.at[0]:
-			end, ok = p.plainID(data, end, quoted, &r.names[0], &r.ids[0])
+			r.ids[0], end, ok = p.plainID(data, end)
 		case c.at[1]:
-			end, ok = p.plainID(data, end, quoted, &r.names[1], &r.ids[1])
+			r.ids[1], end, ok = p.plainID(data, end)
 		case weights:
 			r.weight, end, ok = decimal(data, end, p.single)
 		default:
 			begin := end
-			end = c.plainEnd(data, end, quoted)
+			for !c.stops[data[end]] || quoted && data[end] == c.delimiter {
+				end++
+			}
 			ok = column != c.kind-1 || bytes.Equal(data[begin:end], c.kindText)
 		}
 		if quoted && data[end] == '"' {
@@ -96,45 +103,9 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 	return end, data[end] == '\n' && end-at <= maxLine
 }
 
-// plainEnd returns where the plain text that begins at data[at] ends. In quotes it may have
-// delimiters.
-func (c *csvGrammar) plainEnd(data []byte, at int, quoted bool) int {
-	for !c.stops[data[at]] || quoted && data[at] == c.delimiter {
-		at++
-	}
-	return at
-}
-
-// plainID reads an id or a name that begins at data[at], in quotes or not, and returns where it
-// ends and whether it is a plain one.
-func (p *parser) plainID(data []byte, at int, quoted bool, name *[]byte, id *uint64) (end int, ok bool) {
-	c := p.csv
-	if c.names == nil {
-		*id, end = digits(data, at)
-		return end, uint(end-at-1) < 18 && *id >= p.low && *id <= p.high && (data[at] != '0' || end == at+1 || c.zeros)
-	}
-	end = c.plainEnd(data, at, quoted)
-	if end == at || isBlank(data[at]) || isBlank(data[end-1]) {
-		return end, false
-	}
-	*name = data[at:end]
-	return end, true
-}
-
-// keepPlain keeps what was read of a record.
-func (p *parser) keepPlain(r *plainRecord, edge, weighted bool) {
-	if p.csv.names == nil {
-		p.ids = append(p.ids, r.ids[0])
-		if edge {
-			p.ids = append(p.ids, r.ids[1])
-		}
-	} else {
-		p.names.Add(r.names[0])
-		if edge {
-			p.names.Add(r.names[1])
-		}
-	}
-	if weighted {
-		p.weights = append(p.weights, r.weight)
-	}
+// plainID reads an id that begins at data[at], and returns where it ends and whether it is a plain
+// one.
+func (p *parser) plainID(data []byte, at int) (id uint64, end int, ok bool) {
+	id, end = digits(data, at)
+	return id, end, uint(end-at-1) < 18 && id >= p.low && id <= p.high && (data[at] != '0' || end == at+1 || p.csv.zeros)
 }

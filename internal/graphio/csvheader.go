@@ -92,7 +92,7 @@ func (r *reader) repeats(ctx context.Context, f *file, c *csvGrammar, first []st
 	}
 	defer f.Close()
 	n, found := 0, false
-	err = c.eachRecord(ctx, f, start{}, func(record []byte, _ int) error {
+	err = c.eachRecord(ctx, f, start{}, func(record []byte, _ int64, _ int) error {
 		row, bad := c.row(record)
 		found = n > 0 && bad == nil && again(row)
 		if n++; found || n == headerLines {
@@ -250,7 +250,8 @@ func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said stri
 	}
 	switch {
 	case fraction != "" && !words:
-		return false, "", &fault{found: fmt.Sprintf("the number %q for a vertex", fraction), expected: "whole numbers without a point (--ids name takes 1.0 and 1 for two vertices)"}
+		return false, "", wrong(fmt.Sprintf("the number %q for a vertex", fraction),
+			"whole numbers without a point (--ids name takes 1.0 and 1 for two vertices)")
 	case zeros && !words:
 		return true, ", ids with leading zeros are names", nil
 	}
@@ -264,10 +265,7 @@ func zeroed(digits []byte) *fault {
 		return nil
 	}
 	plain := bytes.TrimLeft(digits[:len(digits)-1], "0")
-	return &fault{
-		found:    "the number " + quote(digits),
-		expected: fmt.Sprintf("no zeros before it (--ids number takes %.30s and %.30s%c for one vertex, --ids name for two)", digits, plain, digits[len(digits)-1]),
-	}
+	return wrong("the number "+quote(digits), fmt.Sprintf("no zeros before it (--ids number takes %.30s and %.30s%c for one vertex, --ids name for two)", digits, plain, digits[len(digits)-1]))
 }
 
 // leadingZero reports whether a number has a digit less than it is written with.

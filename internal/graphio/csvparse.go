@@ -46,22 +46,16 @@ func (c *cutter) field() ([]byte, *fault) {
 		c.at, c.ended = len(c.record), true
 	}
 	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
-		return nil, bareCarriage(from + i)
+		return nil, wrong("a carriage return within a line", `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`).inColumn(from + i + 1)
 	}
 	return trimBlanks(rest), nil
-}
-
-// bareCarriage is the fault of a carriage return in a field without quotes, at record[at]: a file
-// whose lines end with it would be one record.
-func bareCarriage(at int) *fault {
-	return &fault{column: at + 1, found: "a carriage return within a line", expected: `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`}
 }
 
 // quoted returns the field whose text begins at record[from], after its quote.
 func (c *cutter) quoted(from int) ([]byte, *fault) {
 	end := closing(c.record, from)
 	if end < 0 {
-		return nil, &fault{column: from, found: openQuotes, expected: `a " that ends them`}
+		return nil, wrong(openQuotes, `a " that ends them`).inColumn(from)
 	}
 	after := end + 1
 	for after < len(c.record) && isBlank(c.record[after]) && c.record[after] != c.delimiter {
@@ -73,10 +67,8 @@ func (c *cutter) quoted(from int) ([]byte, *fault) {
 	case c.record[after] == c.delimiter:
 		c.at = after + 1
 	default:
-		return nil, &fault{
-			column: after + 1, found: quote(c.record[after:]) + " after the quotes of a field",
-			expected: "the end of the field (a quote within quotes is written twice)",
-		}
+		return nil, wrong(quote(c.record[after:])+" after the quotes of a field",
+			"the end of the field (a quote within quotes is written twice)").inColumn(after + 1)
 	}
 	text := c.record[from:end]
 	if bytes.IndexByte(text, '"') < 0 && bytes.IndexByte(text, '\r') < 0 {
@@ -113,7 +105,7 @@ func (p *parser) parseCSV(data []byte) {
 	p.cut.scratch = nil                        // the names of the batch before are in it
 	text := utf8.Valid(data) || c.names == nil // else the record that is not is looked for
 	for len(data) > 0 {
-		if data = data[p.fastCSV(data, text):]; len(data) == 0 {
+		if data = data[p.fastCSV(data):]; len(data) == 0 {
 			break
 		}
 		end := bytes.IndexByte(data, '\n')
@@ -182,48 +174,55 @@ func (p *parser) read(record []byte, text bool) *fault {
 			return bad
 		}
 	}
-	var ids [2]uint64
 	ends := 2
 	if c.at[1] < 0 { // of vertices
 		ends = 1
 	}
+	if i, bad := p.keep(&fields, ends, c.names != nil, c.zeros); bad != nil {
+		bad.found += " in " + c.title(i)
+		return bad.inColumn(c.begins(record, c.at[i]) + 1)
+	}
+	return nil
+}
+
+// keep adds an edge, or a vertex if ends is 1, by the texts of its ends and its weight: named ends,
+// or numbers, which may begin with zeros if zeros says so. Of one at fault it keeps nothing, and
+// says which text is wrong.
+func (p *parser) keep(fields *[3][]byte, ends int, named, zeros bool) (which int, bad *fault) {
+	ids, names := len(p.ids), p.names.Len()
+	defer func() {
+		if bad != nil {
+			p.ids = p.ids[:ids]
+			p.names.Cut(names)
+		}
+	}()
 	for i, field := range fields[:ends] {
-		var bad *fault
-		switch {
-		case len(field) == 0:
-			bad = &fault{found: "nothing in " + c.title(i), expected: "a vertex"}
-		case c.names == nil:
-			if ids[i], bad = p.number(field); bad == nil && !c.zeros {
-				bad = zeroed(field)
-			} else if bad != nil {
-				bad.expected += " (--ids name reads ids of any kind)"
-			}
-			if bad != nil {
-				bad.found += " in " + c.title(i)
-			}
+		if len(field) == 0 {
+			return i, wrong("nothing", "a vertex")
+		}
+		if named {
+			p.names.Add(field)
+			continue
+		}
+		id, bad := p.number(field)
+		if bad != nil {
+			bad.expected += " (--ids name reads ids of any kind)"
+		} else if !zeros {
+			bad = zeroed(field)
 		}
 		if bad != nil {
-			bad.column = c.begins(record, c.at[i]) + 1
-			return bad
+			return i, bad
 		}
+		p.ids = append(p.ids, id)
 	}
 	if p.columns == 3 {
 		w, bad := weight(fields[2], p.single)
 		if bad != nil {
-			bad.found += " in " + c.title(2)
-			bad.column = c.begins(record, c.at[2]) + 1
-			return bad
+			return 2, bad
 		}
 		p.weights = append(p.weights, w)
 	}
-	if c.names == nil {
-		p.ids = append(p.ids, ids[:ends]...)
-		return nil
-	}
-	for _, field := range fields[:ends] {
-		p.names.Add(field)
-	}
-	return nil
+	return 0, nil
 }
 
 // fields cuts a record, which is not empty, and keeps the fields that are read. text says that it
@@ -233,32 +232,22 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 		return bad
 	}
 	if !text && !utf8.Valid(record) {
-		return &fault{
-			column: validBytes(record) + 1, found: "bytes that are not UTF-8: " + quote(record),
-			expected: "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)",
-		}
+		return wrong("bytes that are not UTF-8: "+quote(record), "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)").inColumn(validBytes(record) + 1)
 	}
 	n := 0
-	if bytes.IndexByte(record, '"') < 0 {
-		if i := bytes.IndexByte(record, '\r'); i >= 0 {
-			return bareCarriage(i)
+	for cut.begin(record, c.delimiter); cut.more(); n++ {
+		field, bad := cut.field()
+		if bad != nil {
+			return bad
 		}
-		n = c.plain(record, fields)
-	} else {
-		cut.begin(record, c.delimiter)
-		for ; cut.more(); n++ {
-			field, bad := cut.field()
-			if bad != nil {
-				return bad
+		for i, at := range c.at {
+			if n == at {
+				fields[i] = field
 			}
-			c.keep(n, field, fields)
 		}
 	}
 	if n != c.columns {
-		return &fault{
-			column: c.begins(record, min(n, c.columns)) + 1,
-			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
-		}
+		return wrong(counted(n, "column", "columns")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(c.begins(record, min(n, c.columns)) + 1)
 	}
 	return nil
 }
@@ -272,10 +261,7 @@ func (c *csvGrammar) otherKind(record []byte) *fault {
 	}
 	text, bad := cut.field()
 	if bad == nil && !bytes.EqualFold(text, c.kindText) {
-		bad = &fault{
-			column: c.begins(record, c.kind-1) + 1, found: fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
-			expected: quote(c.kindText) + " as in the first line (--directed or --undirected takes all edges for that)",
-		}
+		bad = wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]), quote(c.kindText)+" as in the first line (--directed or --undirected takes all edges for that)").inColumn(c.begins(record, c.kind-1) + 1)
 	}
 	return bad
 }
@@ -315,34 +301,4 @@ func (p *parser) number(field []byte) (uint64, *fault) {
 		return id, nil
 	}
 	return p.id(field)
-}
-
-// plain cuts a record without quotes, and returns how many fields it has.
-func (c *csvGrammar) plain(line []byte, fields *[3][]byte) int {
-	n := 0
-	for ; n <= c.last; n++ {
-		end := bytes.IndexByte(line, c.delimiter)
-		if end < 0 {
-			c.keep(n, trimBlanks(line), fields)
-			return n + 1
-		}
-		c.keep(n, trimBlanks(line[:end]), fields)
-		line = line[end+1:]
-	}
-	for {
-		end := bytes.IndexByte(line, c.delimiter)
-		if n++; end < 0 {
-			return n
-		}
-		line = line[end+1:]
-	}
-}
-
-// keep keeps field n if it is one that is read.
-func (c *csvGrammar) keep(n int, field []byte, fields *[3][]byte) {
-	for i, at := range c.at {
-		if n == at {
-			fields[i] = field
-		}
-	}
 }

@@ -37,18 +37,12 @@ func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said s
 // begin tells where the data begin in another file of the table: after the names of columns, if the
 // first file has them and this one does.
 func (c *csvGrammar) begin(f *file, header bool) (start, error) {
-	content := f.head()
-	head, bad := cutBOM(content)
-	if bad != nil {
-		bad.line, bad.column = 1, 1
-		return start{}, bad
-	}
-	rows, second, err := c.rows(head, f.headIsAll())
+	rows, second, err := c.rows(f.head(), f.headIsAll())
 	if err != nil || len(rows) == 0 || !header {
 		return start{}, err
 	}
 	if slices.Equal(rows[0], c.titles) {
-		return start{min(second.offset+int64(len(content)-len(head)), int64(len(content))), second.lines}, nil
+		return second, nil
 	}
 	for i, at := range c.at {
 		if at >= 0 && slices.Contains(rows[0], c.titles[at]) && (i == 2 || c.names != nil) {

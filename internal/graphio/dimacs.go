@@ -1,7 +1,6 @@
 package graphio
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -19,23 +18,15 @@ type countedHeader struct {
 	remarks         int
 }
 
-// check compares the header with the n lines there are.
+// check compares the header with the n lines there are, and refuses vertices that these do not make
+// likely.
 func (h *countedHeader) check(n int) error {
 	if h.edges != uint64(n) {
-		return &fault{
-			line: h.line, column: 1, found: counted(n, h.noun, h.nouns) + " in the file", expected: thousands(h.edges) + ", as this line says",
-		}
+		return wrong(counted(n, h.noun, h.nouns)+" in the file",
+			thousands(h.edges)+", as this line says").onLine(h.line, 1)
 	}
-	return h.affordable(n)
-}
-
-// affordable refuses vertices that n edges do not make likely.
-func (h *countedHeader) affordable(n int) error {
 	if most := mostVertices(n); h.vertices > most {
-		return &fault{
-			line: h.line, column: 1, found: fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun, h.nouns)),
-			expected: fmt.Sprintf("at most %s (1024 each)", thousands(most)),
-		}
+		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun, h.nouns)), fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
 	}
 	return nil
 }
@@ -58,7 +49,7 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 		all = append(all, x)
 	}
 	if len(all) < n {
-		return nil, (&fault{found: counted(len(all), "number", "numbers"), expected: what}).at(line, line[len(line):])
+		return nil, wrong(counted(len(all), "number", "numbers"), what).at(line, line[len(line):])
 	}
 	return all, nil
 }
@@ -77,16 +68,13 @@ type dimacsKind struct {
 	what, form         string
 }
 
-// dimacsLines reads the lines after the line of the problem.
-type dimacsLines struct{ dimacsKind }
-
 // readDIMACS reads a graph of the DIMACS challenges. Its vertices are 1 to what the header says.
 func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, error) {
 	kind, h, err := readDIMACSHeader(&lineReader{r: f.content})
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: 2, low: 1, high: h.vertices, single: r.Weights == edges.Float32, own: dimacsLines{kind}}
+	g := grammar{columns: 2, letter: kind.letter, low: 1, high: h.vertices, single: r.Weights == edges.Float32, layout: kind.form}
 	if kind.weighted {
 		g.columns = 3
 	}
@@ -94,125 +82,68 @@ func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, err
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
-	return r.countedEdges(ctx, f, t, h, kind.what, kind.directed, kind.weighted)
+	return r.finish(ctx, h.parsed(f, t, kind.what, kind.directed, kind.weighted))
 }
 
-// countedEdges makes an input of a table whose vertices and edges a header counts.
-func (r *reader) countedEdges(ctx context.Context, f *file, t *table, h *countedHeader, what string, directed, weighted bool) (*edges.RankInput, error) {
-	path := f.path
-	check := func(tuples int, _ uint64) error { return inFile(h.check(tuples), path) }
-	if !r.partial {
-		if err := check(t.n+len(r.skipped), 0); err != nil {
-			return nil, err
+// parsed describes a table whose vertices and edges the header counts.
+func (h *countedHeader) parsed(f *file, t *table, what string, directed, weighted bool) *parsed {
+	return &parsed{
+		f: f, table: t, what: what, remarks: h.remarks, directed: directed, weighted: weighted,
+		numbering: consecutive(1, int(h.vertices)), countSkipped: true,
+		check: func(tuples int, _ uint64) error { return inFile(h.check(tuples), f.path) },
+	}
+}
+
+// read calls parse with the lines up to the last one of the header, which parse says it is.
+func (h *countedHeader) read(lines *lineReader, expected *string, parse func(line []byte) (last bool, bad *fault)) error {
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			return wrong("the end of the file", *expected).onLine(lines.line+1, 1)
+		}
+		if err != nil {
+			return err
+		}
+		last, bad := parse(line)
+		if bad == nil && h.vertices > maxVertices {
+			bad = tooMany(h.vertices)
+		}
+		if bad != nil {
+			return lines.at(bad)
+		}
+		if last {
+			h.line, h.from = lines.line, start{lines.offset, lines.line}
+			return nil
 		}
 	}
-	x := consecutive(1, int(h.vertices))
-	s, _, err := r.packed(ctx, path, t, x, r.directed(directed))
-	if err != nil {
-		return nil, err
-	}
-	s.Check, s.CountSkipped = check, true
-	s.Account = r.account(f, what, h.remarks+t.remarks, s, weighted)
-	return s, nil
 }
 
 // readDIMACSHeader reads the lines up to that of the problem.
-func readDIMACSHeader(lines *lineReader) (dimacsKind, *countedHeader, error) {
-	const line = "p sp VERTICES ARCS or p edge VERTICES EDGES"
-	h := &countedHeader{noun: "edge", nouns: "edges"}
-	for {
-		text, err := lines.next()
-		if err == io.EOF {
-			return dimacsKind{}, nil, &fault{line: lines.line + 1, found: "the end of the file", expected: line}
-		}
-		if err != nil {
-			return dimacsKind{}, nil, err
-		}
-		word, rest := cutField(trimLine(text))
+func readDIMACSHeader(lines *lineReader) (kind dimacsKind, h *countedHeader, err error) {
+	expected := "p sp VERTICES ARCS or p edge VERTICES EDGES"
+	h = &countedHeader{noun: "edge", nouns: "edges"}
+	err = h.read(lines, &expected, func(line []byte) (bool, *fault) {
+		word, rest := cutField(trimLine(line))
 		switch string(word) {
 		case "":
-			continue
+			return false, nil
 		case "c":
 			h.remarks++
-			continue
+			return false, nil
 		case "p":
 		default:
-			return dimacsKind{}, nil, lines.at(&fault{found: quote(text), expected: line})
+			return false, wrong(quote(line), expected)
 		}
 		problem, rest := cutField(rest)
-		kind, ok := dimacsKinds[string(problem)]
-		if !ok {
-			return kind, nil, lines.at(&fault{found: "the problem " + quote(problem), expected: line})
+		var known bool
+		if kind, known = dimacsKinds[string(problem)]; !known {
+			return false, wrong("the problem "+quote(problem), expected)
 		}
-		sizes, bad := wholeNumbers(text, rest, 2, 0, "vertices and edges, two whole numbers")
-		if bad == nil && sizes[0] > maxVertices {
-			bad = tooMany(sizes[0])
+		sizes, bad := wholeNumbers(line, rest, 2, 0, "vertices and edges, two whole numbers")
+		if bad == nil {
+			h.vertices, h.edges = sizes[0], sizes[1]
 		}
-		if bad != nil {
-			return kind, nil, lines.at(bad)
-		}
-		h.vertices, h.edges, h.line = sizes[0], sizes[1], lines.line
-		h.from = start{lines.offset, lines.line}
-		return kind, h, nil
-	}
-}
-
-func (d dimacsLines) line(p *parser, line []byte) *fault {
-	text := trimLine(line)
-	if len(text) == 0 {
-		return nil
-	}
-	letter, rest := cutField(text)
-	switch {
-	case len(letter) == 1 && letter[0] == 'c':
-		p.comments++
-		return nil
-	case len(letter) == 1 && letter[0] == 'n' && d.letter == 'e': // a vertex's color
-		return nil
-	case len(letter) != 1 || letter[0] != d.letter:
-		return (&fault{found: quote(text), expected: d.form}).at(line, text)
-	}
-	for range 2 {
-		if len(rest) == 0 {
-			return (&fault{found: quote(text), expected: d.form}).at(line, rest)
-		}
-		var id uint64
-		var bad *fault
-		from := rest
-		if id, rest, bad = p.nextID(rest); bad == nil && (id < p.low || id > p.high) {
-			_, bad = p.id(fmt.Append(nil, id))
-		}
-		if bad != nil {
-			return bad.at(line, from)
-		}
-		p.ids = append(p.ids, id)
-	}
-	if d.weighted {
-		if len(rest) == 0 {
-			return (&fault{found: quote(text), expected: d.form}).at(line, rest)
-		}
-		end := bytes.IndexAny(rest, " \t")
-		if end < 0 {
-			end = len(rest)
-		}
-		w, bad := plainWeight(rest[:end], p.single)
-		if bad != nil {
-			return bad.at(line, rest)
-		}
-		p.weights = append(p.weights, w)
-		rest = bytes.TrimLeft(rest[end:], " \t")
-	}
-	if len(rest) > 0 {
-		return (&fault{found: quote(text), expected: d.form}).at(line, rest)
-	}
-	return nil
-}
-
-// plainWeight is weight, and faster for short whole numbers.
-func plainWeight(text []byte, single bool) (float64, *fault) {
-	if x, end := digits(text, 0); end == len(text) && end > 0 && end <= 7 {
-		return float64(x), nil
-	}
-	return weight(text, single)
+		return true, bad
+	})
+	return kind, h, err
 }

@@ -38,23 +38,13 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
-	path, check := r.name, someEdges(r.name)
-	var x *numbering
-	if !r.partial {
-		if err := check(t.n, 0); err != nil {
-			return nil, err
-		}
-		if x, err = number(ctx, r.Team, t); err != nil {
-			return nil, inFile(err, path)
-		}
-	}
-	s, _, err := r.packed(ctx, path, t, x, r.directed(told.directed == nil || *told.directed))
+	s, err := r.finish(ctx, &parsed{
+		f: f, table: t, what: listNames[format] + g.others(), weighted: format == WEL,
+		directed: told.directed == nil || *told.directed, check: someEdges(r.name),
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.Check = check
-	s.Account = r.account(f, listNames[format]+g.others(), t.remarks, s, format == WEL)
 	line := told.warning
 	if told.directed != nil {
 		line = directedAccount(s.Directed) + ", as its comment says: " + quote([]byte(told.by))
@@ -107,20 +97,6 @@ func (g *grammar) others() string {
 		return " with " + counted(n, "other column", "other columns")
 	}
 	return ""
-}
-
-// packed makes the result of a table, and frees what was packed of it. Of a tuple with an endpoint
-// that has no number it returns the place, else -1.
-func (r *reader) packed(ctx context.Context, path string, t *table, x *numbering, directed bool) (*edges.RankInput, int, error) {
-	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
-	if err != nil || undeclared >= 0 {
-		return nil, undeclared, err
-	}
-	s := r.input(path, list, x, directed)
-	if s.Spans = t.spans; x == nil {
-		s.Largest = t.max
-	}
-	return s, -1, nil
 }
 
 // input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the

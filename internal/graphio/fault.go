@@ -25,14 +25,27 @@ func (f *fault) Error() string {
 	return fmt.Sprintf("%s: found %s, expected %s", f.file, f.found, f.expected)
 }
 
+// wrong is a fault whose place is not known yet.
+func wrong(found, expected string) *fault { return &fault{found: found, expected: expected} }
+
 // fileFault is a fault of a file as a whole.
 func fileFault(path, found, expected string) *fault {
 	return &fault{file: path, found: found, expected: expected}
 }
 
 // firstLineFault is a fault of the first line of a table, whose file is not named yet.
-func firstLineFault(found, expected string) *fault {
-	return &fault{line: 1, column: 1, found: found, expected: expected}
+func firstLineFault(found, expected string) *fault { return wrong(found, expected).onLine(1, 1) }
+
+// onLine places the fault at a line and, if it is not 0, a column of it.
+func (f *fault) onLine(line, column int) *fault {
+	f.line, f.column = line, column
+	return f
+}
+
+// inColumn places the fault at a column of a line that its reader knows.
+func (f *fault) inColumn(column int) *fault {
+	f.column = column
+	return f
 }
 
 // at places the fault at a part of a line, unless it has a column already.

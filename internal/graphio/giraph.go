@@ -18,7 +18,7 @@ func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, err
 	if f.headIsAll() && len(headLines(f.head(), true)) == 0 {
 		return nil, noLists(f.path)
 	}
-	return r.readLists(ctx, f, lists{what: "Giraph JSON", own: giraphLists{}}, 3)
+	return r.readLists(ctx, f, "Giraph JSON", 3, giraphLists{})
 }
 
 const giraphLine = "[id, value, [[target, weight], ...]]"
@@ -98,7 +98,7 @@ func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
 		return 0, bad
 	}
 	if len(f.text) == 0 {
-		return 0, &fault{column: f.column, found: "nothing", expected: "the number of a vertex"}
+		return 0, wrong("nothing", "the number of a vertex").inColumn(f.column)
 	}
 	id, bad := p.number(f.text)
 	if bad != nil {

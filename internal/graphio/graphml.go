@@ -45,19 +45,17 @@ type graphml struct {
 	elsewhere  map[string]string // of keys of weights that are not for edges: what they are for
 	graph      bool              // has begun
 	directed   bool
-	edge       *graphmlEdge // that is being read
-	data       int          // the depth of the data or the default that is being read; 0 is none
-	text       []byte
-	ofKey      string // the key whose default is read
-	line       int    // of the element that is read
-	edges      int    // begun so far
-	from, to   int    // of them this rank's first, and the one after its last
+	line       int // of the element that is read
+	edges      int // so far
+	from, to   int // of them this rank's first, and the one after its last
 }
 
-type graphmlEdge struct {
-	u, v   uint64
-	weight *float64
-	own    bool // of this rank's part
+// graphmlElement is an element with all that is in it.
+type graphmlElement struct {
+	XMLName xml.Name
+	Attrs   []xml.Attr       `xml:",any,attr"`
+	Text    string           `xml:",chardata"`
+	Inner   []graphmlElement `xml:",any"`
 }
 
 // readGraphML reads a graph of GraphML. Its vertices are the nodes, by their ids: numbers, if all
@@ -98,25 +96,18 @@ func (g *graphml) read(ctx context.Context) error {
 		if err != nil {
 			return g.syntax(err)
 		}
-		var bad *fault
 		switch token := token.(type) {
 		case xml.StartElement:
-			if depth++; depth > graphmlDepth {
-				bad = &fault{found: fmt.Sprintf("elements nested more than %d deep", graphmlDepth), expected: "fewer"}
-				break
-			}
-			bad = g.begin(token, depth)
+			depth++
+			err = g.element(token, &depth)
 		case xml.EndElement:
-			bad = g.end(token.Name.Local, depth)
 			depth--
-		case xml.CharData:
-			if g.data > 0 && len(g.text)+len(token) <= maxLine {
-				g.text = append(g.text, token...)
-			}
 		}
-		if bad != nil {
+		if bad, ok := err.(*fault); ok && bad.line == 0 {
 			bad.line = g.line
-			return bad
+		}
+		if err != nil {
+			return err
 		}
 		if len(g.p.ids) >= 2*graphmlBatch {
 			if err := g.flush(); err != nil {
@@ -125,7 +116,7 @@ func (g *graphml) read(ctx context.Context) error {
 		}
 	}
 	if !g.graph {
-		return &fault{found: "no <graph>", expected: "a graph in <graphml>"}
+		return wrong("no <graph>", "a graph in <graphml>")
 	}
 	if bad := g.undeclared(); bad != nil {
 		return bad
@@ -140,11 +131,12 @@ func (g *graphml) syntax(err error) error {
 	case g.bytes.err != nil:
 		return g.bytes.err
 	case errors.As(err, &bad):
-		return &fault{line: bad.Line, found: "XML at fault: " + bad.Msg, expected: "GraphML"}
+		return wrong("XML at fault: "+bad.Msg, "GraphML").onLine(bad.Line, 0)
 	case strings.HasPrefix(err.Error(), "xml: encoding"):
-		return &fault{line: g.line, found: "another encoding", expected: "UTF-8 (iconv converts, and the first line must say so)"}
+		return wrong("another encoding",
+			"UTF-8 (iconv converts, and the first line must say so)").onLine(g.line, 0)
 	default:
-		return &fault{line: g.line, found: err.Error(), expected: "GraphML"}
+		return wrong(err.Error(), "GraphML").onLine(g.line, 0)
 	}
 }
 
@@ -160,8 +152,8 @@ func (g *graphml) flush() error {
 	return nil
 }
 
-func attribute(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
+func attribute(attributes []xml.Attr, name string) string {
+	for _, a := range attributes {
 		if a.Name.Local == name {
 			return a.Value
 		}
@@ -169,53 +161,67 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// begin reads the beginning of an element.
-func (g *graphml) begin(e xml.StartElement, depth int) *fault {
-	name := e.Name.Local
-	if depth == 1 && name != "graphml" {
-		return &fault{found: "<" + name + ">", expected: "<graphml>"}
+// element reads the beginning of an element, or all of one of those that make a graph, which then
+// are not deeper.
+func (g *graphml) element(e xml.StartElement, depth *int) error {
+	name, owner := e.Name.Local, g.owner()
+	switch {
+	case *depth > graphmlDepth:
+		return wrong(fmt.Sprintf("elements nested more than %d deep", graphmlDepth), "fewer")
+	case *depth == 1 && name != "graphml":
+		return wrong("<"+name+">", "<graphml>")
+	case name == "graph":
+		return g.beginGraph(e.Attr)
+	case name == "hyperedge":
+		return wrong("a hyperedge", "edges of two ends")
+	case name != "key" && name != "node" && name != "edge":
+		return nil
+	}
+	var x graphmlElement
+	if err := g.d.DecodeElement(&x, &e); err != nil {
+		return g.syntax(err)
+	}
+	*depth--
+	for _, inner := range x.Inner {
+		switch within := inner.XMLName.Local; within {
+		case "graph":
+			return g.beginGraph(inner.Attrs)
+		case "node", "edge", "hyperedge":
+			return wrong(fmt.Sprintf("<%s> within <%s>", within, name),
+				"nodes and edges in <graph>")
+		}
 	}
 	switch name {
 	case "key":
-		return g.key(e)
-	case "default":
-		if g.ofKey != "" && g.ofKey == g.weight {
-			g.data, g.text = depth, g.text[:0]
-		}
-	case "graph":
-		return g.beginGraph(e)
-	case "hyperedge":
-		return &fault{found: "a hyperedge", expected: "edges of two ends"}
+		return g.key(&x)
 	case "node":
-		return g.node(attribute(e, "id"))
-	case "edge":
-		return g.beginEdge(e)
-	case "data":
-		if of := g.elsewhere[attribute(e, "key")]; g.edge != nil && of != "" {
-			return &fault{found: fmt.Sprintf("data of an edge by the key %q, which is for %s", attribute(e, "key"), of), expected: `a <key for="edge">, or for="all"`}
-		}
-		if g.edge != nil && g.weight != "" && attribute(e, "key") == g.weight {
-			g.data, g.text = depth, g.text[:0]
-		}
+		return g.node(attribute(x.Attrs, "id"))
 	}
-	return nil
+	return g.addEdge(&x, owner)
 }
 
-// key reads the beginning of the key of an attribute: that of weights is the one named, or the
-// first of the usual names.
-func (g *graphml) key(e xml.StartElement) *fault {
-	if g.graph {
-		return &fault{found: "a <key> within the graph", expected: "keys before it"}
+// number reads the weight that an element has.
+func (g *graphml) number(e *graphmlElement) (*float64, error) {
+	w, bad := weight([]byte(strings.TrimSpace(e.Text)), g.p.single)
+	if bad != nil {
+		return nil, bad
 	}
-	g.ofKey = ""
-	name := attribute(e, "attr.name")
-	if of := attribute(e, "for"); of != "edge" && of != "all" && of != "" {
+	return &w, nil
+}
+
+// key reads the key of an attribute: that of weights is the one named, or the first of the usual
+// names.
+func (g *graphml) key(e *graphmlElement) (err error) {
+	if g.graph {
+		return wrong("a <key> within the graph", "keys before it")
+	}
+	id, name := attribute(e.Attrs, "id"), attribute(e.Attrs, "attr.name")
+	if of := attribute(e.Attrs, "for"); of != "edge" && of != "all" && of != "" {
 		if name == g.r.Columns.Weight || g.r.Columns.Weight == "" && usual([]string{name}, weightNames) == 0 {
-			g.elsewhere[attribute(e, "id")] = of
+			g.elsewhere[id] = of
 		}
 		return nil
 	}
-	g.ofKey = attribute(e, "id")
 	g.keys = append(g.keys, name)
 	wanted := name == g.r.Columns.Weight
 	if g.r.Columns.Weight == "" {
@@ -223,18 +229,25 @@ func (g *graphml) key(e xml.StartElement) *fault {
 		before := slices.Index(weightNames, strings.ToLower(g.weightName))
 		wanted = at >= 0 && (before < 0 || at < before)
 	}
-	if wanted && g.ofKey != "" {
-		g.weight, g.weightName, g.byDefault = g.ofKey, name, nil
+	if !wanted || id == "" {
+		return nil
 	}
-	return nil
+	g.weight, g.weightName, g.byDefault = id, name, nil
+	for i := range e.Inner {
+		if e.Inner[i].XMLName.Local == "default" && err == nil {
+			g.byDefault, err = g.number(&e.Inner[i])
+		}
+	}
+	return err
 }
 
-func (g *graphml) beginGraph(e xml.StartElement) *fault {
+func (g *graphml) beginGraph(attributes []xml.Attr) error {
 	switch {
 	case g.graph:
-		return &fault{found: "another graph, or one within a node", expected: "one graph"}
+		return wrong("another graph, or one within a node", "one graph")
 	case g.r.Columns.Weight != "" && g.weight == "":
-		bad := &fault{found: fmt.Sprintf("no attribute of edges %q", g.r.Columns.Weight), expected: "one of " + strings.Join(g.keys, ", ")}
+		bad := wrong(fmt.Sprintf("no attribute of edges %q", g.r.Columns.Weight),
+			"one of "+strings.Join(g.keys, ", "))
 		for _, id := range slices.Sorted(maps.Keys(g.elsewhere)) {
 			bad.found += fmt.Sprintf(": the key %q is for %s", id, g.elsewhere[id])
 		}
@@ -244,12 +257,12 @@ func (g *graphml) beginGraph(e xml.StartElement) *fault {
 		return bad
 	}
 	g.graph = true
-	switch kind := attribute(e, "edgedefault"); kind {
+	switch kind := attribute(attributes, "edgedefault"); kind {
 	case "directed":
 		g.directed = true
 	case "undirected":
 	default:
-		return &fault{found: "edgedefault=" + strconv.Quote(kind), expected: "directed or undirected"}
+		return wrong("edgedefault="+strconv.Quote(kind), "directed or undirected")
 	}
 	if g.weight == "" {
 		g.p.columns, g.t.weighted = 2, false
@@ -258,13 +271,14 @@ func (g *graphml) beginGraph(e xml.StartElement) *fault {
 }
 
 // id returns the provisional id of a name.
-func (g *graphml) id(name string) (uint64, *fault) {
+func (g *graphml) id(name, in string) (uint64, error) {
 	if name == "" {
-		return 0, &fault{found: "no id of a node", expected: "one"}
+		return 0, wrong("no id of a node"+in, "one")
 	}
 	if id, err := strconv.ParseUint(name, 10, 64); err != nil || id > maxID || strconv.FormatUint(id, 10) != name {
 		if g.r.Columns.IDs == "number" {
-			return 0, &fault{found: "the id " + quote([]byte(name)), expected: "a whole number (--ids name reads ids of any kind)"}
+			return 0, wrong("the id "+quote([]byte(name))+in,
+				"a whole number (--ids name reads ids of any kind)")
 		}
 		g.numeric = false
 	}
@@ -279,15 +293,15 @@ func (g *graphml) isDeclared(id uint64) bool {
 }
 
 // node reads a node.
-func (g *graphml) node(name string) *fault {
-	id, bad := g.id(name)
+func (g *graphml) node(name string) error {
+	id, err := g.id(name, "")
 	switch {
-	case bad != nil:
-		return bad
+	case err != nil:
+		return err
 	case !g.graph:
-		return &fault{found: "a node outside of the graph", expected: "nodes in <graph>"}
+		return wrong("a node outside of the graph", "nodes in <graph>")
 	case g.isDeclared(id):
-		return &fault{found: "the node " + quote([]byte(name)) + " again", expected: "every node once"}
+		return wrong("the node "+quote([]byte(name))+" again", "every node once")
 	}
 	for uint64(len(g.declared)) <= id/64 {
 		g.declared = append(g.declared, 0)
@@ -298,82 +312,53 @@ func (g *graphml) node(name string) *fault {
 	return nil
 }
 
-func (g *graphml) beginEdge(e xml.StartElement) *fault {
-	if g.edge != nil || !g.graph {
-		return &fault{found: "an edge within an edge or outside of the graph", expected: "edges in <graph>"}
+// addEdge stores an edge, if it is of this rank's part.
+func (g *graphml) addEdge(e *graphmlElement, owner int) (err error) {
+	if !g.graph {
+		return wrong("an edge outside of the graph", "edges in <graph>")
 	}
-	if kind := attribute(e, "directed"); kind != "" && g.r.Directed == nil && (kind == "true") != g.directed {
-		return &fault{found: "directed=" + strconv.Quote(kind) + " in a graph whose edges are " + directedAccount(g.directed), expected: "edges of one kind (--directed or --undirected takes all for that)"}
+	if kind := attribute(e.Attrs, "directed"); kind != "" && g.r.Directed == nil && (kind == "true") != g.directed {
+		return wrong("directed="+strconv.Quote(kind)+" in a graph whose edges are "+directedAccount(g.directed), "edges of one kind (--directed or --undirected takes all for that)")
 	}
-	owner := g.owner()
-	g.edge = &graphmlEdge{own: owner == g.r.rank}
+	var ends [2]uint64
+	for i, name := range []string{"source", "target"} {
+		if ends[i], err = g.id(attribute(e.Attrs, name), " in "+name); err != nil {
+			return err
+		}
+		if _, waits := g.pending[ends[i]]; !waits && !g.isDeclared(ends[i]) {
+			g.pending[ends[i]] = g.line
+		}
+	}
+	w := g.byDefault
+	for i := range e.Inner {
+		data := &e.Inner[i]
+		key := attribute(data.Attrs, "key")
+		switch of := g.elsewhere[key]; {
+		case data.XMLName.Local != "data":
+		case of != "":
+			return wrong(fmt.Sprintf("data of an edge by the key %q, which is for %s", key, of),
+				`a <key for="edge">, or for="all"`)
+		case key == g.weight && key != "":
+			if w, err = g.number(data); err != nil {
+				return err
+			}
+		}
+	}
+	if g.weight != "" && w == nil {
+		return wrong(fmt.Sprintf("an edge without %q", g.weightName),
+			"one for every edge, or a default")
+	}
 	if g.edges++; owner < g.r.rank {
 		g.from = g.edges
 	}
 	if owner <= g.r.rank {
 		g.to = g.edges
 	}
-	for i, to := range []*uint64{&g.edge.u, &g.edge.v} {
-		name := [...]string{"source", "target"}[i]
-		id, bad := g.id(attribute(e, name))
-		if bad != nil {
-			bad.found += " in " + name
-			return bad
-		}
-		if !g.isDeclared(id) {
-			if _, ok := g.pending[id]; !ok {
-				g.pending[id] = g.line
-			}
-		}
-		*to = id
-	}
-	return nil
-}
-
-// end reads the end of an element.
-func (g *graphml) end(name string, depth int) *fault {
-	if g.data > 0 && depth == g.data {
-		g.data = 0
-		w, bad := weight([]byte(strings.TrimSpace(string(g.text))), g.p.single)
-		if bad != nil {
-			return bad
-		}
-		if g.edge != nil {
-			g.edge.weight = &w
-		} else {
-			g.byDefault = &w
-		}
-	}
-	switch name {
-	case "key":
-		g.ofKey = ""
-	case "edge":
-		return g.endEdge()
-	}
-	return nil
-}
-
-// endEdge stores an edge.
-func (g *graphml) endEdge() *fault {
-	e := g.edge
-	g.edge = nil
-	if e == nil {
-		return nil
-	}
-	if g.weight != "" {
-		w := e.weight
-		if w == nil {
-			w = g.byDefault
-		}
-		if w == nil {
-			return &fault{found: fmt.Sprintf("an edge without %q", g.weightName), expected: "one for every edge, or a default"}
-		}
-		if e.own {
+	if owner == g.r.rank {
+		g.p.ids = append(g.p.ids, ends[:]...)
+		if w != nil {
 			g.p.weights = append(g.p.weights, *w)
 		}
-	}
-	if e.own {
-		g.p.ids = append(g.p.ids, e.u, e.v)
 	}
 	return nil
 }

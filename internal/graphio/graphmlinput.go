@@ -1,15 +1,13 @@
 package graphio
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
-	"slices"
+	"math"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/names"
 )
 
 // tokenReader gives the decoder bytes, of which a token may take so many.
@@ -56,7 +54,7 @@ func (g *graphml) undeclared() *fault {
 	if first == 0 {
 		return nil
 	}
-	return &fault{line: first, found: "an edge with an end that is no node", expected: "a <node> for every end"}
+	return wrong("an edge with an end that is no node", "a <node> for every end").onLine(first, 0)
 }
 
 // input makes the input of what was read.
@@ -68,30 +66,27 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	if g.nodes == 0 {
 		return nil, fileFault(f.path, "no nodes", "one or more")
 	}
-	dictionary, named := g.names.Sort(r.Team)
-	defer named.Close()
-	x := &numbering{n: dictionary.Len(), named: named}
-	if g.numeric {
-		x.byNumber(dictionary)
-	}
-	s, _, err := r.packed(ctx, f.path, g.t, x, r.directed(g.directed))
-	if err != nil {
-		return nil, err
-	}
-	if !g.numeric {
-		s.Names = dictionary
-	}
-	if r.partial {
-		if err := g.ofRank(s, dictionary); err != nil {
-			s.Close()
-			return nil, err
-		}
-	}
 	what := "GraphML"
 	if g.weight != "" {
 		what += ", weight " + strconv.Quote(g.weightName)
 	}
-	s.Account = r.account(f, what, 0, s, g.weight != "")
+	p := &parsed{f: f, table: g.t, what: what, directed: g.directed, weighted: g.weight != "", names: g.names}
+	if g.numeric {
+		if err := g.byNumber(p); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	s, err := r.finish(ctx, p)
+	if err != nil || !r.partial {
+		return s, err
+	}
+	s.Spans = []edges.Span{{From: int64(g.from), To: int64(g.to), Size: f.size()}}
+	if !g.numeric {
+		n := s.Names.Len() // of all ranks
+		lo, hi := edges.Part(n, r.rank, r.ranks)
+		s.Naming, s.Vertices, s.Names = edges.Numbers, n, s.Names.Part(uint64(lo), uint64(hi))
+	}
 	return s, nil
 }
 
@@ -108,47 +103,39 @@ func (g *graphml) owner() int {
 	return min(int(at*int64(g.r.ranks)/g.f.size()), g.r.ranks-1)
 }
 
-// ofRank makes s, whose endpoints are numbers of the vertices of the whole file, the input of one
-// of several ranks: of names it has those of the rank's part alone, and of numbers the endpoints,
-// and the part of the vertices, by these.
-func (g *graphml) ofRank(s *edges.RankInput, dictionary *names.Dictionary) error {
-	lo, hi := edges.Part(s.Vertices, g.r.rank, g.r.ranks)
-	s.Spans = []edges.Span{{From: int64(g.from), To: int64(g.to), Size: g.f.size()}}
-	if !g.numeric {
-		s.Names = dictionary.Part(uint64(lo), uint64(hi))
-		return nil
+// byNumber puts the numbers that all names are in the place of these, and lists those of this rank's
+// part of the nodes.
+func (g *graphml) byNumber(p *parsed) error {
+	d, named := g.names.Sort(g.r.Team)
+	defer named.Close()
+	ids := make([]uint64, d.Len())
+	for i := range ids {
+		ids[i], _ = strconv.ParseUint(d.Name(uint64(i)), 10, 64)
 	}
-	labels := s.Labels
-	s.IDs = make([]uint64, 0, hi-lo)
-	for v := lo; v < hi; v++ {
-		s.IDs = append(s.IDs, labels.Of(uint64(v)))
-	}
-	s.Naming, s.Vertices, s.Labels, s.Edges = edges.Listed, 0, edges.Labels{}, edges.Labelled(s.Edges, labels)
-	var b edges.Block
-	for i := range edges.Blocks(s.Edges) {
-		if err := s.Edges.Read(i, &b); err != nil {
+	old := p.table
+	defer old.slabs.close()
+	p.table = g.r.newTable(g.f, g.p.columns)
+	for i := range old.batches {
+		g.p.reset()
+		if i == 0 { // flush has made one, also of no edges
+			lo, hi := edges.Part(len(ids), g.r.rank, g.r.ranks)
+			g.p.listed = append(g.p.listed, ids[lo:hi]...)
+		}
+		for j := range old.batches[i].n {
+			u, v := old.batches[i].tuple(j)
+			g.p.ids = append(g.p.ids, ids[named.Of(u)], ids[named.Of(v)])
+			if old.weighted {
+				g.p.weights = append(g.p.weights, math.Float64frombits(old.batches[i].weights[j]))
+			}
+		}
+		b, err := p.table.store(0, i, &g.p)
+		if err != nil {
 			return err
 		}
-		s.Largest = max(s.Largest, slices.Max(b.U[:b.N]), slices.Max(b.V[:b.N]))
+		p.table.put(i, b)
 	}
+	p.table.seal()
 	wrong := func(context.Context, int, uint64) error { return g.f.changed("other nodes") }
-	s.Undeclared, s.Repeated = wrong, wrong
+	p.names, p.listed, p.only, p.undeclared, p.repeated = nil, p.table.vertices(), true, wrong, wrong
 	return nil
-}
-
-// byNumber numbers vertices whose names are numbers by these.
-func (x *numbering) byNumber(d *names.Dictionary) {
-	type place struct{ id, at uint64 }
-	order := make([]place, d.Len())
-	for i := range order {
-		id, _ := strconv.ParseUint(d.Name(uint64(i)), 10, 64)
-		order[i] = place{id, uint64(i)}
-	}
-	slices.SortFunc(order, func(a, b place) int { return cmp.Compare(a.id, b.id) })
-	ranks := make([]uint32, len(order))
-	x.ids = make([]uint64, len(order))
-	for i, o := range order {
-		x.ids[i], ranks[o.at] = o.id, uint32(i)
-	}
-	x.named.Renumber(ranks)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
@@ -31,7 +30,7 @@ func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, 
 		return nil, inFile(err, f.path)
 	}
 	g := grammar{columns: j.columns, high: maxID, single: r.Weights == edges.Float32, own: j, named: j.names}
-	return r.readNamed(ctx, f, start{}, g, edgeTable{names: j.names, said: said, weighted: j.columns == 3, directed: true})
+	return r.readNamed(ctx, start{}, g, &parsed{f: f, names: j.names, what: said, weighted: j.columns == 3, directed: true}, nil)
 }
 
 // members tells from the first lines which members of their objects are what, and says it.
@@ -42,7 +41,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 		return nil, "", bad
 	}
 	if o.Header != nil || o.Delimiter != "" {
-		return nil, "", &fault{found: "--header or --delimiter", expected: "neither: lines of JSON have names and no delimiter"}
+		return nil, "", wrong("--header or --delimiter",
+			"neither: lines of JSON have names and no delimiter")
 	}
 	lines := headLines(head, all)
 	if len(lines) == 0 && !all {
@@ -59,7 +59,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	}
 	c.columns = len(c.titles)
 	if c.columns < 2 {
-		return nil, "", &fault{line: lines[0].number, column: 1, found: counted(c.columns, "member", "members") + ": " + quote(lines[0].text), expected: `2 or more, such as {"source": 1, "target": 2}`}
+		return nil, "", wrong(counted(c.columns, "member", "members")+": "+quote(lines[0].text),
+			`2 or more, such as {"source": 1, "target": 2}`).onLine(lines[0].number, 1)
 	}
 	if err := o.choose(c, true, nil); err != nil {
 		return nil, "", err
@@ -172,7 +173,7 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 			continue
 		}
 		if fields[at].there {
-			return fields, &fault{column: column, found: "two members " + quote(name), expected: "one"}
+			return fields, wrong("two members "+quote(name), "one").inColumn(column)
 		}
 		if fields[at], bad = c.field(at); bad != nil {
 			return fields, bad
@@ -180,7 +181,8 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 	}
 	for i := range fields[:j.columns] {
 		if !fields[i].there {
-			return fields, &fault{column: len(c.all) + 1, found: "no member " + strconv.Quote(j.members[i]) + ": " + quote(c.all), expected: "one, as in the first line"}
+			return fields, wrong("no member "+strconv.Quote(j.members[i])+": "+quote(c.all),
+				"one, as in the first line").inColumn(len(c.all) + 1)
 		}
 	}
 	return fields, c.end()
@@ -223,38 +225,15 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 		return bad
 	}
 	for i, f := range fields[:2] {
-		switch {
-		case len(f.text) == 0:
-			return &fault{column: f.column, found: "nothing in " + strconv.Quote(j.members[i]), expected: "a vertex"}
-		case j.names == nil:
-			id, bad := p.number(f.text)
-			if bad != nil {
-				bad.expected += " (--ids name reads ids of any kind)"
-			} else if !j.zeros {
-				bad = zeroed(f.text)
-			}
-			if bad != nil {
-				bad.column = f.column
-				bad.found += " in " + strconv.Quote(j.members[i])
-				return bad
-			}
-			p.ids = append(p.ids, id)
-		case f.number && bytes.ContainsAny(f.text, ".eE"):
-			return &fault{column: f.column, found: fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]), expected: "a vertex: a whole number or a string"}
-		case !utf8.Valid(f.text):
-			return &fault{column: f.column, found: "bytes that are not UTF-8: " + quote(f.text), expected: "names in UTF-8"}
-		default:
-			p.names.Add(f.text)
+		if j.names != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
+			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]),
+				"a vertex: a whole number or a string").inColumn(f.column)
 		}
 	}
-	if j.columns == 3 {
-		w, bad := weight(fields[2].text, p.single)
-		if bad != nil {
-			bad.column = fields[2].column
-			bad.found += " in " + strconv.Quote(j.members[2])
-			return bad
-		}
-		p.weights = append(p.weights, w)
+	texts := [3][]byte{fields[0].text, fields[1].text, fields[2].text}
+	if i, bad := p.keep(&texts, 2, j.names != nil, j.zeros); bad != nil {
+		bad.found += " in " + strconv.Quote(j.members[i])
+		return bad.inColumn(fields[i].column)
 	}
 	return nil
 }

@@ -30,9 +30,10 @@ func (c *jsonCursor) column() int { return len(c.all) - len(c.text) + 1 }
 func (c *jsonCursor) bad(expected string) *fault {
 	c.space()
 	if len(c.text) == 0 {
-		return &fault{column: c.column(), found: "the end of the line after " + quote(tail(c.all)), expected: expected}
+		return wrong("the end of the line after "+quote(tail(c.all)),
+			expected).inColumn(c.column())
 	}
-	return &fault{column: c.column(), found: quote(c.text), expected: expected}
+	return wrong(quote(c.text), expected).inColumn(c.column())
 }
 
 // tail is the end of a text, as much as errors show.
@@ -109,7 +110,8 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 	}
 	whole := c.text[:end+2]
 	if !utf8.Valid(whole) {
-		return nil, &fault{column: c.column(), found: "bytes that are not UTF-8: " + quote(whole), expected: "text in UTF-8"}
+		return nil, wrong("bytes that are not UTF-8: "+quote(whole),
+			"text in UTF-8").inColumn(c.column())
 	}
 	var text string
 	if json.Unmarshal(whole, &text) != nil {
@@ -118,7 +120,8 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 	// What stands for half of a pair of surrogates comes as U+FFFD, so that different names would
 	// be one.
 	if n := strings.Count(text, "\uFFFD"); n > 0 && n > bytes.Count(whole, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(whole), []byte(`\ufffd`)) {
-		return nil, &fault{column: c.column(), found: "half of a surrogate pair: " + quote(whole), expected: "text in UTF-8"}
+		return nil, wrong("half of a surrogate pair: "+quote(whole),
+			"text in UTF-8").inColumn(c.column())
 	}
 	c.text = body[end+1:]
 	return []byte(text), nil
@@ -163,7 +166,8 @@ func (c *jsonCursor) number() ([]byte, *fault) {
 // skip reads a value that is not looked at.
 func (c *jsonCursor) skip(depth int) *fault {
 	if depth > jsonDepth {
-		return &fault{column: c.column(), found: counted(jsonDepth, "bracket", "brackets") + " within each other", expected: "fewer"}
+		return wrong(counted(jsonDepth, "bracket", "brackets")+" within each other",
+			"fewer").inColumn(c.column())
 	}
 	switch b := c.next(); b {
 	case '"':

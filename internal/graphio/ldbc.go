@@ -118,8 +118,6 @@ func (g *ldbcGraph) check() error {
 // Close closes the vertices and the edges.
 func (g *ldbcGraph) Close() { _, _ = g.v.Close(), g.e.Close() }
 
-func (g *ldbcGraph) directed() bool { return g.p.directed == nil || *g.p.directed }
-
 // readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v, which are
 // listed of a part.
 func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, error) {
@@ -132,77 +130,25 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	if err != nil {
 		return nil, err
 	}
-	defer vertices.slabs.close()
-	var x *numbering
-	if !r.partial {
-		if x, err = r.numberVertices(ctx, g.vertices, vertices, func(k int, id uint64) error { return repeatedAt(g.v, 0, k, id) }); err != nil {
-			return nil, err
-		}
-		vertices.slabs.close()
-	}
 	t, err := r.readTable(ctx, g.e, start{}, g.grammar)
+	if err == nil {
+		err = g.v.unchanged()
+	}
 	if err != nil {
+		vertices.slabs.close()
 		return nil, err
 	}
-	defer t.slabs.close()
-	if err := g.v.unchanged(); err != nil {
-		return nil, err
+	s, err := r.finish(ctx, &parsed{
+		f: g.e, table: t, what: "Graphalytics edges" + g.grammar.others(), weighted: g.grammar.columns == 3,
+		directed: g.p.directed == nil || *g.p.directed, listed: vertices, only: true,
+		undeclared: r.lineOf(g.e, g.grammar, t.spans[0].From, false, "", "one of the vertices in "+g.vertices),
+		repeated:   r.lineOf(g.v, vertexGrammar, vertices.spans[0].From, false, " again", "every vertex once"),
+	})
+	if err == nil && !r.partial {
+		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(s.Vertices, "vertex", "vertices"))},
+			append(s.Account, g.account(r.Directed))...)
 	}
-	s, undeclared, err := r.packed(ctx, path, t, x, r.directed(g.directed()))
-	if err != nil {
-		return nil, err
-	}
-	undeclaredIn := func(f *file, tuple int, id uint64) error {
-		return faultAt(f, t.spans[0].From, tuple, id, fmt.Sprintf("vertex %d", id), "one of the vertices in "+g.vertices)
-	}
-	if undeclared >= 0 {
-		return nil, undeclaredIn(g.e, undeclared, t.undeclaredIn(undeclared, x))
-	}
-	if !r.partial {
-		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices"))},
-			append(r.account(g.e, "Graphalytics edges"+g.grammar.others(), t.remarks, s, g.grammar.columns == 3), g.account(r.Directed))...)
-		return s, nil
-	}
-	if err := r.admission(g.v).admit(8*int64(vertices.n), "the list of its vertices"); err != nil {
-		s.Close()
-		return nil, err
-	}
-	s.Naming, s.Spans = edges.Listed, append(s.Spans, vertices.spans...)
-	s.IDs = vertices.ids()
-	s.Undeclared = func(ctx context.Context, tuple int, id uint64) error {
-		return r.reopened(ctx, g.edges, func(f *file) error { return undeclaredIn(f, tuple, id) })
-	}
-	s.Repeated = func(ctx context.Context, place int, id uint64) error {
-		return r.reopened(ctx, g.vertices, func(f *file) error { return repeatedAt(f, vertices.spans[0].From, place, id) })
-	}
-	return s, nil
-}
-
-// reopened returns what f says of a file that is opened anew.
-func (r *reader) reopened(ctx context.Context, path string, f func(*file) error) error {
-	in, err := r.open(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return f(in)
-}
-
-// faultAt is a fault of an id in the k-th line of data from an offset on.
-func faultAt(f *file, from int64, k int, id uint64, found, expected string) error {
-	if !f.regular { // it cannot be read again
-		return fileFault(f.path, found, expected)
-	}
-	line, column, err := lineOf(f, from, k, listMarks, id)
-	if err != nil {
-		return err
-	}
-	return &fault{file: f.path, line: line, column: column, found: found, expected: expected}
-}
-
-// repeatedAt is the fault of a vertex that was listed before.
-func repeatedAt(f *file, from int64, k int, id uint64) error {
-	return faultAt(f, from, k, id, fmt.Sprintf("vertex %d again", id), "every vertex once")
+	return s, err
 }
 
 // account says where the direction of edges is from.
@@ -230,19 +176,6 @@ func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properti
 	}
 	defer f.Close()
 	return readProperties(f, filepath.Base(files.base))
-}
-
-// numberVertices numbers a list of ids, each of them once: of one that has come before, by its
-// place in the list, again says what is wrong.
-func (r *reader) numberVertices(ctx context.Context, path string, t *table, again func(k int, id uint64) error) (*numbering, error) {
-	x, err := number(ctx, r.Team, t)
-	if err != nil {
-		return nil, inFile(err, path)
-	}
-	if x.n < t.n {
-		return nil, again(repeated(t, x))
-	}
-	return x, nil
 }
 
 // repeated returns the first id of t that has come before, and its place.

@@ -2,8 +2,9 @@ package graphio
 
 import (
 	"bufio"
+	"context"
+	"fmt"
 	"io"
-	"strings"
 )
 
 // lineReader reads lines one by one: headers, small files, and the way to a fault that showed after
@@ -58,34 +59,84 @@ func (l *lineReader) at(f *fault) error {
 	return f
 }
 
-// lineOf returns the line of the k-th line of data, from 0, of those that begin at offset from or
-// after it, in a file whose comments begin with one of marks, and where in it one of the first two
-// columns is an id.
-func lineOf(f *file, from int64, k int, marks string, id uint64) (number, column int, err error) {
+// eachLine parses the lines of a file from a start on once more, one after the other, and calls each
+// with where a line begins and what it holds, until that returns false.
+func (r *reader) eachLine(f *file, g grammar, from start, each func(at int64, line int, text []byte, p *parser) bool) error {
 	f.restart()
 	l := lineReader{r: f.content}
-	for {
+	p := parser{grammar: g}
+	for rows := 0; ; rows += p.rows {
 		at := l.offset
-		line, err := l.next()
-		if err == io.EOF {
-			return 0, 0, f.changed("fewer lines")
-		}
+		text, err := l.next()
 		if err != nil {
-			return 0, 0, err
+			return endOfLists(err)
 		}
-		text := trimLine(line)
-		if at < from || len(text) == 0 || strings.IndexByte(marks, text[0]) >= 0 {
+		if at < from.offset {
 			continue
 		}
-		if k == 0 {
-			for i := range 2 {
-				field := fieldAt(line, i)
-				if x, bad := wholeNumber(field); bad == nil && x == id && column == 0 {
-					column = offsetIn(line, field) + 1
-				}
-			}
-			return l.line, max(column, 1), nil
+		p.reset()
+		p.first = rows
+		switch bad := p.whole(text); {
+		case bad != nil && r.SkipBad == 0:
+			return inFile(l.at(bad), f.path)
+		case bad == nil && !each(at, l.line, text, &p):
+			return nil
 		}
-		k--
 	}
+}
+
+// lineOf returns a function that says what is wrong with a vertex in the k-th tuple of the lines
+// that begin at an offset or later or, if listed, with that of the k-th list. It reads the file anew
+// for the line.
+func (r *reader) lineOf(f *file, g grammar, from int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
+	return func(ctx context.Context, k int, id uint64) error {
+		bad := fileFault(f.path, fmt.Sprintf("vertex %d%s", id, what), expected)
+		return r.again(ctx, f, bad, func(f *file) error {
+			if err := r.eachLine(f, g, start{}, func(at int64, line int, text []byte, p *parser) bool {
+				n := len(p.ids) / min(g.columns, 2)
+				if listed {
+					n = len(p.listed)
+				}
+				if at < from {
+					return true
+				}
+				if k < n {
+					bad.line, bad.column = line, columnOf(text, id)
+				}
+				k -= n
+				return bad.line == 0
+			}); err != nil {
+				return err
+			}
+			if bad.line == 0 {
+				return f.changed("fewer lines")
+			}
+			return bad
+		})
+	}
+}
+
+// again returns what look says of a file that is opened anew or, of one that cannot be, bad.
+func (r *reader) again(ctx context.Context, f *file, bad error, look func(*file) error) error {
+	if !f.regular {
+		return bad
+	}
+	f, err := r.open(ctx, f.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return look(f)
+}
+
+// columnOf returns the column of an id in a line of columns between blanks, or 1.
+func columnOf(line []byte, id uint64) int {
+	for rest := trimLine(line); len(rest) > 0; {
+		var field []byte
+		field, rest = cutField(rest)
+		if x, bad := wholeNumber(field); bad == nil && x == id {
+			return offsetIn(line, field) + 1
+		}
+	}
+	return 1
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -34,7 +33,8 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	}
 	h, err := readMETISHeader(&lineReader{r: f.content})
 	if err == nil && r.directed(false) {
-		err = &fault{line: h.line, column: 1, found: "a METIS graph to be read as directed", expected: "an undirected one, which it is (it is walked both ways already)"}
+		err = wrong("a METIS graph to be read as directed",
+			"an undirected one, which it is (it is walked both ways already)").onLine(h.line, 1)
 	}
 	if err != nil {
 		return nil, inFile(err, f.path)
@@ -48,25 +48,14 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
 	// that of the last part has read all
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
+		t.slabs.close()
 		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line", "lines") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
 	}
-	d := lists{what: "METIS", own: g.own, from: h.from}
-	if !r.partial && t.balance != (balance{}) {
-		return nil, r.unbalanced(ctx, f, d)
-	}
-	s, err := r.countedEdges(ctx, f, t, &h.countedHeader, d.what, false, h.weighted)
-	if err != nil || !r.partial {
-		return s, err
-	}
-	path := f.path
-	s.Balance = t.balance
-	s.Unbalanced = func(ctx context.Context) error {
-		return r.reopened(ctx, path, func(f *file) error { return r.unbalanced(ctx, f, d) })
-	}
-	return s, nil
+	p := h.parsed(f, t, "METIS", false, h.weighted)
+	p.unbalanced = r.unbalanced(f, g, h.from)
+	return r.finish(ctx, p)
 }
 
 // metisRows counts the lines of vertices: all that are no comments.
@@ -82,24 +71,14 @@ func metisRows(data []byte) int {
 func readMETISHeader(lines *lineReader) (*metisHeader, error) {
 	const what = "the numbers of vertices and edges, and perhaps a format and a number of weights"
 	h := &metisHeader{countedHeader: countedHeader{noun: "edge", nouns: "edges"}}
-	for {
-		line, err := lines.next()
-		if err == io.EOF {
-			return nil, &fault{line: lines.line + 1, found: "the end of the file", expected: what}
-		}
-		if err != nil {
-			return nil, err
-		}
+	expected := what
+	return h, h.read(lines, &expected, func(line []byte) (bool, *fault) {
 		if len(line) > 0 && line[0] == '%' {
 			h.remarks++
-			continue
+			return false, nil
 		}
-		if bad := h.parse(line, what); bad != nil {
-			return nil, lines.at(bad)
-		}
-		h.line, h.from = lines.line, start{lines.offset, lines.line}
-		return h, nil
-	}
+		return true, h.parse(line, what)
+	})
 }
 
 func (h *metisHeader) parse(line []byte, what string) *fault {
@@ -108,15 +87,12 @@ func (h *metisHeader) parse(line []byte, what string) *fault {
 		return bad
 	}
 	h.vertices, h.edges = numbers[0], numbers[1]
-	if h.vertices > maxVertices {
-		return tooMany(h.vertices)
-	}
 	if len(numbers) == 2 {
 		return nil
 	}
 	format := numbers[2]
 	if format > 111 || format%10 > 1 || format/10%10 > 1 {
-		return &fault{found: fmt.Sprintf("the format %d", format), expected: "three digits that are 0 or 1: sizes of vertices, weights of vertices, weights of edges"}
+		return wrong(fmt.Sprintf("the format %d", format), "three digits that are 0 or 1: sizes of vertices, weights of vertices, weights of edges")
 	}
 	weights := uint64(0)
 	if format/10%10 == 1 {
@@ -124,7 +100,8 @@ func (h *metisHeader) parse(line []byte, what string) *fault {
 	}
 	if len(numbers) == 4 {
 		if numbers[3] > 1024 || weights == 0 && numbers[3] > 1 {
-			return &fault{found: counted(numbers[3], "weight", "weights") + " of each vertex", expected: "as many as the format has, at most 1024"}
+			return wrong(counted(numbers[3], "weight", "weights")+" of each vertex",
+				"as many as the format has, at most 1024")
 		}
 		weights *= numbers[3]
 	}
@@ -144,13 +121,13 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 		if len(text) == 0 {
 			return nil
 		}
-		return &fault{column: offsetIn(line, text) + 1, found: fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)), expected: fmt.Sprintf("%s, as line %d says", counted(m.vertices, "line", "lines"), m.metisHeader.line)}
+		return wrong(fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)), fmt.Sprintf("%s, as line %d says", counted(m.vertices, "line", "lines"), m.metisHeader.line)).inColumn(offsetIn(line, text) + 1)
 	}
 	for range m.before {
 		var field []byte
 		from := text
 		if field, text = cutField(text); len(field) == 0 {
-			return &fault{column: len(line) + 1, found: fmt.Sprintf("fewer than %s before the neighbours", counted(m.before, "number", "numbers")), expected: "sizes and weights of the vertex"}
+			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(m.before, "number", "numbers")), "sizes and weights of the vertex").inColumn(len(line) + 1)
 		}
 		if _, bad := weight(field, false); bad != nil {
 			return bad.at(line, from)
@@ -166,7 +143,8 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 		case v < p.low || v > p.high:
 			_, bad = p.id(fmt.Append(nil, v))
 		case v == u:
-			bad = &fault{found: fmt.Sprintf("vertex %d among its own neighbours", u), expected: "others: a METIS graph has no loops"}
+			bad = wrong(fmt.Sprintf("vertex %d among its own neighbours", u),
+				"others: a METIS graph has no loops")
 		}
 		if bad != nil {
 			return bad.at(line, from)
@@ -176,9 +154,10 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 			var field []byte
 			from := text
 			if field, text = cutField(text); len(field) == 0 {
-				return &fault{column: len(line) + 1, found: fmt.Sprintf("the neighbour %d without a weight", v), expected: "neighbours and weights of edges by turns"}
+				return wrong(fmt.Sprintf("the neighbour %d without a weight", v),
+					"neighbours and weights of edges by turns").inColumn(len(line) + 1)
 			}
-			if w, bad = plainWeight(field, p.single); bad != nil {
+			if w, bad = weight(field, p.single); bad != nil {
 				return bad.at(line, from)
 			}
 		}

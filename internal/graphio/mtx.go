@@ -3,7 +3,6 @@ package graphio
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -56,10 +55,8 @@ type mtxHeader struct {
 func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
 	h, err := readMTXHeader(&lineReader{r: f.content}, &mtxGraph)
 	if err == nil && h.symmetric && r.directed(false) {
-		err = &fault{
-			line: 1, column: 1, found: "a symmetric matrix to be read as directed",
-			expected: "a general one (an undirected graph is walked both ways already)",
-		}
+		err = wrong("a symmetric matrix to be read as directed",
+			"a general one (an undirected graph is walked both ways already)").onLine(1, 1)
 	}
 	if err != nil {
 		return nil, inFile(err, f.path)
@@ -75,12 +72,11 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
 	what := "Matrix Market, " + h.field + " general"
 	if h.symmetric {
 		what = "Matrix Market, " + h.field + " symmetric"
 	}
-	return r.countedEdges(ctx, f, t, &h.countedHeader, what, !h.symmetric, g.columns == 3)
+	return r.finish(ctx, h.parsed(f, t, what, !h.symmetric, g.columns == 3))
 }
 
 // isMatrixMarket reports whether a text begins with the banner of Matrix Market.
@@ -91,50 +87,36 @@ func isMatrixMarket(head []byte) bool {
 // readMTXHeader reads the lines before the data.
 func readMTXHeader(lines *lineReader, kind *mtxKind) (*mtxHeader, error) {
 	h := &mtxHeader{countedHeader: countedHeader{noun: kind.noun[0], nouns: kind.noun[1]}}
-	for first := true; ; first = false {
-		line, err := lines.next()
-		if err == io.EOF {
-			expected := "a line of " + kind.sizes
-			if first {
-				expected = mtxBanner
-			}
-			return nil, &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: expected}
-		}
-		if err != nil {
-			return nil, err
-		}
-		text := trimLine(line)
-		var bad *fault
-		switch {
+	expected := mtxBanner
+	return h, h.read(lines, &expected, func(line []byte) (bool, *fault) {
+		first := expected == mtxBanner
+		expected = "a line of " + kind.sizes
+		switch text := trimLine(line); {
 		case first:
-			bad = h.banner(line, kind)
+			return false, h.banner(line, kind)
 		case len(text) == 0:
+			return false, nil
 		case text[0] == '%':
 			h.remarks++
-		default:
-			if bad = h.size(line, kind); bad == nil {
-				h.line, h.from = lines.line, start{lines.offset, lines.line}
-				return h, nil
-			}
+			return false, nil
 		}
-		if bad != nil {
-			return nil, lines.at(bad)
-		}
-	}
+		return true, h.size(line, kind)
+	})
 }
 
 // banner reads the first line.
 func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 	words := strings.Fields(strings.ToLower(string(line[:min(len(line), 1024)])))
 	if len(words) == 0 || words[0] != strings.ToLower(mtxBanner) {
-		return &fault{found: quote(line), expected: mtxBanner}
+		return wrong(quote(line), mtxBanner)
 	}
 	if len(words) != 5 {
-		return &fault{found: quote(line), expected: fmt.Sprintf("%s matrix %s FIELD SYMMETRY", mtxBanner, kind.banner[1][0])}
+		return wrong(quote(line),
+			fmt.Sprintf("%s matrix %s FIELD SYMMETRY", mtxBanner, kind.banner[1][0]))
 	}
 	for i, allowed := range kind.banner {
 		if word := words[i+1]; !slices.Contains(allowed, word) {
-			f := &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ")}
+			f := wrong(quote([]byte(word)), strings.Join(allowed, " or "))
 			return f.at(line, fieldAt(line, i+1))
 		}
 	}
@@ -148,51 +130,14 @@ func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
 	switch {
 	case bad != nil:
 		return bad
-	case sizes[0] > maxVertices:
-		return tooMany(sizes[0])
 	case len(sizes) == 2 && sizes[1] != 1:
-		return &fault{found: fmt.Sprintf("%d columns", sizes[1]), expected: "1: a column of values"}
+		return wrong(fmt.Sprintf("%d columns", sizes[1]), "1: a column of values")
 	case len(sizes) == 2:
 		h.vertices, h.edges = sizes[0], sizes[0]
 		return nil
 	case sizes[0] != sizes[1]:
-		return &fault{found: fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), expected: "as many rows as columns"}
+		return wrong(fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), "as many rows as columns")
 	}
 	h.vertices, h.edges = sizes[0], sizes[2]
 	return nil
-}
-
-// eachElement calls each with the elements of a vector, a Matrix Market array of one column, by row
-// from 1: a value a line.
-func eachElement(lines *lineReader, each func(line []byte, row uint64, value []byte) *fault) error {
-	h, err := readMTXHeader(lines, &mtxColumn)
-	if err != nil {
-		return err
-	}
-	for row := uint64(0); ; {
-		line, err := lines.next()
-		if err == io.EOF {
-			return h.check(int(row))
-		}
-		if err != nil {
-			return err
-		}
-		text := trimLine(line)
-		if len(text) == 0 || text[0] == '%' {
-			continue
-		}
-		value, rest := cutField(text)
-		var bad *fault
-		switch row++; {
-		case len(rest) > 0:
-			bad = (&fault{found: "more than one number: " + quote(text), expected: "one a line"}).at(line, rest)
-		case row > h.edges:
-			bad = &fault{found: "a value of row " + thousands(row), expected: fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)}
-		default:
-			bad = each(line, row, value).at(line, value)
-		}
-		if bad != nil {
-			return lines.at(bad)
-		}
-	}
 }

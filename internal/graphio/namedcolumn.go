@@ -17,11 +17,6 @@ func named(line int, name, text []byte) *Value {
 	return &Value{Line: line, ID: NoNumber, Names: [2][]byte{name}, Text: text}
 }
 
-// lineFault is a fault of a line whose file is not named yet.
-func lineFault(line int, found, expected string) *fault {
-	return &fault{line: line, found: found, expected: expected}
-}
-
 // namedLines reads lines of text.
 func namedLines(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
 	for ctx.Err() == nil {
@@ -43,25 +38,25 @@ func namedLines(ctx context.Context, lines *lineReader, of *Column, each eachLin
 		}
 		switch {
 		case !ok || len(name) == 0:
-			return lineFault(lines.line, quote(line), namedLine)
+			return wrong(quote(line), namedLine).onLine(lines.line, 0)
 		case name[0] == '"':
 			plain, err := strconv.Unquote(string(name))
 			if err != nil {
-				return lineFault(lines.line, quote(name),
-					"a name quoted as Go does, or that begins with no quotation mark")
+				return wrong(quote(name),
+					"a name quoted as Go does, or that begins with no quotation mark").onLine(lines.line, 0)
 			}
 			name = []byte(plain)
 		}
 		if column := of.Number; column > 0 {
 			if column-2 >= len(fields) {
-				return lineFault(lines.line, counted(len(fields)+1, "column", "columns"),
-					fmt.Sprintf("%d or more", column))
+				return wrong(counted(len(fields)+1, "column", "columns"),
+					fmt.Sprintf("%d or more", column)).onLine(lines.line, 0)
 			}
 			text = fields[column-2]
 		}
 		v := named(lines.line, name, text)
-		if found, expected := each(v); found != "" {
-			return v.fault(found, expected)
+		if err := v.tell(each); err != nil {
+			return err
 		}
 	}
 	return nil

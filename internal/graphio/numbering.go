@@ -159,5 +159,5 @@ func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, erro
 
 // tooMany is the fault of an input with more vertices than a graph may have.
 func tooMany(n uint64) *fault {
-	return &fault{found: thousands(n) + " vertices", expected: "at most " + thousands(uint64(maxVertices))}
+	return wrong(thousands(n)+" vertices", "at most "+thousands(uint64(maxVertices)))
 }

@@ -178,10 +178,11 @@ func (f *file) headIsAll() bool {
 	return err == io.EOF
 }
 
-// Close closes the file.
+// Close closes the file, and drops its buffers: what judges an input may keep the file for its name.
 func (f *file) Close() error {
 	f.cancel()
 	f.closeExpander()
+	f.raw, f.content = nil, nil
 	return f.f.Close()
 }
 
@@ -217,6 +218,20 @@ func (f *file) unchanged() error {
 
 func (f *file) changed(found string) error {
 	return fileFault(f.path, found+" while it was read", "the "+counted(f.size(), "byte", "bytes")+" it had when it was opened")
+}
+
+// random prepares reading by offset alone, for which what is expected must be neither compressed nor
+// a pipe.
+func (f *file) random(expected string) error {
+	const why = ": it is read from several places at once"
+	switch {
+	case f.codec != plain:
+		return fileFault(f.path, f.codec.String()+" data", expected+why)
+	case !f.regular:
+		return fileFault(f.path, "a pipe or device", "a regular file"+why)
+	}
+	f.uncount()
+	return nil
 }
 
 // readAt fills p from the offset given; the file has that much.

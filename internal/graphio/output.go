@@ -63,55 +63,38 @@ func Writable(path string) error {
 	return err
 }
 
-// create begins a file.
+// create begins a file. One that is to become an object is begun where temporary files are.
 func create(ctx context.Context, path string, c codec, threads int) (*output, error) {
-	if store.IsS3(path) {
-		return createObject(ctx, path, c, threads)
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+	far := store.IsS3(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil && !far {
 		path = real
 	}
 	o := &output{ctx: ctx, path: path}
 	info, err := os.Stat(path)
-	replaces := err == nil
-	if replaces && !info.Mode().IsRegular() {
-		if info.IsDir() {
-			return nil, fmt.Errorf("cannot write %s: it is a directory", path)
-		}
-		o.f, err = openInPlace(ctx, path, info)
-		if err == nil {
+	switch replaces := err == nil; {
+	case far:
+		o.f, err = os.CreateTemp("", "superstep-output-*")
+	case replaces && info.IsDir():
+		return nil, fmt.Errorf("cannot write %s: it is a directory", path)
+	case replaces && !info.Mode().IsRegular():
+		if o.f, err = openInPlace(ctx, path, info); err == nil {
 			f := o.f
 			// of a device it does nothing
 			o.cancel = context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
 		}
-	} else {
-		o.f, err = createBeside(path)
-		if err == nil {
-			o.temp = o.f.Name()
-			if replaces {
-				err = o.f.Chmod(info.Mode().Perm()) // who may read it is not for us to change
-			}
+	default:
+		if o.f, err = createBeside(path); err == nil && replaces {
+			err = o.f.Chmod(info.Mode().Perm()) // who may read it is not for us to change
 		}
+	}
+	if o.f != nil && o.cancel == nil {
+		o.temp = o.f.Name()
 	}
 	if err != nil {
 		o.discard()
 		return nil, fmt.Errorf("cannot write %s: %w", path, reason(err))
 	}
 	if o.encoder, err = compressor(o.f, c, threads); err != nil {
-		o.discard()
-		return nil, err
-	}
-	return o, nil
-}
-
-// createObject begins a file that is to become an object, where temporary files are.
-func createObject(ctx context.Context, path string, c codec, threads int) (*output, error) {
-	f, err := os.CreateTemp("", "superstep-output-*")
-	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	o := &output{ctx: ctx, path: path, temp: f.Name(), f: f}
-	if o.encoder, err = compressor(f, c, threads); err != nil {
 		o.discard()
 		return nil, err
 	}

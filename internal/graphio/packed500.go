@@ -249,42 +249,34 @@ func (r *reader) scanTuples(ctx context.Context, f *file, part extent) (n int, l
 
 // loadTuples stores the tuples, whose endpoints are below vertices unless the file has changed.
 func (r *reader) loadTuples(ctx context.Context, f *file, part extent, list *edges.Packed, vertices uint64) error {
-	blocks := make([]edges.Block, r.Team.Size())
-	_, err := r.records(ctx, f, packedSize, part, func(worker, first int, data []byte) error {
-		return eachBlock(list, &blocks[worker], first, data, packedSize, func(i int, b *edges.Block, data []byte) error {
-			for j := range b.N {
-				b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
-				if max(b.U[j], b.V[j]) >= vertices {
-					return f.changed("other tuples")
-				}
+	_, err := r.fill(ctx, f, packedSize, part, list, func(_ int, b *edges.Block, data []byte) error {
+		for j := range b.N {
+			b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
+			if max(b.U[j], b.V[j]) >= vertices {
+				return f.changed("other tuples")
 			}
-			list.Write(i, b)
-			return nil
-		})
+		}
+		return nil
 	})
 	return err
 }
 
 // loadWeights adds the weights to the tuples in part, of n.
 func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, list *edges.Packed) error {
-	blocks := make([]edges.Block, r.Team.Size())
 	if part.to == n {
 		part.to = math.MaxInt // more would be an error
 	}
-	found, err := r.records(ctx, f, singleSize, part, func(worker, first int, data []byte) error {
-		return eachBlock(list, &blocks[worker], first, data, singleSize, func(i int, b *edges.Block, data []byte) error {
-			if err := list.Read(i, b); err != nil {
-				return err
+	found, err := r.fill(ctx, f, singleSize, part, list, func(i int, b *edges.Block, data []byte) error {
+		if err := list.Read(i, b); err != nil {
+			return err
+		}
+		for j := range b.N {
+			b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
+			if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
+				return fileFault(f.path, fmt.Sprintf("the weight %v of tuple %d", b.W[j], part.from+i*edges.BlockSize+j), "a finite number")
 			}
-			for j := range b.N {
-				b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
-				if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
-					return fileFault(f.path, fmt.Sprintf("the weight %v of tuple %d", b.W[j], part.from+i*edges.BlockSize+j), "a finite number")
-				}
-			}
-			list.Write(i, b)
-			return nil
-		})
+		}
+		return nil
 	})
 	if err == nil && found != n && f.codec != plain { // that of a plain one was compared before
 		what := counted(found, "record", "records")
@@ -296,22 +288,27 @@ func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, l
 	return err
 }
 
-// eachBlock calls do for every block of list that the records in data make up, beginning with
-// record first. b, with the length of the block set, is for do to use. Records that are no whole
-// block, as the list has it, are left out.
-func eachBlock(list *edges.Packed, b *edges.Block, first int, data []byte, size int,
-	do func(i int, b *edges.Block, data []byte) error,
-) error {
-	for at := first; len(data) > 0; at += edges.BlockSize {
-		b.N = min(edges.BlockSize, list.Len()-at)
-		part := data[:min(edges.BlockSize*size, len(data))]
-		if len(part) != b.N*size {
-			return nil
+// fill stores the records of f in part, of the size given, in the blocks of a list: decode makes a
+// block, whose length is set, of its records. Records that are no whole block, as the list has it,
+// are left out. It returns what records does.
+func (r *reader) fill(ctx context.Context, f *file, size int, part extent, list *edges.Packed,
+	decode func(i int, b *edges.Block, data []byte) error,
+) (int, error) {
+	blocks := make([]edges.Block, r.Team.Size())
+	return r.records(ctx, f, size, part, func(worker, first int, data []byte) error {
+		b := &blocks[worker]
+		for at := first; len(data) > 0; at += edges.BlockSize {
+			b.N = min(edges.BlockSize, list.Len()-at)
+			some := data[:min(edges.BlockSize*size, len(data))]
+			if len(some) != b.N*size {
+				return nil
+			}
+			if err := decode(at/edges.BlockSize, b, some); err != nil {
+				return err
+			}
+			list.Write(at/edges.BlockSize, b)
+			data = data[len(some):]
 		}
-		if err := do(at/edges.BlockSize, b, part); err != nil {
-			return err
-		}
-		data = data[len(part):]
-	}
-	return nil
+		return nil
+	})
 }

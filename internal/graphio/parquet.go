@@ -45,8 +45,7 @@ func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, er
 	if err != nil {
 		return nil, err
 	}
-	defer t.slabs.close()
-	return r.edgesOf(ctx, f, t, edgeTable{names: p.names, said: said, weighted: p.weighted, directed: true})
+	return r.edgesOf(ctx, &parsed{f: f, table: t, names: p.names, what: said, weighted: p.weighted, directed: true})
 }
 
 // openParquet reads what a file says of its columns and rows, and shares out the row groups.
@@ -76,14 +75,15 @@ func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, 
 // understand finds the columns of edges, or of a table of vertices that of these.
 func (p *parquetTable) understand(columns []StoredColumn, o *Columns) (string, error) {
 	if o.Header != nil || o.Delimiter != "" {
-		return "", &fault{found: "--header or --delimiter", expected: "neither: columns of Parquet have names and no delimiter"}
+		return "", wrong("--header or --delimiter",
+			"neither: columns of Parquet have names and no delimiter")
 	}
 	c := &csvGrammar{at: [3]int{-1, -1, -1}, columns: len(columns)}
 	for i := range columns {
 		c.titles = append(c.titles, columns[i].Name)
 	}
 	if len(columns) < 2 && !o.ofVertices || len(columns) == 0 {
-		return "", &fault{found: counted(len(columns), "column", "columns"), expected: "2 or more"}
+		return "", wrong(counted(len(columns), "column", "columns"), "2 or more")
 	}
 	if err := o.choose(c, true, nil); err != nil {
 		var bad *fault
@@ -116,7 +116,7 @@ func (p *parquetTable) understand(columns []StoredColumn, o *Columns) (string, e
 
 // usable refuses a column that has no vertices, or weights.
 func (c *StoredColumn) usable(weight bool) *fault {
-	bad := &fault{found: fmt.Sprintf("the column %q of type %s", c.Name, c.Of), expected: "whole numbers or text"}
+	bad := wrong(fmt.Sprintf("the column %q of type %s", c.Name, c.Of), "whole numbers or text")
 	if weight {
 		bad.expected = "numbers"
 	}

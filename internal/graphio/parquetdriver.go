@@ -116,17 +116,15 @@ func NewParquetWriter(w io.Writer, columns []ParquetColumn) (ParquetWriter, erro
 // readFooter opens a file by its end.
 func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	fault := func(found, expected string) error { return fileFault(f.path, found, expected) }
-	switch {
-	case parquetDriver.Open == nil:
+	if parquetDriver.Open == nil {
 		return nil, fmt.Errorf("reading %s: %w", f.path, errNoParquet)
-	case f.codec != plain:
-		return nil, fault(f.codec.String()+" data", "Parquet as it is, whose pages are compressed: it is read from several places at once")
-	case !f.regular:
-		return nil, fault("a pipe or device", "a regular file: Parquet is read from its end")
-	case f.size() < 12:
+	}
+	if err := f.random("Parquet as it is, whose pages are compressed"); err != nil {
+		return nil, err
+	}
+	if f.size() < 12 {
 		return nil, fault(counted(f.size(), "byte", "bytes"), "a file of Parquet, which has more")
 	}
-	f.uncount()
 	var ends [12]byte
 	if err := errors.Join(f.readAt(ends[:4], 0), f.readAt(ends[4:], f.size()-8)); err != nil {
 		return nil, err

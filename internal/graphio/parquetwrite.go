@@ -43,17 +43,7 @@ func (w *writer) parquet() error {
 // parquetRows writes a row for each tuple.
 func (w *writer) parquetRows(p ParquetWriter, ends ColumnType) error {
 	list := w.in.Edges
-	var b edges.Block
-	for i := range edges.Blocks(list) {
-		if w.ctx.Err() != nil {
-			return w.ctx.Err()
-		}
-		if err := list.Read(i, &b); err != nil {
-			return err
-		}
-		if err := checkWeights(i, &b, list.Weighted()); err != nil {
-			return err
-		}
+	return w.inOrder(func(i int, b *edges.Block) error {
 		for j := range b.N {
 			for column, v := range [2]uint64{b.U[j], b.V[j]} {
 				switch ends {
@@ -75,6 +65,6 @@ func (w *writer) parquetRows(p ParquetWriter, ends ColumnType) error {
 		if w.Progress != nil {
 			w.Progress(int64(min((i+1)*edges.BlockSize, list.Len())), int64(list.Len()))
 		}
-	}
-	return nil
+		return nil
+	})
 }

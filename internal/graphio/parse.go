@@ -12,6 +12,7 @@ type grammar struct {
 	before    int    // columns between the ids and the weight, which are not looked at
 	after     int    // columns after all that are read, which are not looked at
 	marks     string // bytes that make a line a comment when they begin it
+	letter    byte   // of DIMACS: the first column of lines of data; that of comments is c
 	low, high uint64 // the ids there are
 	single    bool   // weights are rounded to single precision
 	lower     bool   // of a symmetric matrix: no column is larger than its row
@@ -105,10 +106,18 @@ func (p *parser) leave(f *fault) bool {
 // and columns that are not looked at, from data[at:] on, and returns where the first line begins
 // that is different. It accepts nothing that line refuses, with the same result.
 func (p *parser) fast(data []byte, at int) int {
-	ids, weights, lines := p.ids, p.weights, 0
+	ids, weights, lines, letter := p.ids, p.weights, 0, p.letter
 	for at < len(data) {
 		i, from := at, at
 		u, v, w, ok := uint64(0), uint64(0), 0.0, true
+		if letter != 0 {
+			if data[i] != letter || !isBlank(data[i+1]) {
+				break
+			}
+			for i++; isBlank(data[i]); i++ {
+			}
+			from = i
+		}
 		if u, i = digits(data, i); uint(i-from-1) > 18 {
 			break
 		}

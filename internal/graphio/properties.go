@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -75,7 +76,7 @@ func addProperty(graphs map[string]*properties, key, value string) *fault {
 	if name, ok := strings.CutSuffix(rest, ".directed"); ok {
 		directed := strings.EqualFold(value, "true")
 		if !directed && !strings.EqualFold(value, "false") {
-			return &fault{found: "directed = " + quote([]byte(value)), expected: "true or false"}
+			return wrong("directed = "+quote([]byte(value)), "true or false")
 		}
 		of(name).directed = &directed
 	}
@@ -122,19 +123,8 @@ func nextProperty(lines *lineReader) (key, value string, err error) {
 		}
 		text += trimProperty(line)
 	}
-	end := 0
-	for end < len(text) && !strings.ContainsRune("=: \t\f", rune(text[end])) {
-		if text[end] == '\\' {
-			end++
-		}
-		end++
-	}
-	end = min(end, len(text))
-	value = strings.TrimLeft(text[end:], " \t\f")
-	if value != "" && (value[0] == '=' || value[0] == ':') {
-		value = strings.TrimLeft(value[1:], " \t\f")
-	}
-	return unescape(text[:end]), strings.TrimRight(unescape(value), " \t\f"), nil
+	parts := property.FindStringSubmatch(text)
+	return unescape(parts[1]), strings.TrimRight(unescape(parts[2]), " \t\f"), nil
 }
 
 func trimProperty(line []byte) string {
@@ -146,21 +136,14 @@ func goesOn(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
+// property is a key, where a backslash escapes what would end it, and a value.
+var property = regexp.MustCompile(`(?s)^((?:\\.|[^=: \t\f\\])*\\?)[ \t\f]*[=:]?[ \t\f]*(.*)$`)
+
+var escaped = regexp.MustCompile(`(?s)\\(.)`)
+
 // unescape removes the backslashes before characters. Names with \u in them are not those of any
 // key looked for.
-func unescape(text string) string {
-	if !strings.Contains(text, `\`) {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+1 < len(text) {
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
-}
+func unescape(text string) string { return escaped.ReplaceAllString(text, "$1") }
 
 // Entry is one of a properties file. Line is that in which it ends.
 type Entry struct {

@@ -3,6 +3,7 @@ package graphio
 import (
 	"bytes"
 	"context"
+	"iter"
 	"math"
 )
 
@@ -66,70 +67,44 @@ func closing(data []byte, at int) int {
 	}
 }
 
-// lastEnd returns where the last record of data that is complete ends, after its newline; 0 if
-// there is none. Data begins with a record.
-func (c *csvGrammar) lastEnd(data []byte) int {
-	end := 0
-	for at := 0; ; {
-		quote := bytes.IndexByte(data[at:], '"')
-		if quote < 0 {
-			quote = len(data) - at
-		}
-		quote += at
-		if n := bytes.LastIndexByte(data[at:quote], '\n'); n >= 0 {
-			end = at + n + 1
-		}
-		if quote == len(data) {
-			return end
-		}
-		if !c.opens(data, quote) {
-			at = quote + 1
-			continue
-		}
-		// the quote may be the first of two
-		if at = closing(data, quote+1) + 1; at == 0 || at == len(data) {
-			return end
+// ends returns where the records of data end, after their newlines, in rising order. data[from] is in
+// the first of them and outside of quotes.
+func (c *csvGrammar) ends(data []byte, from int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := from; ; {
+			end := c.recordEnd(data, at)
+			if at = end + 1; end < 0 || !yield(at) {
+				return
+			}
 		}
 	}
 }
 
-// starts returns where records of data begin, after the first of them: if data begins with a
-// record, or else if it begins within quotes.
-func (c *csvGrammar) starts(data []byte, within bool) []int {
-	var all []int
-	at := 0
-	if within {
-		if at = closing(data, 0) + 1; at == 0 {
-			return nil
-		}
+// lastEnd returns where the last record of data that is complete ends, after its newline; 0 if
+// there is none. Data begins with a record.
+func (c *csvGrammar) lastEnd(data []byte) (last int) {
+	if bytes.IndexByte(data, '"') < 0 {
+		return bytes.LastIndexByte(data, '\n') + 1
 	}
-	for {
-		end := c.recordEnd(data, at)
-		if end < 0 {
-			return all
-		}
-		at = end + 1
-		all = append(all, at)
+	for last = range c.ends(data, 0) {
 	}
+	return last
 }
 
 // endAfter returns where the first record begins that does so at data[over:] or later, 0 if data
 // does not tell. Data begins with a record.
 func (c *csvGrammar) endAfter(data []byte, over int) int {
-	at := 0
-	for at < over {
-		end := c.recordEnd(data, at)
-		if end < 0 {
-			return 0
+	for at := range c.ends(data, 0) {
+		if at >= over {
+			return at
 		}
-		at = end + 1
 	}
-	return at
+	return 0
 }
 
 // eachRecord calls each with the records of a table that begin at a place or later, in order, and
-// the lines that they begin in.
-func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each func(record []byte, line int) error) error {
+// where and in which line they begin.
+func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each func(record []byte, at int64, line int) error) error {
 	if _, err := f.content.Discard(int(from.offset)); err != nil {
 		return err
 	}
@@ -144,19 +119,26 @@ func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each f
 			data = bytes.TrimPrefix(data, utf8BOM)
 		}
 		for len(data) > 0 && ctx.Err() == nil {
-			end := c.recordEnd(data, 0)
-			if end < 0 { // quotes that do not end, as the cutter says
-				end = len(data) - 1
-			}
-			record, first := bytes.TrimSuffix(data[:end], carriage), line+1
-			line += bytes.Count(data[:end+1], newline)
-			data = data[end+1:]
+			at, first := p.at+int64(len(p.data)-len(data)), line+1
+			record, rest, _ := c.cutRecord(data)
+			line += bytes.Count(data[:len(data)-len(rest)], newline)
+			data = rest
 			if len(record) == 0 {
 				continue
 			}
-			if err := each(record, first); err != nil {
+			if err := each(record, at, first); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// cutRecord cuts the first record off data, which ends with a newline, and reports whether its
+// quotes end. One whose quotes do not is all there is.
+func (c *csvGrammar) cutRecord(data []byte) (record, rest []byte, ends bool) {
+	end := c.recordEnd(data, 0)
+	if ends = end >= 0; !ends {
+		end = len(data) - 1
+	}
+	return bytes.TrimSuffix(data[:end], carriage), data[end+1:], ends
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -84,11 +85,10 @@ func (s *recordSource) sync() (int64, error) {
 				return int64(first), nil
 			}
 		}
-		outside := append([]int{0}, s.csv.starts(data[first:], false)...)
+		outside := slices.AppendSeq([]int{0}, s.csv.ends(data[first:], 0))
 		from := 0 // where it is certain that a record begins
 		if base > s.from {
-			from = agreed(outside, s.csv.starts(data[first:], true))
-			if from < 0 && s.lo-base > 2*maxLine && bytes.IndexByte(data[:s.lo-base], '"') < 0 {
+			if from = s.agreed(outside, data[first:]); from < 0 && s.lo-base > 2*maxLine && bytes.IndexByte(data[:s.lo-base], '"') < 0 {
 				from = 0
 			}
 		}
@@ -108,16 +108,16 @@ func (s *recordSource) sync() (int64, error) {
 	}
 }
 
-// agreed returns the first number that two rising lists both have, or -1.
-func agreed(a, b []int) int {
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] == b[0]:
-			return a[0]
-		case a[0] < b[0]:
-			a = a[1:]
-		default:
-			b = b[1:]
+// agreed returns the first place where a record begins also if data begin within quotes, or -1.
+// outside are the places where one does else.
+func (s *recordSource) agreed(outside []int, data []byte) int {
+	end := closing(data, 0) + 1
+	if end == 0 {
+		return -1
+	}
+	for at := range s.csv.ends(data, end) {
+		if _, both := slices.BinarySearch(outside, at); both {
+			return at
 		}
 	}
 	return -1

@@ -77,44 +77,25 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 		t.slabs.close()
 		return nil, err
 	}
-	defer t.slabs.close()
 	t.seal()
-	return r.serializedInput(ctx, f, h, t)
-}
-
-// serializedInput makes the input of a graph whose neighbours were read.
-func (r *reader) serializedInput(ctx context.Context, f *file, h *serialized, t *table) (*edges.RankInput, error) {
-	path := f.path
-	unbalanced := func(context.Context) error {
-		return fileFault(path, "an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
-	}
-	if !r.partial && t.balance != (balance{}) {
-		return nil, unbalanced(ctx)
-	}
-	x := consecutive(0, int(h.nodes))
-	s, _, err := r.packed(ctx, path, t, x, r.directed(h.directed))
-	if err != nil {
-		return nil, err
-	}
-	size := h.recordSize()
-	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
-	s.Spans = []edges.Span{{From: h.neighbors() + int64(lo)*size, To: h.neighbors() + int64(hi)*size, Size: f.size()}}
-	s.Balance, s.Unbalanced = t.balance, unbalanced
-	s.Account = r.account(f, "GAPBS serialized graph", 0, s, h.weighted)
-	return s, nil
+	t.spans = []edges.Span{{From: src.lo, To: src.hi, Size: f.size()}}
+	return r.finish(ctx, &parsed{
+		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
+		numbering: consecutive(0, int(h.nodes)),
+		unbalanced: func(context.Context) error {
+			return fileFault(f.path, "an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
+		},
+	})
 }
 
 // serializedHeader reads the header, and compares it with the size of the file.
 func serializedHeader(f *file, weighted bool) (*serialized, error) {
-	switch {
-	case f.codec != plain:
-		return nil, fileFault(f.path, f.codec.String()+" data", "a serialized graph that is not compressed: it is read from several places at once")
-	case !f.regular:
-		return nil, fileFault(f.path, "a pipe or device", "a regular file: it is read from several places at once")
-	case f.size() < serializedHead+8:
+	if err := f.random("a serialized graph that is not compressed"); err != nil {
+		return nil, err
+	}
+	if f.size() < serializedHead+8 {
 		return nil, fileFault(f.path, counted(f.size(), "byte", "bytes"), "a header of 17 bytes and an offset")
 	}
-	f.uncount()
 	var head [serializedHead]byte
 	if err := f.readAt(head[:], 0); err != nil {
 		return nil, err
@@ -228,7 +209,8 @@ func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
 func (h *serialized) neighbor(q *parser, u uint64, data []byte) *fault {
 	v := uint64(binary.LittleEndian.Uint32(data))
 	if v >= uint64(h.nodes) {
-		return &fault{found: fmt.Sprintf("the neighbour %d", int32(v)), expected: fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node", "nodes"))}
+		return wrong(fmt.Sprintf("the neighbour %d", int32(v)),
+			fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node", "nodes")))
 	}
 	w := 0.0
 	if h.weighted {

@@ -42,16 +42,15 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	if c.at[2], err = c.valueColumn(name, from.offset > 0); err != nil {
 		return err
 	}
-	c.last = max(c.last, c.at[2])
 	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
-	return c.eachRecord(ctx, f, from, t.record)
+	return c.eachRecord(ctx, f, from, func(record []byte, _ int64, line int) error { return t.record(record, line) })
 }
 
 // namedRows tells whether rows of CSV that begin with names have a line of titles: that which
 // results are written with.
 func (o *Columns) namedRows(f *file, column int) error {
 	c := csvGrammar{delimiter: ','}
-	rows, _, err := c.rows(bytes.TrimPrefix(f.head(), utf8BOM), f.headIsAll())
+	rows, _, err := c.rows(f.head(), f.headIsAll())
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -117,7 +116,8 @@ func (t *tableValues) record(record []byte, line int) error {
 	v.Line, v.At = c.placeOf(begins(2), record, line)
 	for i := range t.ends {
 		if bad == nil && len(fields[i]) == 0 {
-			bad = &fault{column: c.begins(record, c.at[i]) + 1, found: "nothing in " + c.title(i), expected: "a vertex"}
+			bad = wrong("nothing in "+c.title(i),
+				"a vertex").inColumn(c.begins(record, c.at[i]) + 1)
 		}
 		id, wrong := wholeNumber(fields[i])
 		if wrong != nil || t.named {
@@ -139,8 +139,5 @@ func (t *tableValues) record(record []byte, line int) error {
 	if v.Text = fields[2]; !t.named && len(v.Text) > 0 && (v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
 		v.Text = strconv.AppendQuote(nil, string(v.Text)) // as texts are in files of values
 	}
-	if found, expected := t.each(v); found != "" {
-		return v.fault(found, expected)
-	}
-	return nil
+	return v.tell(t.each)
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strconv"
+	"strings"
 )
 
 // Value is a value that a file has of a vertex, or of an edge.
@@ -45,7 +47,7 @@ func (v *Value) fault(found, expected string) *fault {
 	if v.OfID {
 		column = v.IDAt
 	}
-	return &fault{line: v.Line, column: column, found: found, expected: expected}
+	return wrong(found, expected).onLine(v.Line, column)
 }
 
 // eachLine is what ReadColumn calls with values.
@@ -111,22 +113,38 @@ func ReadColumn(
 	return f.unchanged()
 }
 
-// readVector reads a column of Matrix Market, whose ids are its rows.
+// readVector reads a Matrix Market array of one column, a value a line, whose ids are its rows from 1
+// on.
 func readVector(ctx context.Context, lines *lineReader, column int, each eachLine) error {
 	if column > 0 {
-		return &fault{found: "a Matrix Market array, which has no column " + strconv.Itoa(column), expected: "lines " + vertexLine}
+		return wrong("a Matrix Market array, which has no column "+strconv.Itoa(column),
+			"lines "+vertexLine)
 	}
-	return eachElement(lines, func(line []byte, row uint64, value []byte) *fault {
-		if ctx.Err() != nil {
-			return &fault{} // which is not told
+	h, err := readMTXHeader(lines, &mtxColumn)
+	for v := (Value{}); err == nil && ctx.Err() == nil; {
+		var line []byte
+		if line, err = lines.next(); err == io.EOF {
+			return h.check(int(v.ID))
 		}
+		text := trimLine(line)
+		if err != nil || len(text) == 0 || text[0] == '%' {
+			continue
+		}
+		value, rest := cutField(text)
 		at := offsetIn(line, value) + 1
-		v := Value{Line: lines.line, IDAt: at, At: at, ID: row, Text: value}
-		if found, expected := each(&v); found != "" {
-			return v.fault(found, expected)
+		v = Value{Line: lines.line, IDAt: at, At: at, ID: v.ID + 1, Text: value}
+		switch {
+		case len(rest) > 0:
+			err = lines.at(wrong("more than one number: "+quote(text),
+				"one a line").at(line, rest))
+		case v.ID > h.edges:
+			err = lines.at(wrong("a value of row "+thousands(v.ID),
+				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)))
+		default:
+			err = v.tell(each)
 		}
-		return nil
-	})
+	}
+	return err
 }
 
 // readEntries reads the values of a matrix in Market's coordinates, whose entries are edges.
@@ -143,62 +161,64 @@ func readEntries(ctx context.Context, lines *lineReader, of *Column, each eachLi
 }
 
 // readFields reads a column of lines that begin with ids, and returns how many there are.
-func readFields(
-	ctx context.Context, lines *lineReader, of *Column, each eachLine,
-) (n int, err error) {
-	ofEdges, column := of.OfEdges, of.Number
-	err = eachValue(lines, func(line []byte, id uint64, rest []byte) *fault {
-		if ctx.Err() != nil {
-			return &fault{} // which is not told
+func readFields(ctx context.Context, lines *lineReader, of *Column, each eachLine) (n int, err error) {
+	for ctx.Err() == nil && err == nil {
+		var line []byte
+		if line, err = lines.next(); err == io.EOF {
+			return n, nil
 		}
-		v := Value{Line: lines.line, ID: id}
-		if ofEdges {
-			var f *fault
-			v.Text = bytes.TrimLeft(rest, " \t")
-			if v.To, rest, f = secondID(id, rest); f != nil {
-				return f.at(line, v.Text)
-			}
+		text := bytes.TrimLeft(bytes.TrimSuffix(line, carriage), " \t")
+		if err != nil || len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
+			continue
 		}
-		if len(rest) == 0 && !ofEdges {
-			return noValue(id)
-		} else if len(rest) == 0 {
-			return &fault{found: fmt.Sprintf(`no value in "%d %d"`, id, v.To), expected: edgeLine}
+		v := Value{Line: lines.line, IDAt: offsetIn(line, text) + 1}
+		if bad := v.parse(line, text, of); bad != nil {
+			return n, lines.at(bad.at(line, text))
 		}
-		v.Text = rest[1:]
-		if column > 0 {
-			at := of.ids() + 1
-			for v.Text, rest = cutField(bytes.Trim(rest, " \t")); at < column && len(rest) > 0; at++ {
-				v.Text, rest = cutField(rest)
-			}
-			if at < column || len(v.Text) == 0 {
-				return noColumn(column, v, ofEdges)
-			}
-		}
-		n++
-		v.IDAt, v.At = offsetIn(line, fieldAt(line, 0))+1, offsetIn(line, v.Text)+1
-		if found, expected := each(&v); found != "" {
-			return v.fault(found, expected)
-		}
-		return nil
-	})
+		n, v.At = n+1, offsetIn(line, v.Text)+1
+		err = v.tell(each)
+	}
 	return n, err
 }
 
-// secondID reads the id after the first one, and returns what follows it, with the blank before.
-func secondID(first uint64, rest []byte) (uint64, []byte, *fault) {
-	rest = bytes.TrimLeft(rest, " \t")
-	field, _ := cutField(rest)
-	if len(field) == 0 {
-		return 0, nil, &fault{found: fmt.Sprintf(`one id in "%d"`, first), expected: edgeLine}
+// parse reads the ids and the value of a line, which text is without the blanks before it.
+func (v *Value) parse(line, text []byte, of *Column) *fault {
+	g, rest := grammar{high: maxID}, text
+	for _, id := range []*uint64{&v.ID, &v.To}[:of.ids()] {
+		rest = bytes.TrimLeft(rest, " \t")
+		field, _ := cutField(rest)
+		if len(field) == 0 {
+			return wrong(fmt.Sprintf(`one id in "%d"`, v.ID), edgeLine).at(line, rest)
+		}
+		var bad *fault
+		if *id, bad = g.id(field); bad != nil {
+			return bad.at(line, field)
+		}
+		rest = rest[len(field):]
 	}
-	g := grammar{high: maxID}
-	id, f := g.id(field)
-	return id, rest[len(field):], f
+	if len(rest) == 0 {
+		if of.OfEdges {
+			return wrong(fmt.Sprintf(`no value in "%d %d"`, v.ID, v.To), edgeLine)
+		}
+		return noValue(v.ID)
+	}
+	if v.Text = rest[1:]; of.Number > 0 {
+		v.Text = fieldAt(rest, of.Number-of.ids()-1)
+	}
+	switch {
+	case of.Number == 0 || len(v.Text) > 0:
+		return nil
+	case of.OfEdges:
+		return wrong(fmt.Sprintf("no column %d for the edge from %d to %d", of.Number, v.ID, v.To),
+			"one of every edge")
+	}
+	return wrong(fmt.Sprintf("no column %d for vertex %d", of.Number, v.ID), "one of every vertex")
 }
 
-func noColumn(column int, v Value, ofEdges bool) *fault {
-	if ofEdges {
-		return &fault{found: fmt.Sprintf("no column %d for the edge from %d to %d", column, v.ID, v.To), expected: "one of every edge"}
+// tell calls each with the value.
+func (v *Value) tell(each eachLine) error {
+	if found, expected := each(v); found != "" {
+		return v.fault(found, expected)
 	}
-	return &fault{found: fmt.Sprintf("no column %d for vertex %d", column, v.ID), expected: "one of every vertex"}
+	return nil
 }

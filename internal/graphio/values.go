@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/superstep-go/superstep/internal/parallel"
 )
@@ -102,34 +101,7 @@ func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err er
 }
 
 func noValue(id uint64) *fault {
-	return &fault{found: fmt.Sprintf(`no value in "%d"`, id), expected: vertexLine}
-}
-
-// eachValue calls each with a line, the id that it begins with and the rest of it, with the blank
-// before.
-func eachValue(lines *lineReader, each func(line []byte, id uint64, rest []byte) *fault) error {
-	g := grammar{high: maxID}
-	for {
-		line, err := lines.next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		text := bytes.TrimLeft(bytes.TrimSuffix(line, []byte{'\r'}), " \t")
-		if len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
-			continue
-		}
-		field, _ := cutField(text)
-		id, f := g.id(field)
-		if f == nil {
-			f = each(line, id, text[len(field):])
-		}
-		if f != nil {
-			return lines.at(f.at(line, field))
-		}
-	}
+	return wrong(fmt.Sprintf(`no value in "%d"`, id), vertexLine)
 }
 
 // LineError is what is wrong in a line of a file, as the errors of this package word it, by

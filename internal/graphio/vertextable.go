@@ -29,34 +29,39 @@ func (r *reader) takesVertices(format Format) error {
 	return fileFault(r.Columns.Vertices, "a table of vertices beside edges of format "+string(format), "edges of csv, tsv, jsonl or parquet")
 }
 
-// readVertices reads this rank's part of the table of vertices. texts has the names of the edges'
-// vertices, to which its own are added; nil of numbers.
-func (r *reader) readVertices(ctx context.Context, texts *names.Table) (*table, error) {
+// readVertices adds this rank's part of the table of vertices to what was parsed of the edges.
+func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 	f, err := r.open(ctx, r.Columns.Vertices)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	c, said, from, err := r.understandVertices(f)
 	if err != nil {
-		return nil, inFile(err, f.path)
+		return inFile(err, f.path)
 	}
 	var t *table
 	if c == nil {
-		t, said, err = r.parquetVertices(ctx, f, texts)
+		t, said, err = r.parquetVertices(ctx, f, p.names)
 	} else {
-		c.names, c.zeros = texts, r.Columns.IDs != ""
+		c.names, c.zeros = p.names, r.Columns.IDs != ""
 		t, err = r.readTable(ctx, f, from, grammar{columns: 1, high: maxID, csv: c})
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
+	p.listed = t
 	if t.n == 0 && !r.partial {
-		t.slabs.close()
-		return nil, noVertices(f.path)
+		return noVertices(f.path)
 	}
-	t.said = fmt.Sprintf("%s of %s (%s)", said, f.path, counted(t.n, "line", "lines"))
-	return t, nil
+	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, counted(t.n, "line", "lines"))
+	p.repeated = func(ctx context.Context, k int, _ uint64) error {
+		if c == nil {
+			return fileFault(f.path, fmt.Sprintf("the vertex of row %d again", int(t.spans[0].From)+k+1), "every vertex once")
+		}
+		return r.repeatedVertex(ctx, f, *c, from, t.spans[0].From, k)
+	}
+	return nil
 }
 
 // understandVertices tells what the columns of a table of vertices mean; of Parquet, whose columns
@@ -104,93 +109,33 @@ func (t *table) with(also *table) *table {
 	return all
 }
 
-// once refuses a table of vertices that has one of them twice. Its ids are numbers, or provisional
-// ones of names.
-func (r *reader) once(ctx context.Context, also *table, named bool) error {
-	x, err := number(ctx, r.Team, also)
-	if err != nil || x.n == also.n {
-		return inFile(err, r.Columns.Vertices)
-	}
-	return r.repeatedVertex(ctx, named)
-}
-
-// listOf gives a rank's input the vertices of its part of the table, by their numbers in x or, if
-// that is nil, by their ids.
-func (r *reader) listOf(also *table, x *numbering, s *edges.RankInput) error {
-	if err := also.slabs.admission.admit(8*int64(also.n), "the list of its vertices"); err != nil {
-		return err
-	}
-	s.IDs = also.ids()
-	if x != nil {
-		x.translate(s.IDs)
-	}
-	s.Spans = append(s.Spans, also.spans...)
-	s.Added = func(n int) { r.added(s, n) }
-	s.Repeated = func(ctx context.Context, _ int, _ uint64) error { return r.repeatedVertex(ctx, x != nil) }
-	return nil
-}
-
 // added notes that the edges have so many vertices that the table of vertices does not.
 func (r *reader) added(s *edges.RankInput, n int) {
 	what := counted(n, "vertex of the edges is", "vertices of the edges are")
 	r.note(s, r.Columns.Vertices, what+" not in it, and added")
 }
 
-// repeatedVertex looks for the first line of the table of vertices whose vertex has come before,
-// and returns the fault of it. It reads the table anew, in order. named says that vertices are
-// names.
-func (r *reader) repeatedVertex(ctx context.Context, named bool) error {
-	f, err := r.open(ctx, r.Columns.Vertices)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+// repeatedVertex is the fault of the k-th vertex of those in records that begin at first or later,
+// which has come before. It reads the table anew.
+func (r *reader) repeatedVertex(ctx context.Context, f *file, c csvGrammar, from start, first int64, k int) error {
 	bad := fileFault(f.path, "a vertex twice", "every vertex once")
-	if !f.regular { // it cannot be read again
-		return bad
-	}
-	c, _, from, err := r.understandVertices(f)
-	if err != nil {
-		return inFile(err, f.path)
-	}
-	if c == nil {
-		return r.repeatedRow(ctx, f, named)
-	}
 	c.at[2] = c.at[0]
-	seen := map[string]bool{}
-	t := tableValues{csv: c, ends: 1, skip: true, each: func(v *Value) (found, expected string) {
+	t := tableValues{csv: &c, ends: 1, skip: true, each: func(v *Value) (found, expected string) {
+		if k--; k >= 0 {
+			return "", ""
+		}
 		vertex := v.Vertex(0)
-		if named {
+		if v.OfID = true; c.names != nil {
 			vertex = quote(v.Names[0])
 		}
-		if v.OfID = seen[vertex]; v.OfID {
-			return "vertex " + vertex + " again", bad.expected
-		}
-		seen[vertex] = true
-		return "", ""
+		return "vertex " + vertex + " again", bad.expected
 	}}
-	return cmp.Or(inFile(c.eachRecord(ctx, f, from, t.record), f.path), error(bad))
-}
-
-// repeatedRow is repeatedVertex of Parquet.
-func (r *reader) repeatedRow(ctx context.Context, f *file, named bool) error {
-	var texts *names.Table
-	if named {
-		texts = names.NewTable()
-		defer texts.Close()
-	}
-	t, _, err := newReader(r.ReadOptions, r.piece).parquetVertices(ctx, f, texts)
-	if err != nil {
-		return err
-	}
-	defer t.slabs.close()
-	x, err := number(ctx, r.Team, t)
-	if err != nil {
-		return err
-	}
-	if x.n == t.n {
-		return f.changed("vertices twice")
-	}
-	row, _ := repeated(t, x)
-	return fileFault(f.path, fmt.Sprintf("the vertex of row %d again", row+1), "every vertex once")
+	return r.again(ctx, f, bad, func(f *file) error {
+		return cmp.Or(inFile(c.eachRecord(ctx, f, from, func(record []byte, at int64, line int) error {
+			if at < first {
+				return nil
+			}
+			return t.record(record, line)
+		}), f.path), error(bad))
+	})
 }

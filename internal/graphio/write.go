@@ -188,6 +188,26 @@ func (w *writer) blocks(out *output, format func(dst []byte, i int, b *edges.Blo
 	return err
 }
 
+// inOrder calls f with every block of the tuples, in order.
+func (w *writer) inOrder(f func(i int, b *edges.Block) error) error {
+	var b edges.Block
+	for i := range edges.Blocks(w.in.Edges) {
+		if w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		if err := w.in.Edges.Read(i, &b); err != nil {
+			return err
+		}
+		if err := checkWeights(i, &b, w.in.Edges.Weighted()); err != nil {
+			return err
+		}
+		if err := f(i, &b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkWeights refuses weights that no reader takes.
 func checkWeights(i int, b *edges.Block, weighted bool) error {
 	if !weighted {

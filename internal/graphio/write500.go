@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"sync"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -48,8 +48,7 @@ func (w *writer) singles() error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	rounded := false
+	var rounded atomic.Bool
 	err = w.blocks(out, func(dst []byte, i int, b *edges.Block) ([]byte, error) {
 		for j, x := range b.W[:b.N] {
 			single := float32(x)
@@ -57,15 +56,13 @@ func (w *writer) singles() error {
 				return nil, fmt.Errorf("the weight of tuple %d is %v, too large or too small for the single precision of format graph500", i*edges.BlockSize+j, x)
 			}
 			if float64(single) != x {
-				mu.Lock()
-				rounded = true
-				mu.Unlock()
+				rounded.Store(true)
 			}
 			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(single))
 		}
 		return dst, nil
 	})
-	if rounded {
+	if rounded.Load() {
 		w.warn("weights are rounded to single precision: format graph500 has no other")
 	}
 	return err

@@ -41,17 +41,7 @@ func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 	}
 	l := &neighborLists{starts: make([]int64, n+2)}
 	each := func(f func(u, v uint64, x float64)) error {
-		var b edges.Block
-		for i := range edges.Blocks(w.in.Edges) {
-			if w.ctx.Err() != nil {
-				return w.ctx.Err()
-			}
-			if err := w.in.Edges.Read(i, &b); err != nil {
-				return err
-			}
-			if err := checkWeights(i, &b, w.in.Edges.Weighted()); err != nil {
-				return err
-			}
+		return w.inOrder(func(_ int, b *edges.Block) error {
 			for j := range b.N {
 				u, v := b.U[j], b.V[j]
 				if u == v && !loops {
@@ -64,8 +54,8 @@ func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 					f(v, u, b.W[j])
 				}
 			}
-		}
-		return nil
+			return nil
+		})
 	}
 	// Two places further on, so that starts[v+1] is where the next neighbour of v goes and, in the
 	// end, where its list ends.

@@ -22,13 +22,6 @@ type Numbers struct {
 // Of returns the number of a provisional id.
 func (x *Numbers) Of(id uint64) uint64 { return uint64(x.of[x.starts[id%shards]+id>>shardBits]) }
 
-// Renumber replaces each number by what ranks has in its place.
-func (x *Numbers) Renumber(ranks []uint32) {
-	for i, at := range x.of {
-		x.of[i] = ranks[at]
-	}
-}
-
 // Close gives back the memory. Nobody may use the numbers any more.
 func (x *Numbers) Close() { x.arena.Close() }
 

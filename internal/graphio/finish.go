@@ -1,0 +1,181 @@
+package graphio
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/names"
+)
+
+// parsed is what was read of a graph, before its vertices are numbered. They are those of a
+// numbering or those with names, or else the ids that occur in edges or are listed.
+type parsed struct {
+	f                  *file
+	table              *table
+	what               string // the format and its columns, for people
+	remarks            int    // comment lines before the data
+	directed, weighted bool   // what the format or the file says
+
+	numbering *numbering   // of vertices that are known without the edges
+	names     *names.Table // of vertices with names
+	listed    *table       // vertices
+	only      bool         // there are no vertices but those listed
+
+	// See edges.RankInput.
+	check                func(tuples int, largest uint64) error
+	countSkipped         bool
+	undeclared, repeated func(ctx context.Context, at int, id uint64) error
+	unbalanced           func(ctx context.Context) error
+}
+
+// close frees the tables.
+func (p *parsed) close() {
+	p.table.slabs.close()
+	if p.listed != nil {
+		p.listed.slabs.close()
+	}
+}
+
+// finish numbers the vertices, packs the edges and frees the tables. It refuses what is wrong with
+// the graph as a whole. Ids of a part of a graph stay what they are, and its input judges the whole.
+func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error) {
+	t := p.table
+	defer p.close()
+	x, dictionary, err := r.numberParsed(ctx, p)
+	if err != nil {
+		return nil, inFile(err, r.name)
+	}
+	if dictionary != nil {
+		defer x.named.Close()
+	}
+	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
+	if err != nil {
+		return nil, err
+	}
+	if undeclared >= 0 {
+		return nil, p.undeclared(ctx, undeclared, t.undeclaredIn(undeclared, x))
+	}
+	s := r.input(r.name, list, x, r.directed(p.directed))
+	if p.numbering == nil {
+		s.Largest = t.max
+	}
+	s.Names, s.Spans, s.Balance = dictionary, t.spans, t.balance
+	s.Check, s.CountSkipped, s.Unbalanced = p.check, p.countSkipped, p.unbalanced
+	if r.partial {
+		err = r.share(p, x, s)
+	} else {
+		err = r.judge(ctx, p)
+		s.Account = r.account(p.f, p.what, p.remarks+t.remarks, s, p.weighted)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// numberParsed numbers the vertices and, if they have names, returns these. It returns no numbering
+// if only all parts of a graph together can number them.
+func (r *reader) numberParsed(ctx context.Context, p *parsed) (x *numbering, d *names.Dictionary, err error) {
+	if p.listed != nil && !r.partial {
+		if x, err = number(ctx, r.Team, p.listed); err == nil && x.n < p.listed.n {
+			at, id := repeated(p.listed, x)
+			err = p.repeated(ctx, at, id)
+		}
+		if err != nil || p.only {
+			p.listed.slabs.close()
+			return x, nil, err
+		}
+	}
+	switch {
+	case p.numbering != nil:
+		return p.numbering, nil, nil
+	case p.names != nil:
+		if n := p.names.Len(); uint64(n) > maxVertices-1 {
+			return nil, nil, tooMany(uint64(n))
+		}
+		x = new(numbering)
+		d, x.named = p.names.Sort(r.Team)
+		x.n = d.Len()
+		return x, d, nil
+	case r.partial:
+		return nil, nil, nil
+	case p.listed != nil:
+		x, err = number(ctx, r.Team, p.table.with(p.listed))
+	default:
+		x, err = number(ctx, r.Team, p.table)
+	}
+	return x, nil, err
+}
+
+// judge refuses what is wrong with a graph as a whole.
+func (r *reader) judge(ctx context.Context, p *parsed) error {
+	if p.table.balance != (balance{}) {
+		return p.unbalanced(ctx)
+	}
+	if p.check == nil {
+		return nil
+	}
+	n := p.table.n
+	if p.countSkipped {
+		n += len(r.skipped)
+	}
+	return p.check(n, p.table.max)
+}
+
+// share completes the input of a part of a graph.
+func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) error {
+	if p.names != nil {
+		s.Naming, s.Vertices = edges.Texts, 0
+	}
+	if p.listed == nil {
+		return nil
+	}
+	if err := p.listed.slabs.admission.admit(8*int64(p.listed.n), "the list of its vertices"); err != nil {
+		return err
+	}
+	s.IDs = p.listed.ids()
+	if x != nil {
+		x.translate(s.IDs)
+	}
+	s.Spans = append(s.Spans, p.listed.spans...)
+	s.Undeclared, s.Repeated = p.undeclared, p.repeated
+	if p.only {
+		s.Naming = edges.Listed
+	} else {
+		s.Added = func(n int) { r.added(s, n) }
+	}
+	return nil
+}
+
+// readNamed reads lines whose vertices are numbers or names. begin tells where the lines of data
+// begin in another file of the table, if it may have several.
+func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error)) (*edges.RankInput, error) {
+	defer p.names.Close()
+	var err error
+	if p.table, err = r.readTables(ctx, p.f, from, g, begin); err != nil {
+		return nil, err
+	}
+	return r.edgesOf(ctx, p)
+}
+
+// edgesOf makes an input of a table of edges that was read.
+func (r *reader) edgesOf(ctx context.Context, p *parsed) (*edges.RankInput, error) {
+	p.check = someEdges(r.name)
+	if r.Columns.Vertices != "" {
+		if err := r.readVertices(ctx, p); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	s, err := r.finish(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	r.note(s, p.f.path, p.what)
+	if p.listed != nil && !r.partial && s.Vertices > p.listed.n {
+		r.added(s, s.Vertices-p.listed.n)
+		s.Account = append(s.Account, s.Notes[1:]...)
+	}
+	return s, nil
+}
