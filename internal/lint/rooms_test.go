@@ -37,14 +37,14 @@ var rooms = []room{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 12267, []string{
+	{"formats", 11765, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 8863, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
 	}},
-	{"graphs", 13008, []string{
+	{"graphs", 12309, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
 	{"engine", 11794, []string{
@@ -60,8 +60,8 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12847, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12571, []string{
+	{"daemons", 12421, []string{"master", "worker", "internal/daemon"}},
+	{"users", 12371, []string{
 		"internal/cli", "internal/keeping", "", "cluster", "command", "cmd", "internal/reference",
 		"pregel/pregeltest",
 		"internal/testcluster", "internal/programtest",
