@@ -84,7 +84,7 @@ func TestMetricsOfACluster(t *testing.T) {
 		r, err := c.Client.SubmitJob(t.Context(),
 			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
 				Program: program, Parameters: values,
-				Source: &job.Source{Input: "grid:rows=20,columns=20"},
+				Source: &job.Source{Input: "kronecker:scale=10"},
 			})}))
 		if err != nil {
 			t.Fatal(err)
