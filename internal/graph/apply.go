@@ -41,6 +41,7 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) 
 	if err != nil {
 		return nil, false, err
 	}
+	shares = len(a.labels) == 0 // the maps are g's
 	for _, c := range parts {
 		a.setAbsent(c.Partition)
 		shares = shares ||
@@ -48,9 +49,6 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) 
 	}
 	next = assemble(g, parts)
 	next.added = nil
-	if len(a.labels) == 0 { // the maps are g's
-		shares = true
-	}
 	next.label(a.labels)
 	return next, shares, nil
 }

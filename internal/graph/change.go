@@ -26,7 +26,7 @@ type Change struct {
 	// those from the smaller id come first.
 	Add []Arc
 	// AsStored says that the weights are those of a graph like this one, as Partition.Difference
-	// has them: Options.UnitWeights was heeded.
+	// has them: they stay as they are.
 	AsStored bool
 	// Places asks for Changed.OutFrom and InFrom.
 	Places bool
@@ -74,7 +74,7 @@ func (c *Changed) Close() {
 // Changed returns the partition as it is after a change. All partitions of the graph call it at the
 // same time, each from its own goroutine, and exchange reaches the others: with one partition it is
 // not called. p does not change. What the caller holds of p, its memory, must stay until the graph
-// that p was built with is no longer used: lists that do not change are shared with it.
+// that p was built with is no longer used: lists are shared with it, if none here changes.
 func (p *Partition) Changed(ctx context.Context, c Change, exchange AllToAll) (_ *Changed, err error) {
 	defer mem.Recover(&err)
 	if err := p.valid(c); err != nil {
@@ -166,14 +166,10 @@ func (a *changer) header() *Partition {
 
 // weight returns a weight as the graph stores it.
 func (a *changer) weight(w float64) float64 {
-	switch o := a.p.graph; {
-	case o.Options.UnitWeights && !a.AsStored:
-		return 1
-	case o.Weights == edges.Float32:
-		return float64(float32(w)) + 0
-	default:
-		return w + 0
+	if a.AsStored {
+		return w
 	}
+	return a.p.graph.Weigh(w)
 }
 
 func (a *changer) weighted() bool { return a.p.graph.Weights != edges.Unweighted }

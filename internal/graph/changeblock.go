@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -104,6 +105,8 @@ func (p *Partition) continued() *Partition {
 
 // link makes the new blocks.
 func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
+	arena := a.next.graph.arena
+	var flat []*Side // the sides with ghosts in a flat grid, whose blocks are of one partition
 	for _, b := range blocks {
 		if b.part != a.p {
 			b.next = a.next.continued()
@@ -115,27 +118,24 @@ func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
 		if err := b.senders(ctx); err != nil {
 			return err
 		}
-		arena := a.next.graph.arena
-		b.next.name(arena, b.new.Receivers, b.new.Senders)
 		if b.new.ByReceiver, b.places, err = a.relist(ctx, arena, lengths,
 			&relister{old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs}); err != nil {
 			return err
 		}
 		b.next.index(b.new.ByReceiver)
 		if a.p.Grid.Flat() {
+			flat = append(flat, b.new.Senders)
 			continue
 		}
+		b.next.name(arena, b.new.Receivers, b.new.Senders)
 		if b.new.BySender = b.next.transpose(ctx, b.new.ByReceiver); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
+	if a.p.Grid.Flat() {
+		a.next.name(arena, flat...)
+	}
 	return nil
-}
-
-// block returns the partition whose block has an arc.
-func (a *changer) block(from, to uint32) int {
-	g, parts := a.p.Grid, uint32(a.p.Of)
-	return g.At(g.Row(int(to%parts)), g.Column(int(from%parts)))
 }
 
 // blockChange changes a block, of the arcs or of the reversed arcs.
@@ -168,7 +168,10 @@ func (b *blockChange) gather(all []*arcs) {
 		b.rows = append(b.rows, row)
 		b.e.list = append(b.e.list, edit{uint64(neighbor), what})
 	}
-	undirected := !b.a.p.graph.Directed
+	mirrored := uint64(0)
+	if !b.a.p.graph.Directed {
+		mirrored = mirroredEdit
+	}
 	for _, removals := range []bool{true, false} {
 		for _, from := range all {
 			lo, hi, kind := 0, from.removals, uint64(removalEdit)
@@ -182,11 +185,7 @@ func (b *blockChange) gather(all []*arcs) {
 					b.e.weights = append(b.e.weights, from.weights[i-lo])
 				}
 				if b.forward && b.a.block(u, v) == b.a.p.Index {
-					if undirected {
-						put(v, u, what|mirroredEdit)
-					} else {
-						put(v, u, what)
-					}
+					put(v, u, what|mirrored)
 				}
 				if b.backward && b.a.block(v, u) == b.a.p.Index && (u != v || !b.forward) {
 					put(u, v, what)
@@ -299,17 +298,19 @@ func (b *blockChange) receivers() ([]uint32, error) {
 		return nil, err
 	}
 	b.new = &Block{Receivers: receivers}
+	if len(p.Row) == 0 { // p.Slots has ghosts of the other block by now
+		return lengths[:p.Owned], nil
+	}
 	final := mem.Make[uint32](b.a.tmp, p.Slots)
 	copy(final, lengths[:p.Owned])
 	for _, q := range p.Row {
-		row, at := b.base[q], receivers.Groups[q].Start
-		bitmap.Each(b.sets[q].Bits, func(uint32) {
-			if lengths[row] > 0 {
-				final[at] = lengths[row]
+		at := receivers.Groups[q].Start
+		for _, n := range lengths[b.base[q]:][:b.sets[q].Count()] {
+			if n > 0 {
+				final[at] = n
 				at++
 			}
-			row++
-		})
+		}
 	}
 	return final, nil
 }
@@ -360,22 +361,25 @@ func (b *blockChange) senders(ctx context.Context) (err error) {
 
 // stay returns which of the old slots are neighbours in arcs that stay.
 func (b *blockChange) stay(ctx context.Context) ([]bool, error) {
-	stay, at := make([]bool, len(b.slotIDs)), uint32(0)
-	adj := b.old.ByReceiver.Adj
-	mark := func(lo, hi uint32) {
-		for _, slot := range adj[lo:hi] {
-			stay[slot] = true
-		}
-	}
 	if b.slotIDs == nil {
 		return nil, nil
 	}
-	for _, x := range b.s.list {
-		if mark(at, x.at); ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	stay, at := mem.Make[bool](b.a.tmp, len(b.slotIDs)), uint32(0)
+	adj := b.old.ByReceiver.Adj
+	mark := func(lo, hi uint32) {
+		for some := range slices.Chunk(adj[lo:hi], limits.linkGrain) {
+			if ctx.Err() != nil {
+				return
+			}
+			for _, slot := range some {
+				stay[slot] = true
+			}
 		}
+	}
+	for _, x := range b.s.list {
+		mark(at, x.at)
 		at = x.at + x.drop
 	}
 	mark(at, uint32(len(adj)))
-	return stay, nil
+	return stay, context.Cause(ctx)
 }

@@ -82,23 +82,20 @@ func (e *edits) sort(rows int) (*edits, error) {
 
 // own returns the change's arcs, without those that are not stored.
 func (a *changer) own() *arcs {
-	own := new(arcs)
-	put := func(arc Arc, added bool) {
-		if added && arc.From == arc.To && a.p.graph.Options.DropLoops {
-			return
+	own := &arcs{
+		ends: make([]uint32, 0, 2*(len(a.Remove)+len(a.Add))), removals: len(a.Remove),
+	}
+	for _, arc := range a.Remove {
+		own.ends = append(own.ends, uint32(arc.From), uint32(arc.To))
+	}
+	for _, arc := range a.Add {
+		if arc.From == arc.To && a.p.graph.Options.DropLoops {
+			continue
 		}
 		own.ends = append(own.ends, uint32(arc.From), uint32(arc.To))
-		if added && a.weighted() {
+		if a.weighted() {
 			own.weights = append(own.weights, a.weight(arc.Weight))
 		}
-	}
-	own.ends = make([]uint32, 0, 2*(len(a.Remove)+len(a.Add)))
-	for _, arc := range a.Remove {
-		put(arc, false)
-	}
-	own.removals = len(own.ends) / 2
-	for _, arc := range a.Add {
-		put(arc, true)
 	}
 	return own
 }
@@ -160,6 +157,11 @@ func (a *changer) allToAll(ctx context.Context, data [][]byte) ([][]byte, error)
 		err = fmt.Errorf("messages of %d partitions, of %d: %w", len(came), a.p.Of, errMessage)
 	}
 	return came, err
+}
+
+// block returns the partition whose block has an arc.
+func (a *changer) block(from, to uint32) int {
+	return a.p.Grid.Arc(pregel.VertexID(from), pregel.VertexID(to))
 }
 
 // headerBytes are those of a message before its arcs.

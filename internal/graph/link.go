@@ -58,6 +58,7 @@ func (p *Partition) begin(g Grid) {
 func (p *Partition) flatBlocks(from, to *Side) {
 	owned := &Side{Groups: make([]Group, p.Of)}
 	if p.Of == 1 { // one block is both
+		owned.Peers = newPeers(nil, make([][]uint64, 1))
 		b := &Block{Senders: owned, Receivers: owned, ByReceiver: p.In, BySender: p.Out}
 		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
 		return

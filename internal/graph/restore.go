@@ -130,9 +130,7 @@ func (g *Graph) restored(s Shape) *Partition {
 	if g.Directed {
 		to = side(p.Column)
 	}
-	if p.flatBlocks(from, to); n == 1 {
-		p.along.Pull.Senders.Peers = newPeers(nil, make([][]uint64, 1))
-	}
+	p.flatBlocks(from, to)
 	return p
 }
 

@@ -171,6 +171,39 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestChangedRoundTrip saves and opens graphs after changes.
+func TestChangedRoundTrip(t *testing.T) {
+	team := parallel.NewTeam(2, false)
+	defer team.Close()
+	for _, grid := range grids {
+		for _, directed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v/directed=%t", grid, directed), func(t *testing.T) {
+				g := random(t, 3, 300, 900, directed, false, graph.Options{Grid: grid})
+				d := pregel.Delta{AddVertices: []uint64{1000}}
+				for i := range uint64(50) {
+					d.AddEdges = append(d.AddEdges, pregel.InputEdge{From: 7 + i, To: 7 + 5*i})
+					d.RemoveEdges = append(d.RemoveEdges, pregel.InputEdge{From: 7 + 3*i, To: 8})
+				}
+				changed, _, err := g.Apply(t.Context(), d, team)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer changed.Close()
+				s := openStore(t, t.TempDir())
+				if _, err := snapshot.Save(t.Context(), s, changed,
+					snapshot.Options{Team: team}); err != nil {
+					t.Fatal(err)
+				}
+				opened, err := open(t, s, team)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, changed, opened)
+			})
+		}
+	}
+}
+
 // TestSavedAlready: a place has one snapshot, and an attempt at another leaves it, and no file
 // more.
 func TestSavedAlready(t *testing.T) {
