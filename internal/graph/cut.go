@@ -175,7 +175,7 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 // deal copies the pieces of an owner's lists to the blocks of its row that are here, where the rows
 // of an owner are consecutive.
 func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error {
-	c.eachPiece(ctx, p, true, func(q int, k *piece) bool {
+	c.eachPiece(ctx, p, true, dealtArcs, func(q int, k *piece) bool {
 		to, at := &blocks[q].ByReceiver.Lists, int(c.next[q][p.Index]+k.first)
 		copy(to.Adj[at:], k.ids)
 		weightsOf(to).Copy(at, k.weights)

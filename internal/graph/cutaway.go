@@ -72,8 +72,9 @@ func (c *cutter) addressee(m Message) (*Partition, error) {
 	return c.parts[m.To], nil
 }
 
-// pieceArcs is how many arcs a message has at most.
-const pieceArcs = 1 << 16
+// pieceArcs is how many arcs a message has at most, and dealtArcs how many are copied at a time
+// where the block is here: each thread holds as many for each processor column.
+const pieceArcs, dealtArcs = 1 << 16, 1 << 10
 
 // piece is arcs of an owner's lists that go to one block, one after the other.
 type piece struct {
@@ -92,7 +93,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	var data []byte
 	send := func(yield func(Message) bool) {
 		for q := range here(c.parts) {
-			if !c.eachPiece(ctx, q, false, func(p int, k *piece) bool {
+			if !c.eachPiece(ctx, q, false, pieceArcs, func(p int, k *piece) bool {
 				data = binary.LittleEndian.AppendUint32(data[:0], k.first)
 				data = k.weights.Encode(append(data, wire.Bytes(k.ids)...))
 				return yield(Message{q.Index, p, data})
@@ -140,8 +141,8 @@ func (c *cutter) length(p *Partition, q int) uint32 {
 }
 
 // eachPiece calls f with the arcs of an owner's lists that go to blocks here, or to those elsewhere,
-// some at a time, until it says no.
-func (c *cutter) eachPiece(ctx context.Context, q *Partition, here bool, f func(p int, k *piece) bool) bool {
+// at most so many at a time, until it says no.
+func (c *cutter) eachPiece(ctx context.Context, q *Partition, here bool, most int, f func(p int, k *piece) bool) bool {
 	l := c.lists[q.Index]
 	weights := weightsOf(l)
 	pieces := make([]piece, q.Grid.Columns)
@@ -165,7 +166,7 @@ func (c *cutter) eachPiece(ctx context.Context, q *Partition, here bool, f func(
 		k := &pieces[column]
 		k.ids = append(k.ids, id)
 		k.weights.Append(c.a.g.Weights, weights.At(i))
-		if len(k.ids) == pieceArcs && (ctx.Err() != nil || !flush(column)) {
+		if len(k.ids) == most && (ctx.Err() != nil || !flush(column)) {
 			return false
 		}
 	}
@@ -189,9 +190,9 @@ func (c *cutter) place(m Message, to *kernel.Lists, start, room uint32) (uint32,
 	if uint64(first)+uint64(n) > uint64(room) {
 		return 0, wrong
 	}
-	ids := wire.Slice[uint32](m.Data[4 : 4+4*n])
+	ids, column := wire.Slice[uint32](m.Data[4:4+4*n]), uint32(c.a.o.Grid.Column(m.To))
 	for _, id := range ids {
-		if int(id) >= c.a.g.N {
+		if int(id) >= c.a.g.N || c.column(id) != column {
 			return 0, wrong
 		}
 	}
