@@ -20,8 +20,11 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Meter, size int) *graph.Grap
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(kind), 3))
 	tuples, weights := randomTuples(rng, size, 4*size)
-	o := graph.Options{Grid: graph.Of(3), Weights: edges.Weights(kind % 3), Duplicates: graph.Duplicates(kind % 4), Meter: meter}
-	if kind%4 == 3 {
+	o := graph.Options{
+		Grid: graph.Of(3), Weights: edges.Weights(kind % 3),
+		Duplicates: graph.Duplicates((kind + kind/4) % 4), Meter: meter,
+	}
+	if kind%4 >= 2 { // directed and undirected, as in the flat grid
 		o.Grid = graph.Grid{Rows: 2, Columns: 2}
 	}
 	in := &edges.Input{Name: "g", Edges: edges.Pack(uint64(size), tuples,
@@ -83,12 +86,14 @@ func replay(t testing.TB, g *graph.Graph, c graph.Change, came [][][]byte) error
 		return err
 	}
 	defer changed.Close()
-	l := changed.Partition.Layout(pregel.Out)
-	for _, b := range l.Blocks {
-		for _, a := range []*graph.Adjacency{b.Pull.ByReceiver, b.Push.BySender} {
-			if len(a.Adj) > 0 && int(slices.Max(a.Adj)) >= l.Count ||
-				bitmap.Count(a.Bits) != len(a.Starts)-1 {
-				t.Errorf("a neighbour beyond %d slots", l.Count)
+	for _, d := range []pregel.Direction{pregel.Out, pregel.In} {
+		l := changed.Partition.Layout(d)
+		for _, b := range l.Blocks {
+			for _, a := range []*graph.Adjacency{b.Pull.ByReceiver, b.Push.BySender} {
+				if len(a.Adj) > 0 && int(slices.Max(a.Adj)) >= l.Count ||
+					bitmap.Count(a.Bits) != len(a.Starts)-1 {
+					t.Errorf("direction %v: a neighbour beyond %d slots", d, l.Count)
+				}
 			}
 		}
 	}
