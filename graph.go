@@ -312,9 +312,10 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 }
 
 // Apply makes a second graph of this one with vertices and edges removed and added. It takes a
-// fraction of the time of loading: lists that change are copied, lists that do not are shared, and
-// the graph's vertices keep their handles. New ones get the next handles, so they are not in the
-// order of degree: after large changes [Graph.Repartition] makes a graph that is faster to run on.
+// fraction of the time of loading: partitions in which nothing changes are shared, others are
+// copied, and the graph's vertices keep their handles. New ones get the next handles, so they are
+// not in the order of degree: after large changes [Graph.Repartition] makes a graph that is faster
+// to run on.
 // A vertex that is removed keeps its handle, which no other gets, and is in no result.
 //
 // Both graphs may be used, and are closed on their own. Errors of a delta name the input id.
