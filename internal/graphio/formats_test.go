@@ -252,6 +252,41 @@ func TestFormatErrors(t *testing.T) {
 		{"a.graphml", head + "\n<edge source=\"a\" target=\"a\"><data key=\"d0\">NaN</data></edge></graph></graphml>", `a.graphml:5: found the weight "NaN", expected a finite number`, ReadOptions{}},
 		{"a.graphml", head + "\n<edge source=\"a\" target=\"a\" directed=\"false\"/></graph></graphml>", `a.graphml:5: found directed="false" in a graph whose edges are directed, expected edges of one kind (--directed or --undirected takes all for that)`, ReadOptions{}},
 		{"a.graphml", head + "\n<node id=\"b\"><graph edgedefault=\"directed\"/></node></graph></graphml>", "a.graphml:5: found another graph, or one within a node, expected one graph", ReadOptions{}},
+		{
+			"a.graphml", `<graphml><node id="x"><graph edgedefault="directed"><node id="a"/><node id="b"/><edge source="a" target="b"/></graph></node></graphml>`,
+			"a.graphml:1: found a node outside of the graph, expected nodes in <graph>",
+			ReadOptions{},
+		},
+		{
+			"a.graphml", `<graphml><key id="x"><graph edgedefault="directed"><node id="a"/></graph></key></graphml>`,
+			"a.graphml:1: found another graph, or one within a node, expected one graph",
+			ReadOptions{},
+		},
+		{
+			"a.graphml", head + "<node id=\"b\"><data>\n<node id=\"c\"/></data></node></graph></graphml>",
+			"a.graphml:5: found <node> within <node>, expected nodes and edges in <graph>",
+			ReadOptions{},
+		},
+		{
+			"a.graphml", head + "<edge source=\"a\" target=\"a\"><data key=\"d0\">1<b>2</b></data></edge></graph></graphml>",
+			"a.graphml:4: found <b> within a weight, expected a number alone",
+			ReadOptions{},
+		},
+		{
+			"a.graphml", twoKeys("", "<default>1<b/></default>"),
+			"a.graphml:1: found <b> within a weight, expected a number alone",
+			ReadOptions{},
+		},
+		{
+			"a.graphml", head + "<node id=\"b\">" + strings.Repeat("<a>", 9000),
+			"a.graphml:4: found elements nested more than 64 deep, expected fewer",
+			ReadOptions{},
+		},
+		{
+			"a.graphml", head + "<edge source=\"a\"\ntarget=\"a\">\n<data key=\"d1\"/>\n<data key=\"d0\">\nx\n</data></edge></graph></graphml>",
+			`a.graphml:7: found the weight "x", expected a number`,
+			ReadOptions{},
+		},
 		{"a.graphml", head + "<hyperedge/></graph></graphml>", "a.graphml:4: found a hyperedge, expected edges of two ends", ReadOptions{}},
 		{"a.graphml", "<!DOCTYPE x [<!ENTITY y \"zzz\">]>\n<graphml><graph edgedefault=\"directed\"><node id=\"&y;\"/></graph></graphml>", "a.graphml:2: found XML at fault: invalid character entity &y;, expected GraphML", ReadOptions{}},
 		{

@@ -1,6 +1,8 @@
 package graphio
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -15,8 +17,8 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// A file of GraphML (http://graphml.graphdrawing.org) is read element by element, so that it takes
-// the memory of its edges alone. Entities other than XML's own are not expanded: they are faults.
+// A file of GraphML (http://graphml.graphdrawing.org) is read token by token, so that it takes
+// the memory of its names and edges alone. Entities other than XML's own are not expanded: they are faults.
 const (
 	graphmlDepth = 64      // how deep elements may be nested
 	graphmlBatch = 1 << 14 // edges of a batch
@@ -45,17 +47,11 @@ type graphml struct {
 	elsewhere  map[string]string // of keys of weights that are not for edges: what they are for
 	graph      bool              // has begun
 	directed   bool
-	line       int // of the element that is read
-	edges      int // so far
-	from, to   int // of them this rank's first, and the one after its last
-}
-
-// graphmlElement is an element with all that is in it.
-type graphmlElement struct {
-	XMLName xml.Name
-	Attrs   []xml.Attr       `xml:",any,attr"`
-	Text    string           `xml:",chardata"`
-	Inner   []graphmlElement `xml:",any"`
+	line       int    // in which the last token begins
+	depth      int    // of the elements that are open
+	text       []byte // of a weight
+	edges      int    // so far
+	from, to   int    // of them this rank's first, and the one after its last
 }
 
 // readGraphML reads a graph of GraphML. Its vertices are the nodes, by their ids: numbers, if all
@@ -65,7 +61,7 @@ func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, er
 	if r.SkipBad > 0 {
 		return nil, fileFault(f.path, "GraphML with --skip-bad", "a format of lines: elements are not left out")
 	}
-	g := &graphml{r: r, f: f, bytes: &tokenReader{f: f}, names: names.NewTable(), pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name"}
+	g := &graphml{r: r, f: f, bytes: &tokenReader{Reader: f.content}, names: names.NewTable(), pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name"}
 	g.d = xml.NewDecoder(g.bytes)
 	g.t = r.newTable(f, 3)
 	g.p.grammar = grammar{columns: 3, single: r.Weights == edges.Float32}
@@ -83,25 +79,17 @@ func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, er
 
 // read reads the whole file.
 func (g *graphml) read(ctx context.Context) error {
-	for depth, n := 0, 0; ; n++ {
+	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		g.bytes.left = maxLine
-		g.line, _ = g.d.InputPos()
-		token, err := g.d.Token()
+		token, err := g.token()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			return g.syntax(err)
-		}
-		switch token := token.(type) {
-		case xml.StartElement:
-			depth++
-			err = g.element(token, &depth)
-		case xml.EndElement:
-			depth--
+		if e, begins := token.(xml.StartElement); begins && err == nil {
+			err = g.element(e)
 		}
 		if bad, ok := err.(*fault); ok && bad.line == 0 {
 			bad.line = g.line
@@ -122,6 +110,25 @@ func (g *graphml) read(ctx context.Context) error {
 		return bad
 	}
 	return g.flush()
+}
+
+// token reads the next token, and refuses one that is nested too deep.
+func (g *graphml) token() (xml.Token, error) {
+	g.line, _ = g.d.InputPos()
+	token, err := g.d.Token()
+	if err != nil && err != io.EOF {
+		return nil, g.syntax(err)
+	}
+	switch token.(type) {
+	case xml.StartElement:
+		g.depth++
+	case xml.EndElement:
+		g.depth--
+	}
+	if g.depth > graphmlDepth {
+		return nil, wrong(fmt.Sprintf("elements nested more than %d deep", graphmlDepth), "fewer")
+	}
+	return token, err
 }
 
 // syntax is the error of a file that is no XML, or cannot be read.
@@ -161,66 +168,94 @@ func attribute(attributes []xml.Attr, name string) string {
 	return ""
 }
 
-// element reads the beginning of an element, or all of one of those that make a graph, which then
-// are not deeper.
-func (g *graphml) element(e xml.StartElement, depth *int) error {
-	name, owner := e.Name.Local, g.owner()
-	switch {
-	case *depth > graphmlDepth:
-		return wrong(fmt.Sprintf("elements nested more than %d deep", graphmlDepth), "fewer")
-	case *depth == 1 && name != "graphml":
+// element reads the beginning of an element, or all of one of those that make a graph.
+func (g *graphml) element(e xml.StartElement) (err error) {
+	ofWeight := ""
+	switch name := e.Name.Local; {
+	case g.depth == 1 && name != "graphml":
 		return wrong("<"+name+">", "<graphml>")
 	case name == "graph":
 		return g.beginGraph(e.Attr)
 	case name == "hyperedge":
 		return wrong("a hyperedge", "edges of two ends")
-	case name != "key" && name != "node" && name != "edge":
+	case name == "edge":
+		return g.addEdge(e)
+	case name == "key":
+		ofWeight, err = g.key(e.Attr)
+	case name == "node":
+		err = g.node(attribute(e.Attr, "id"))
+	default:
 		return nil
 	}
-	var x graphmlElement
-	if err := g.d.DecodeElement(&x, &e); err != nil {
-		return g.syntax(err)
+	if err != nil {
+		return err
 	}
-	*depth--
-	for _, inner := range x.Inner {
-		switch within := inner.XMLName.Local; within {
-		case "graph":
-			return g.beginGraph(inner.Attrs)
-		case "node", "edge", "hyperedge":
-			return wrong(fmt.Sprintf("<%s> within <%s>", within, name),
-				"nodes and edges in <graph>")
-		}
+	w, err := g.within(e, ofWeight)
+	if ofWeight != "" {
+		g.byDefault = w
 	}
-	switch name {
-	case "key":
-		return g.key(&x)
-	case "node":
-		return g.node(attribute(x.Attrs, "id"))
-	}
-	return g.addEdge(&x, owner)
+	return err
 }
 
-// number reads the weight that an element has.
-func (g *graphml) number(e *graphmlElement) (*float64, error) {
-	w, bad := weight([]byte(strings.TrimSpace(e.Text)), g.p.single)
-	if bad != nil {
-		return nil, bad
+// within reads an element to its end, and returns the weight in those of its elements that have the
+// name given; nil if there is none. Of several it is the last.
+func (g *graphml) within(e xml.StartElement, ofWeight string) (w *float64, err error) {
+	line := 0 // in which the weight begins that is read now
+	for depth := g.depth; g.depth >= depth; {
+		token, err := g.token()
+		if err != nil {
+			return nil, err
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			name, key := token.Name.Local, attribute(token.Attr, "key")
+			switch {
+			case line > 0:
+				return nil, wrong("<"+name+"> within a weight", "a number alone")
+			case token.Name.Space != e.Name.Space: // of another language
+			case name == "graph":
+				return nil, wrong("another graph, or one within a node", "one graph")
+			case name == "node" || name == "edge" || name == "hyperedge":
+				return nil, wrong(fmt.Sprintf("<%s> within <%s>", name, e.Name.Local),
+					"nodes and edges in <graph>")
+			case g.depth > depth+1 || name != ofWeight:
+			case name == "data" && g.elsewhere[key] != "":
+				return nil, wrong(fmt.Sprintf("data of an edge by the key %q, which is for %s",
+					key, g.elsewhere[key]), `a <key for="edge">, or for="all"`)
+			case name == "default" || key == g.weight && key != "":
+				line, g.text = g.line, g.text[:0]
+			}
+		case xml.CharData:
+			if line > 0 {
+				g.text = append(g.text, token...)
+			}
+		case xml.EndElement:
+			if line == 0 {
+				continue
+			}
+			x, bad := weight(bytes.TrimSpace(g.text), g.p.single)
+			if bad != nil {
+				return nil, bad.onLine(line, 0)
+			}
+			w, line = &x, 0
+		}
 	}
-	return &w, nil
+	return w, nil
 }
 
 // key reads the key of an attribute: that of weights is the one named, or the first of the usual
-// names.
-func (g *graphml) key(e *graphmlElement) (err error) {
+// names. It returns the name of the element that has the weight of edges without one, if the key is
+// that.
+func (g *graphml) key(attributes []xml.Attr) (ofWeight string, err error) {
 	if g.graph {
-		return wrong("a <key> within the graph", "keys before it")
+		return "", wrong("a <key> within the graph", "keys before it")
 	}
-	id, name := attribute(e.Attrs, "id"), attribute(e.Attrs, "attr.name")
-	if of := attribute(e.Attrs, "for"); of != "edge" && of != "all" && of != "" {
+	id, name := attribute(attributes, "id"), attribute(attributes, "attr.name")
+	if of := attribute(attributes, "for"); of != "edge" && of != "all" && of != "" {
 		if name == g.r.Columns.Weight || g.r.Columns.Weight == "" && usual([]string{name}, weightNames) == 0 {
 			g.elsewhere[id] = of
 		}
-		return nil
+		return "", nil
 	}
 	g.keys = append(g.keys, name)
 	wanted := name == g.r.Columns.Weight
@@ -230,15 +265,10 @@ func (g *graphml) key(e *graphmlElement) (err error) {
 		wanted = at >= 0 && (before < 0 || at < before)
 	}
 	if !wanted || id == "" {
-		return nil
+		return "", nil
 	}
-	g.weight, g.weightName, g.byDefault = id, name, nil
-	for i := range e.Inner {
-		if e.Inner[i].XMLName.Local == "default" && err == nil {
-			g.byDefault, err = g.number(&e.Inner[i])
-		}
-	}
-	return err
+	g.weight, g.weightName = id, name
+	return "default", nil
 }
 
 func (g *graphml) beginGraph(attributes []xml.Attr) error {
@@ -313,40 +343,30 @@ func (g *graphml) node(name string) error {
 }
 
 // addEdge stores an edge, if it is of this rank's part.
-func (g *graphml) addEdge(e *graphmlElement, owner int) (err error) {
+func (g *graphml) addEdge(e xml.StartElement) (err error) {
+	line, owner := g.line, g.owner()
 	if !g.graph {
 		return wrong("an edge outside of the graph", "edges in <graph>")
 	}
-	if kind := attribute(e.Attrs, "directed"); kind != "" && g.r.Directed == nil && (kind == "true") != g.directed {
+	if kind := attribute(e.Attr, "directed"); kind != "" && g.r.Directed == nil && (kind == "true") != g.directed {
 		return wrong("directed="+strconv.Quote(kind)+" in a graph whose edges are "+directedAccount(g.directed), "edges of one kind (--directed or --undirected takes all for that)")
 	}
 	var ends [2]uint64
 	for i, name := range []string{"source", "target"} {
-		if ends[i], err = g.id(attribute(e.Attrs, name), " in "+name); err != nil {
+		if ends[i], err = g.id(attribute(e.Attr, name), " in "+name); err != nil {
 			return err
 		}
 		if _, waits := g.pending[ends[i]]; !waits && !g.isDeclared(ends[i]) {
-			g.pending[ends[i]] = g.line
+			g.pending[ends[i]] = line
 		}
 	}
-	w := g.byDefault
-	for i := range e.Inner {
-		data := &e.Inner[i]
-		key := attribute(data.Attrs, "key")
-		switch of := g.elsewhere[key]; {
-		case data.XMLName.Local != "data":
-		case of != "":
-			return wrong(fmt.Sprintf("data of an edge by the key %q, which is for %s", key, of),
-				`a <key for="edge">, or for="all"`)
-		case key == g.weight && key != "":
-			if w, err = g.number(data); err != nil {
-				return err
-			}
-		}
+	w, err := g.within(e, "data")
+	if err != nil {
+		return err
 	}
-	if g.weight != "" && w == nil {
+	if w = cmp.Or(w, g.byDefault); g.weight != "" && w == nil {
 		return wrong(fmt.Sprintf("an edge without %q", g.weightName),
-			"one for every edge, or a default")
+			"one for every edge, or a default").onLine(line, 0)
 	}
 	if g.edges++; owner < g.r.rank {
 		g.from = g.edges

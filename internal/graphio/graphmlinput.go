@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -10,9 +11,10 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// tokenReader gives the decoder bytes, of which a token may take so many.
+// tokenReader gives the decoder bytes, of which a key, a node or an edge, or a token elsewhere, may
+// take so many.
 type tokenReader struct {
-	f    *file
+	*bufio.Reader
 	left int
 	err  error // of the file
 }
@@ -23,24 +25,11 @@ func (t *tokenReader) ReadByte() (byte, error) {
 	if t.left--; t.left < 0 {
 		return 0, errLongToken
 	}
-	b, err := t.f.content.ReadByte()
+	b, err := t.Reader.ReadByte()
 	if err != nil && err != io.EOF {
 		t.err = err
 	}
 	return b, err
-}
-
-// Read is not called: the decoder takes bytes.
-func (t *tokenReader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	b, err := t.ReadByte()
-	if err != nil {
-		return 0, err
-	}
-	p[0] = b
-	return 1, nil
 }
 
 // undeclared is the fault of the first edge with an end that is no node.
@@ -72,7 +61,7 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	}
 	p := &parsed{f: f, table: g.t, what: what, directed: g.directed, weighted: g.weight != "", names: g.names}
 	if g.numeric {
-		if err := g.byNumber(p); err != nil {
+		if err := g.byNumber(ctx, p); err != nil {
 			p.close()
 			return nil, err
 		}
@@ -105,7 +94,7 @@ func (g *graphml) owner() int {
 
 // byNumber puts the numbers that all names are in the place of these, and lists those of this rank's
 // part of the nodes.
-func (g *graphml) byNumber(p *parsed) error {
+func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 	d, named := g.names.Sort(g.r.Team)
 	defer named.Close()
 	ids := make([]uint64, d.Len())
@@ -116,6 +105,9 @@ func (g *graphml) byNumber(p *parsed) error {
 	defer old.slabs.close()
 	p.table = g.r.newTable(g.f, g.p.columns)
 	for i := range old.batches {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		g.p.reset()
 		if i == 0 { // flush has made one, also of no edges
 			lo, hi := edges.Part(len(ids), g.r.rank, g.r.ranks)
@@ -133,6 +125,7 @@ func (g *graphml) byNumber(p *parsed) error {
 			return err
 		}
 		p.table.put(i, b)
+		old.slabs.release(i + 1)
 	}
 	p.table.seal()
 	wrong := func(context.Context, int, uint64) error { return g.f.changed("other nodes") }
