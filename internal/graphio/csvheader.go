@@ -92,7 +92,7 @@ func (r *reader) repeats(ctx context.Context, f *file, c *csvGrammar, first []st
 	}
 	defer f.Close()
 	n, found := 0, false
-	err = c.eachRecord(ctx, f, start{}, func(record []byte, _ int64, _ int) error {
+	err = c.eachRecord(ctx, f, start{}, c.cutRecord, func(record []byte, _ int64, _ int) error {
 		row, bad := c.row(record)
 		found = n > 0 && bad == nil && again(row)
 		if n++; found || n == headerLines {

@@ -108,37 +108,42 @@ func (p *parser) parseCSV(data []byte) {
 		if data = data[p.fastCSV(data):]; len(data) == 0 {
 			break
 		}
-		end := bytes.IndexByte(data, '\n')
-		p.lines++
-		first := p.lines
-		record := bytes.TrimSuffix(data[:end], carriage)
-		bad := p.read(record, text)
-		if bad != nil && bad.found == openQuotes { // the record may go on in other lines
-			switch all := c.recordEnd(data, 0); {
-			case all > end:
-				p.lines += bytes.Count(data[end:all], newline)
-				end = all
-				record = bytes.TrimSuffix(data[:end], carriage)
-				bad = p.read(record, text)
-			case all < 0 && len(data) > maxLine:
-				bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
-			// all of it shows which quotes do not end; it is the first line that is left out
-			case all < 0:
-				record = data[:len(data)-1]
-				bad = p.read(record, text)
-			}
-		}
-		data = data[end+1:]
-		if bad != nil {
-			c.place(bad, record, first)
-			if !p.leave(bad) {
-				return
-			}
+		var bad *fault
+		if _, data, bad = p.record(data, text); bad != nil && !p.leave(bad) {
+			return
 		}
 	}
 	if c.names != nil {
 		p.ids = c.names.Take(&p.names, p.ids)
 	}
+}
+
+// record reads the first record of data, and cuts it off.
+func (p *parser) record(data []byte, text bool) (record, rest []byte, bad *fault) {
+	end := bytes.IndexByte(data, '\n')
+	p.lines++
+	first := p.lines
+	record = bytes.TrimSuffix(data[:end], carriage)
+	bad = p.read(record, text)
+	if bad != nil && bad.found == openQuotes { // the record may go on in other lines
+		switch all := p.csv.recordEnd(data, 0); {
+		case all > end:
+			p.lines += bytes.Count(data[end:all], newline)
+			end = all
+			record = bytes.TrimSuffix(data[:end], carriage)
+			bad = p.read(record, text)
+		case all < 0 && len(data) > maxLine:
+			bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
+		// all of it shows which quotes do not end; it is the first line that is left out
+		case all < 0:
+			record = data[:len(data)-1]
+			bad = p.read(record, text)
+		}
+	}
+	if bad != nil {
+		p.csv.place(bad, record, first)
+	}
+	return record, data[end+1:], bad
 }
 
 // place gives a fault the line and column of its column in a record, which begins in the line

@@ -103,8 +103,11 @@ func (c *csvGrammar) endAfter(data []byte, over int) int {
 }
 
 // eachRecord calls each with the records of a table that begin at a place or later, in order, and
-// where and in which line they begin.
-func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each func(record []byte, at int64, line int) error) error {
+// where and in which line they begin. cut cuts them, as cutRecord does.
+func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start,
+	cut func(data []byte) (record, rest []byte, ends bool),
+	each func(record []byte, at int64, line int) error,
+) error {
 	if _, err := f.content.Discard(int(from.offset)); err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each f
 		}
 		for len(data) > 0 && ctx.Err() == nil {
 			at, first := p.at+int64(len(p.data)-len(data)), line+1
-			record, rest, _ := c.cutRecord(data)
+			record, rest, _ := cut(data)
 			line += bytes.Count(data[:len(data)-len(rest)], newline)
 			data = rest
 			if len(record) == 0 {

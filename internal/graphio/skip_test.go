@@ -161,6 +161,14 @@ func TestSkipBadOfOtherLines(t *testing.T) {
 	path = put(t, "a.giraph", "[1,0,[[2,1]]]\nx\n[1,0,[[1,1]]]\n")
 	_, err = read(path, pieceSize, ReadOptions{Format: Giraph, SkipBad: 1})
 	wantError(t, err, path, "a.giraph:3:1: found vertex 1 again, expected every vertex once")
+	// the record of open quotes is one line
+	for _, text := range []string{"id\n007\n1\n2\n1\n5\n6\n", "id\n\"7\n1\n2\n1\n5\n6\n"} {
+		vertices := put(t, "v.csv", text)
+		_, err = read(put(t, "e.csv", "source,target\n1,2\n"), pieceSize,
+			ReadOptions{SkipBad: 3, Columns: Columns{Vertices: vertices}})
+		wantError(t, err, vertices,
+			"v.csv:5:1: found vertex 1 again, expected every vertex once")
+	}
 }
 
 // TestSkipBadOfRanks: a rank that has more malformed lines than all may have leaves it to all of

@@ -43,7 +43,9 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 		return err
 	}
 	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
-	return c.eachRecord(ctx, f, from, func(record []byte, _ int64, line int) error { return t.record(record, line) })
+	return c.eachRecord(ctx, f, from, c.cutRecord, func(record []byte, _ int64, line int) error {
+		return t.record(record, line)
+	})
 }
 
 // namedRows tells whether rows of CSV that begin with names have a line of titles: that which
@@ -90,7 +92,6 @@ func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
 type tableValues struct {
 	csv   *csvGrammar
 	ends  int  // ids of a line
-	skip  bool // records at fault are left out
 	named bool // ids are names, and values as they were written
 	each  eachLine
 }
@@ -128,9 +129,6 @@ func (t *tableValues) record(record []byte, line int) error {
 		} else {
 			v.To = id
 		}
-	}
-	if bad != nil && t.skip {
-		return nil
 	}
 	if bad != nil {
 		c.place(bad, record, line)

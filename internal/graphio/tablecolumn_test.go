@@ -105,6 +105,11 @@ func TestVertexTable(t *testing.T) {
 		{"1,2\n", "v.csv", "id\n1\nx\n", Columns{}, `v.csv:3:1: found "x", which is not a number in "id", expected a whole number from 0 to 18446744073709551614 (--ids name reads ids of any kind)`},
 		{"1,2\n", "v.csv", "id\n5\n6\n7\n005\n", Columns{IDs: "number"}, "v.csv:5:1: found vertex 5 again, expected every vertex once"},
 		{"1,2\n", "v.csv", "id\n5\n6\n7\n005\n", Columns{}, `v.csv:5:1: found the number "005" in "id", expected no zeros before it (--ids number takes 005 and 5 for one vertex, --ids name for two)`},
+		{
+			"1,2\n", "v.csv", "id,label\n1,Jos\xe9\n2,x\n3,y\n2,z\n4,w\n5,k\n",
+			Columns{},
+			"v.csv:5:1: found vertex 2 again, expected every vertex once",
+		},
 		{"a,b\n", "v.csv", "n,id\n1,b\n2, c\n3,\"b\"\n", Columns{}, `v.csv:4:3: found vertex "b" again, expected every vertex once`},
 	} {
 		edges, vertices := put(t, "e.csv", "s,t\n"+test.edges), put(t, test.name, test.vertices)

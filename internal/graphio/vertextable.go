@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
@@ -116,26 +117,36 @@ func (r *reader) added(s *edges.RankInput, n int) {
 }
 
 // repeatedVertex is the fault of the k-th vertex of those in records that begin at first or later,
-// which has come before. It reads the table anew.
+// which has come before. It parses the table anew.
 func (r *reader) repeatedVertex(ctx context.Context, f *file, c csvGrammar, from start, first int64, k int) error {
 	bad := fileFault(f.path, "a vertex twice", "every vertex once")
-	c.at[2] = c.at[0]
-	t := tableValues{csv: &c, ends: 1, skip: true, each: func(v *Value) (found, expected string) {
-		if k--; k >= 0 {
-			return "", ""
+	p := parser{grammar: grammar{columns: 1, high: maxID, csv: &c}}
+	cut := func(data []byte) (record, rest []byte, ends bool) {
+		p.reset()
+		p.names.Reset()
+		p.cut.scratch = nil
+		record, rest, wrong := p.record(data, c.names == nil)
+		if wrong != nil {
+			record = nil // it was left out
 		}
-		vertex := v.Vertex(0)
-		if v.OfID = true; c.names != nil {
-			vertex = quote(v.Names[0])
-		}
-		return "vertex " + vertex + " again", bad.expected
-	}}
+		return record, rest, true
+	}
 	return r.again(ctx, f, bad, func(f *file) error {
-		return cmp.Or(inFile(c.eachRecord(ctx, f, from, func(record []byte, at int64, line int) error {
-			if at < first {
+		return cmp.Or(inFile(c.eachRecord(ctx, f, from, cut, func(record []byte, at int64, line int) error {
+			if at >= first {
+				k--
+			}
+			if k >= 0 {
 				return nil
 			}
-			return t.record(record, line)
+			var fields [3][]byte
+			_ = c.fields(&p.cut, record, true, &fields) // which have been read
+			vertex := quote(fields[0])
+			if c.names == nil {
+				vertex = strconv.FormatUint(p.ids[0], 10)
+			}
+			bad.found = "vertex " + vertex + " again"
+			return bad.onLine(c.placeOf(c.begins(record, c.at[0]), record, line))
 		}), f.path), error(bad))
 	})
 }
