@@ -140,6 +140,7 @@ func TestLDBCErrors(t *testing.T) {
 		{"-", "-", "-", "g.e: found no file g.v and none g.e, expected vertices in FILE.v and edges in FILE.e"},
 		{"1\nx\n", "1 2\n", "-", `g.v:2:1: found "x", which is not a number, ` + idRange},
 		{"1\n# c\n2\n\n1\n2\n", "1 2\n", "-", "g.v:5:1: found vertex 1 again, expected every vertex once"},
+		{"1\n1\n", "1 x\n", "-", "g.v:2:1: found vertex 1 again, expected every vertex once"},
 		{"1\n99999999999\n99999999999\n", "1 2\n", "-", "g.v:3:1: found vertex 99999999999 again, expected every vertex once"},
 		{"1\n2\n", "1 2\n\n2 1\n2 3\n4 1\n", "-", "g.e:4:3: found vertex 3, expected one of the vertices in g.v"},
 		{"1\n2\n", "# c\n3 1\n", "-", "g.e:2:1: found vertex 3, expected one of the vertices in g.v"},

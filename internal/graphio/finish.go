@@ -77,13 +77,8 @@ func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error
 // numberParsed numbers the vertices and, if they have names, returns these. It returns no numbering
 // if only all parts of a graph together can number them.
 func (r *reader) numberParsed(ctx context.Context, p *parsed) (x *numbering, d *names.Dictionary, err error) {
-	if p.listed != nil && !r.partial {
-		if x, err = number(ctx, r.Team, p.listed); err == nil && x.n < p.listed.n {
-			at, id := repeated(p.listed, x)
-			err = p.repeated(ctx, at, id)
-		}
-		if err != nil || p.only {
-			p.listed.slabs.close()
+	if p.listed != nil && !r.partial && p.numbering == nil {
+		if x, err = r.numberListed(ctx, p); err != nil || p.only {
 			return x, nil, err
 		}
 	}
@@ -106,6 +101,20 @@ func (r *reader) numberParsed(ctx context.Context, p *parsed) (x *numbering, d *
 		x, err = number(ctx, r.Team, p.table)
 	}
 	return x, nil, err
+}
+
+// numberListed numbers the vertices that are listed, each once. It frees their table if no others
+// are to be numbered with them.
+func (r *reader) numberListed(ctx context.Context, p *parsed) (*numbering, error) {
+	x, err := number(ctx, r.Team, p.listed)
+	if err == nil && x.n < p.listed.n {
+		at, id := repeated(p.listed, x)
+		err = p.repeated(ctx, at, id)
+	}
+	if err != nil || p.only {
+		p.listed.slabs.close()
+	}
+	return x, err
 }
 
 // judge refuses what is wrong with a graph as a whole.

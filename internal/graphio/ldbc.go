@@ -130,7 +130,18 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	if err != nil {
 		return nil, err
 	}
-	t, err := r.readTable(ctx, g.e, start{}, g.grammar)
+	p := &parsed{
+		f: g.e, what: "Graphalytics edges" + g.grammar.others(), weighted: g.grammar.columns == 3,
+		directed: g.p.directed == nil || *g.p.directed, listed: vertices, only: true,
+		repeated: r.lineOf(g.v, vertexGrammar, vertices.spans[0].From, false, " again",
+			"every vertex once"),
+	}
+	if !r.partial {
+		if p.numbering, err = r.numberListed(ctx, p); err != nil {
+			return nil, inFile(err, r.name)
+		}
+	}
+	p.table, err = r.readTable(ctx, g.e, start{}, g.grammar)
 	if err == nil {
 		err = g.v.unchanged()
 	}
@@ -138,12 +149,9 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		vertices.slabs.close()
 		return nil, err
 	}
-	s, err := r.finish(ctx, &parsed{
-		f: g.e, table: t, what: "Graphalytics edges" + g.grammar.others(), weighted: g.grammar.columns == 3,
-		directed: g.p.directed == nil || *g.p.directed, listed: vertices, only: true,
-		undeclared: r.lineOf(g.e, g.grammar, t.spans[0].From, false, "", "one of the vertices in "+g.vertices),
-		repeated:   r.lineOf(g.v, vertexGrammar, vertices.spans[0].From, false, " again", "every vertex once"),
-	})
+	p.undeclared = r.lineOf(g.e, g.grammar, p.table.spans[0].From, false, "",
+		"one of the vertices in "+g.vertices)
+	s, err := r.finish(ctx, p)
 	if err == nil && !r.partial {
 		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(s.Vertices, "vertex", "vertices"))},
 			append(s.Account, g.account(r.Directed))...)
