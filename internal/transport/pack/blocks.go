@@ -22,6 +22,9 @@ func (s *Splitter) Write(p []byte) (int, error) {
 	for len(s.rest)-at >= blockHeader {
 		b := s.rest[at:]
 		size := binary.LittleEndian.Uint64(b[16:])
+		if size > uint64(maxBlock) {
+			return 0, fmt.Errorf("found a block of %d bytes, expected at most %d", size, maxBlock)
+		}
 		if size > uint64(len(b)-blockHeader) {
 			break
 		}
