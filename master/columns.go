@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -319,7 +320,13 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 		return unready("attempt %d of job %.150q does not run", q.Epoch, q.Job)
 	}
 	spec, load := j.spec, j.load
+	by := control.CallerOf(ctx).Owner()
+	ours := !control.Named(by) || s.cluster.worksBy(j, by)
 	s.mu.Unlock()
+	if !ours {
+		return connect.NewError(connect.CodePermissionDenied,
+			fmt.Errorf("no worker of job %s registered with the certificate of %s", q.Job, by))
+	}
 	from, data := spec.Inputs[q.Column], spec.ColumnData[q.Column]
 	switch {
 	case from != "":
@@ -330,14 +337,33 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 	case data == nil:
 		return absent("job %s fills no column %.150q", q.Job, q.Column)
 	case data.File != "":
-		return s.columns.lines(ctx, data, send)
+		return sentError(s.columns.lines(ctx, data, send))
 	case data.Values != q.Values:
 		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client",
 			q.Values, data.Values)
 	case data.Load != load.String():
 		return fmt.Errorf("graph %s was loaded since the client listed its vertices", spec.Graph)
 	}
-	return s.columns.copy(ctx, data, send)
+	return sentError(s.columns.copy(ctx, data, send))
+}
+
+// worksBy reports whether one of a job's workers registered with a certificate of this name.
+func (c *cluster) worksBy(j *job, by string) bool {
+	return slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
+		w := c.workers[p.Worker]
+		return w != nil && w.incarnation == p.Incarnation && w.by == by
+	})
+}
+
+// sentError is an error of reading what was sent, as workers get it: the job begins again where the
+// place does not answer.
+func sentError(err error) error {
+	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
+		connect.CodeOf(err) != connect.CodeUnknown {
+		return err
+	}
+	return connect.NewError(connect.CodeUnavailable,
+		errors.New(control.Text(err.Error(), control.MaxText)))
 }
 
 // fits refuses the result of a job if it is not of the vertices of a graph, as that is loaded, or of
