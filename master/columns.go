@@ -320,12 +320,11 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 		return unready("attempt %d of job %.150q does not run", q.Epoch, q.Job)
 	}
 	spec, load := j.spec, j.load
-	by := control.CallerOf(ctx).Owner()
-	ours := !control.Named(by) || s.cluster.worksBy(j, by)
+	ours := s.cluster.worksBy(j, control.CallerOf(ctx).Owner())
 	s.mu.Unlock()
 	if !ours {
 		return connect.NewError(connect.CodePermissionDenied,
-			fmt.Errorf("no worker of job %s registered with the certificate of %s", q.Job, by))
+			fmt.Errorf("no worker of job %s registered with this certificate", q.Job))
 	}
 	from, data := spec.Inputs[q.Column], spec.ColumnData[q.Column]
 	switch {
@@ -347,9 +346,10 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 	return sentError(s.columns.copy(ctx, data, send))
 }
 
-// worksBy reports whether one of a job's workers registered with a certificate of this name.
+// worksBy reports whether one of a job's workers registered with a certificate of this name,
+// or that it is none.
 func (c *cluster) worksBy(j *job, by string) bool {
-	return slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
+	return !control.Named(by) || slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
 		w := c.workers[p.Worker]
 		return w != nil && w.incarnation == p.Incarnation && w.by == by
 	})

@@ -67,7 +67,7 @@ func (p *part) fillColumn(ctx context.Context, name string) error {
 	for _, column := range to.Storage {
 		vertices += column.Len()
 	}
-	split := &pack.Splitter{Each: func(partition uint32, block []byte) error {
+	split := &pack.Splitter{Most: maxBlock, Each: func(partition uint32, block []byte) error {
 		if int64(partition) >= int64(len(p.graph.Parts)) {
 			return fmt.Errorf("values of partition %d of %d", partition, len(p.graph.Parts))
 		}

@@ -57,7 +57,7 @@ func TestEachPieceOfAColumnIsBounded(t *testing.T) {
 		}
 		go func() { // the first worker
 			for range 3 {
-				time.Sleep(40 * time.Second)
+				<-time.After(40 * time.Second)
 				call := collective.Call{Tag: tagFill, Bytes: control.ChunkSize}
 				if _, err := groups[0].Broadcast(p.run.ctx, call, 0, []byte("x")); err != nil {
 					t.Error(err)

@@ -89,10 +89,10 @@ func TestBlocks(t *testing.T) {
 func TestBlocksRefuse(t *testing.T) {
 	data := raw(t, func(id int) int64 { return int64(id) }, 9, 2)
 	for want, write := range map[string]func() error{
-		"found a block of 4611686018427387904 bytes, expected at most 268435456": func() error {
+		"found a block of 4611686018427387904 bytes, expected at most 24": func() error {
 			huge := bytes.Clone(data)
-			binary.LittleEndian.PutUint64(huge[16:], 1<<62)
-			_, err := NewBlocks(storage[int64](9, 2, 0, 1)).Write(huge)
+			binary.LittleEndian.PutUint64(huge[24+24+16:], 1<<62)
+			_, err := (&Splitter{Most: 24, Each: func(uint32, []byte) error { return nil }}).Write(huge)
 			return err
 		},
 		"partition 1, which is not here": func() error {
@@ -115,40 +115,6 @@ func TestBlocksRefuse(t *testing.T) {
 	} {
 		if err := write(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
-		}
-	}
-}
-
-// TestLargeBlocks: values that are too many bytes for a block are in several, which are read as one
-// is; a value that is too large alone is refused.
-func TestLargeBlocks(t *testing.T) {
-	defer func(most int) { maxBlock = most }(maxBlock)
-	texts := []string{"a", "bb", strings.Repeat("c", 40), "d", "eeee", "ff", "g"}
-	for _, most := range []int{1 << 28, 44, 43, 20} {
-		maxBlock = most
-		data, err := appendBlock([]byte(nil), 0, 0, texts...)
-		if most == 20 {
-			if err == nil || !strings.Contains(err.Error(), "expected at most 20") {
-				t.Errorf("a value of 40 letters: %v", err)
-			}
-			continue
-		}
-		all := storage[string](len(texts), 1, 0)
-		blocks, n := NewBlocks(all), 0
-		take := blocks.Each
-		blocks.Each = func(partition uint32, block []byte) error {
-			n++
-			return take(partition, block)
-		}
-		if err == nil {
-			_, err = blocks.Write(data)
-		}
-		if err == nil {
-			err = blocks.Whole(len(texts))
-		}
-		if found := kernel.Elements[string](all[0]); err != nil ||
-			!reflect.DeepEqual(found, texts) || (n == 1) != (most > 100) {
-			t.Errorf("at most %d bytes: %d blocks, %q, %v", most, n, found, err)
 		}
 	}
 }

@@ -31,9 +31,6 @@ type Values struct {
 
 const blockHeader = 24
 
-// maxBlock bounds the values of a block, in bytes: who reads it holds as many. Tests set it.
-var maxBlock = 1 << 28
-
 // NewValues returns the encoding of values of type t; raw says that they hold no pointers. It
 // refuses types that would lose something.
 func NewValues(t reflect.Type, raw bool) (Values, error) {
@@ -81,29 +78,15 @@ func describe(t reflect.Type, raw bool, open []reflect.Type) string {
 	}
 }
 
-// AppendBlock appends a block: the values of a partition's vertices from one on. It appends several
-// where one would be too large.
-func (c Values) AppendBlock(
-	b []byte, partition, first int, values kernel.Column,
-) ([]byte, error) {
-	begin, n := len(b), values.Len()
+// AppendBlock appends a block: the values of a partition's vertices from one on.
+func (c Values) AppendBlock(b []byte, partition, first int, values kernel.Column) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(partition))
-	b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	b = binary.LittleEndian.AppendUint32(b, uint32(values.Len()))
 	b = binary.LittleEndian.AppendUint64(b, uint64(first))
 	length := len(b)
 	b, err := c.Append(append(b, make([]byte, 8)...), values)
-	size := len(b) - length - 8
-	switch {
-	case err != nil || size <= maxBlock:
-		binary.LittleEndian.PutUint64(b[length:], uint64(size))
-		return b, err
-	case n == 1:
-		return b, fmt.Errorf("found a value of %d bytes, expected at most %d", size, maxBlock)
-	}
-	if b, err = c.AppendBlock(b[:begin], partition, first, values.Part(0, n/2)); err != nil {
-		return b, err
-	}
-	return c.AppendBlock(b, partition, first+n/2, values.Part(n/2, n))
+	binary.LittleEndian.PutUint64(b[length:], uint64(len(b)-length-8))
+	return b, err
 }
 
 // Append appends values alone.
