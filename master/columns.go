@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -319,7 +320,12 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 		return unready("attempt %d of job %.150q does not run", q.Epoch, q.Job)
 	}
 	spec, load := j.spec, j.load
+	ours := s.cluster.worksBy(j, control.CallerOf(ctx).Owner())
 	s.mu.Unlock()
+	if !ours {
+		return connect.NewError(connect.CodePermissionDenied,
+			fmt.Errorf("no worker of job %s registered with this certificate", q.Job))
+	}
 	from, data := spec.Inputs[q.Column], spec.ColumnData[q.Column]
 	switch {
 	case from != "":
@@ -330,14 +336,34 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 	case data == nil:
 		return absent("job %s fills no column %.150q", q.Job, q.Column)
 	case data.File != "":
-		return s.columns.lines(ctx, data, send)
+		return sentError(s.columns.lines(ctx, data, send))
 	case data.Values != q.Values:
 		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client",
 			q.Values, data.Values)
 	case data.Load != load.String():
 		return fmt.Errorf("graph %s was loaded since the client listed its vertices", spec.Graph)
 	}
-	return s.columns.copy(ctx, data, send)
+	return sentError(s.columns.copy(ctx, data, send))
+}
+
+// worksBy reports whether one of a job's workers registered with a certificate of this name,
+// or that it is none.
+func (c *cluster) worksBy(j *job, by string) bool {
+	return !control.Named(by) || slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
+		w := c.workers[p.Worker]
+		return w != nil && w.incarnation == p.Incarnation && w.by == by
+	})
+}
+
+// sentError is an error of reading what was sent, as workers get it: the job begins again where the
+// place does not answer.
+func sentError(err error) error {
+	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
+		connect.CodeOf(err) != connect.CodeUnknown {
+		return err
+	}
+	return connect.NewError(connect.CodeUnavailable,
+		errors.New(control.Text(err.Error(), control.MaxText)))
 }
 
 // fits refuses the result of a job if it is not of the vertices of a graph, as that is loaded, or of

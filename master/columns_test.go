@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
 // send sends a piece of a column.
@@ -175,5 +178,64 @@ func TestDamagedColumn(t *testing.T) {
 		if got := s.columns.sentNow(id, text); got != text {
 			t.Errorf("found %q", got)
 		}
+	}
+}
+
+// TestColumnInAPlaceThatIsDown: what cannot be read now is unavailable, and the job begins again;
+// what is damaged, or is no lines, will never be read.
+func TestColumnInAPlaceThatIsDown(t *testing.T) {
+	down := false
+	view := &storetest.View{Memory: &storetest.Memory{}, Trouble: func(context.Context, string, string, bool) error {
+		if down {
+			return errors.New("the place is down")
+		}
+		return nil
+	}}
+	s := &sentColumns{results: sharing(t, view, 7)}
+	id, text := rand.Text(), "1 25\n2 31\n"
+	if err := view.PutIfAbsent(t.Context(), columnsPrefix+id, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		down bool
+		data *jobspec.ColumnData
+		want connect.Code // 0: none
+	}{
+		{false, sentAs(id, text), 0},
+		{true, sentAs(id, text), connect.CodeUnavailable},
+		{false, sentAs(id, "1 25\n2 32\n"), connect.CodeUnknown},
+		{false, sentAs(rand.Text(), text), connect.CodeUnknown},
+	} {
+		down = c.down
+		for _, read := range []func(context.Context, *jobspec.ColumnData, func([]byte) error) error{s.copy, s.lines} {
+			err := sentError(read(t.Context(), c.data, func([]byte) error { return nil }))
+			if (err == nil) != (c.want == 0) || err != nil && connect.CodeOf(err) != c.want {
+				t.Errorf("down is %v: found %v, expected the code %v", c.down, err, c.want)
+			}
+		}
+	}
+}
+
+// TestColumnsAreOfTheJobsWorkers: another worker's certificate reads no column of a job.
+func TestColumnsAreOfTheJobsWorkers(t *testing.T) {
+	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
+	defer s.gone()
+	j := &job{}
+	for _, name := range []string{"a", "b"} {
+		n, err := s.cluster.registerBy(s.now(), "cert-"+name,
+			&control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "a" {
+			j.placements = []*control.Placement{{Worker: name, Incarnation: n}}
+		}
+	}
+	if !s.cluster.worksBy(j, "cert-a") || s.cluster.worksBy(j, "cert-b") {
+		t.Error("the job is worked on by b, or not by a")
+	}
+	j.placements[0].Incarnation++
+	if s.cluster.worksBy(j, "cert-a") {
+		t.Error("a worker of before works on the job")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,6 +68,7 @@ func (s *server) gather(ctx context.Context, team []*control.Placement, o order)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
 	sessions := make([]*session, len(team))
+	var mu sync.Mutex // of sessions, once the commands are sent
 	for i, p := range team {
 		if sessions[i] = s.session(p); sessions[i] == nil && o.again != nil {
 			sessions[i] = s.back(ctx, p, nil)
@@ -87,7 +89,9 @@ func (s *server) gather(ctx context.Context, team []*control.Placement, o order)
 				if next == nil {
 					break
 				}
-				w = next
+				mu.Lock()
+				w, sessions[i] = next, next
+				mu.Unlock()
 				report, err = w.do(ctx, o.unnumbered(o.again), more, take)
 				if !heard && report.GetFailure().GetAbsent() {
 					report, err = w.do(ctx, o.unnumbered(o.command), more, take)
@@ -99,7 +103,10 @@ func (s *server) gather(ctx context.Context, team []*control.Placement, o order)
 			case report.Failure != nil:
 				if other := report.Failure.Lost; other != "" {
 					s.event(func() { s.examine(pairOf(p.Worker, other)) })
-					if cause := s.awaitCause(ctx, sessions); cause != nil {
+					mu.Lock()
+					now := slices.Clone(sessions)
+					mu.Unlock()
+					if cause := s.awaitCause(ctx, now); cause != nil {
 						fail(cause)
 					}
 				}

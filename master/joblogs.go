@@ -48,7 +48,7 @@ type jobLogs struct {
 	lost   map[string]*control.JobEvent // of jobs of which events were not written: a line that says so
 	closed bool
 
-	disk   sync.Mutex // of who reads a log, or puts another in its place
+	disk   sync.Mutex // of who reads a log, adds to it, or puts another in its place
 	failed bool       // the last write has; of the goroutine that writes
 }
 
@@ -202,11 +202,11 @@ func (l *jobLogs) appendTo(id string, lines []byte) error {
 	if !jobName.MatchString(id) {
 		return fmt.Errorf("%.40q is no name of a job", id)
 	}
+	l.disk.Lock()
+	defer l.disk.Unlock()
 	info, err := l.root.Stat(id)
 	if err == nil && info.Size()+int64(len(lines)) > jobLogBytes/2 {
-		l.disk.Lock()
 		err = l.root.Rename(id, id+oldLog)
-		l.disk.Unlock()
 		lines = append(encodeLogged(said(removedLines)), lines...)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -76,7 +76,7 @@ func TestAMeetingOutlivesASession(t *testing.T) {
 	}
 	team := []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}
 	for _, graph := range []string{resolve.OwnGraph("j"), resolve.OwnGraph("k"), "g"} {
-		if err := x.connectPeers(t.Context(), &control.Meet{Graph: graph, Placements: team}); err != nil {
+		if err := x.connectPeers(t.Context(), task{}, &control.Meet{Graph: graph, Placements: team}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,6 +93,40 @@ func TestAMeetingOutlivesASession(t *testing.T) {
 	}
 	if x.peers["g"] != nil {
 		t.Error("it would load with a meeting of before")
+	}
+}
+
+// TestAMeetingEndsTheRunBefore: where the workers of an attempt meet again, the run of the meeting
+// before is over: nobody takes it for the one that follows.
+func TestAMeetingEndsTheRunBefore(t *testing.T) {
+	l := listen(t)
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Token: clusterToken, Listener: l}})
+	defer x.close()
+	if err := x.registered(1, false); err != nil {
+		t.Fatal(err)
+	}
+	team := []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}
+	of, before := task{job: "j", epoch: 1}, (*attempt)(nil)
+	for meeting := range uint64(2) {
+		meet := &control.Meet{Attempt: meeting, Graph: resolve.OwnGraph("j"), Placements: team}
+		if err := x.connectPeers(t.Context(), of, meet); err != nil {
+			t.Fatal(err)
+		}
+		if before != nil {
+			if a, err := x.find(of); err == nil {
+				a.Release()
+				t.Error("a run of the meeting before is found")
+			}
+			if !errors.Is(context.Cause(before.run.ctx), errDropped) {
+				t.Errorf("it was not stopped: %v", context.Cause(before.run.ctx))
+			}
+		}
+		a, err := x.together(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Release()
+		before = a
 	}
 }
 

@@ -32,8 +32,8 @@ var errToldByFirst = errors.New("the first worker says why")
 // fill gives the columns of what was prepared the values that the job names. The first worker reads
 // them from the master and sends them to all workers, each of which takes those of its vertices.
 func (p *part) fill(ctx context.Context) error {
-	p.enter("") // it may take as long as there are values
-	p.step = "fill"
+	p.enter("fill")
+	defer p.enter("")
 	err := p.group.Together(ctx, tagFilling, func(ctx context.Context) error {
 		for _, name := range slices.Concat(slices.Sorted(maps.Keys(p.spec.Inputs)),
 			slices.Sorted(maps.Keys(p.spec.ColumnData))) {
@@ -67,7 +67,7 @@ func (p *part) fillColumn(ctx context.Context, name string) error {
 	for _, column := range to.Storage {
 		vertices += column.Len()
 	}
-	split := &pack.Splitter{Each: func(partition uint32, block []byte) error {
+	split := &pack.Splitter{Most: maxBlock, Each: func(partition uint32, block []byte) error {
 		if int64(partition) >= int64(len(p.graph.Parts)) {
 			return fmt.Errorf("values of partition %d of %d", partition, len(p.graph.Parts))
 		}
@@ -114,6 +114,7 @@ func (p *part) readColumn(ctx context.Context, c kernel.Property, each func(data
 		}
 	}
 	for {
+		p.enter("fill") // each piece is bounded: it may take as long as there are some
 		data, err := next()
 		if err == nil {
 			call := collective.Call{Tag: tagFill, Bytes: control.ChunkSize}
@@ -134,12 +135,19 @@ func unread(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &said) && connect.IsWireError(err) &&
-		said.Code() != connect.CodeUnavailable && said.Code() != connect.CodeCanceled:
-		return errors.New(said.Message())
+	case !errors.As(err, &said) || !connect.IsWireError(err) ||
+		said.Code() == connect.CodeCanceled:
+		return fmt.Errorf("%w: %w", errMasterAway, err)
+	case said.Code() == connect.CodeUnavailable:
+		return awayError{fmt.Errorf("the master cannot read it now: %s", said.Message())}
 	}
-	return fmt.Errorf("%w: %w", errMasterAway, err)
+	return errors.New(said.Message())
 }
+
+// awayError is errMasterAway in other words: the master is there, and what it reads is not.
+type awayError struct{ error }
+
+func (awayError) Is(target error) bool { return target == errMasterAway }
 
 // fillLines gives a column the values in lines of a file: those of vertices that are here, and of
 // edges with an end here.

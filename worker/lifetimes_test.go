@@ -107,7 +107,7 @@ func (h *holding) load(ctx context.Context, graph string) error {
 // meet readies the worker to do something with the others.
 func (h *holding) meet(ctx context.Context, what string) error {
 	h.meetings++
-	return h.connectPeers(ctx,
+	return h.connectPeers(ctx, task{},
 		&control.Meet{Attempt: h.meetings, Graph: what, Placements: h.placements})
 }
 
@@ -162,7 +162,7 @@ func (h *holding) check(t task, value uint64) {
 func TestALoadWhoseMeetingIsOver(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()
-	h.must(h.connectPeers(t.Context(), &control.Meet{Graph: "g", Placements: h.placements}))
+	h.must(h.connectPeers(t.Context(), task{}, &control.Meet{Graph: "g", Placements: h.placements}))
 	h.retain(nil, nil)()
 	_, err := h.executor.load(t.Context(), h.task("", 0),
 		&control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=9"}), Rows: 1, Columns: 1, Placements: h.placements})

@@ -127,8 +127,10 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 }
 
 // connectPeers opens a session with the workers that will load a graph, or do a job, together:
-// after it comes load, run or drop.
-func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
+// after it comes load, run or drop. What is here of a job is of a meeting before, whose run nobody
+// goes on with.
+func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) error {
+	remove(x, x.attempts, t.job)
 	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0,
 		layoutOf(m.Placements), nil)
 	if err != nil {

@@ -232,7 +232,7 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 	}
 	switch body := c.Body.(type) {
 	case *control.Command_Meet:
-		err = x.connectPeers(ctx, body.Meet)
+		err = x.connectPeers(ctx, t, body.Meet)
 	case *control.Command_Load:
 		l, err := x.load(ctx, t, body.Load)
 		return &control.Report{Body: &control.Report_Load{Load: l}}, err

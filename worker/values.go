@@ -24,6 +24,9 @@ const piece = 64 << 10
 // workers.
 const batch = 1 << 14
 
+// maxBlock bounds the values of a block of a raw result, in bytes: who reads it holds as many.
+const maxBlock = 1 << 28
+
 // Tags of the group of a job's workers.
 const (
 	forValues = iota
@@ -272,8 +275,14 @@ func (j *job) emitRaw(o *out) error {
 				end++
 			}
 			var err error
-			if o.buffer, err = j.program.AppendBlock(o.buffer, i, first, end-first); err != nil {
-				return err
+			at := len(o.buffer)
+			for n := end - first; ; n /= 2 {
+				if o.buffer, err = j.program.AppendBlock(o.buffer[:at], i, first, n); err != nil {
+					return err
+				}
+				if end = first + n; n == 1 || len(o.buffer)-at <= maxBlock {
+					break
+				}
 			}
 			if err = o.grew(end - first); err != nil {
 				return err

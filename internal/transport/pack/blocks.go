@@ -12,6 +12,7 @@ import (
 type Splitter struct {
 	// Each gets every block, with the partition it is of. It is only valid during the call.
 	Each func(partition uint32, block []byte) error
+	Most uint64 // bytes of a block's values; 0 is any number
 	rest []byte // of a block that is not whole yet
 }
 
@@ -22,6 +23,9 @@ func (s *Splitter) Write(p []byte) (int, error) {
 	for len(s.rest)-at >= blockHeader {
 		b := s.rest[at:]
 		size := binary.LittleEndian.Uint64(b[16:])
+		if s.Most > 0 && size > s.Most {
+			return 0, fmt.Errorf("found a block of %d bytes, expected at most %d", size, s.Most)
+		}
 		if size > uint64(len(b)-blockHeader) {
 			break
 		}

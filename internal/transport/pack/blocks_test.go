@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
 	"strings"
 	"testing"
@@ -88,6 +89,12 @@ func TestBlocks(t *testing.T) {
 func TestBlocksRefuse(t *testing.T) {
 	data := raw(t, func(id int) int64 { return int64(id) }, 9, 2)
 	for want, write := range map[string]func() error{
+		"found a block of 4611686018427387904 bytes, expected at most 24": func() error {
+			huge := bytes.Clone(data)
+			binary.LittleEndian.PutUint64(huge[24+24+16:], 1<<62)
+			_, err := (&Splitter{Most: 24, Each: func(uint32, []byte) error { return nil }}).Write(huge)
+			return err
+		},
 		"partition 1, which is not here": func() error {
 			_, err := NewBlocks(storage[int64](9, 2, 0)).Write(data)
 			return err

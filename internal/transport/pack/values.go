@@ -79,9 +79,7 @@ func describe(t reflect.Type, raw bool, open []reflect.Type) string {
 }
 
 // AppendBlock appends a block: the values of a partition's vertices from one on.
-func (c Values) AppendBlock(
-	b []byte, partition, first int, values kernel.Column,
-) ([]byte, error) {
+func (c Values) AppendBlock(b []byte, partition, first int, values kernel.Column) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(partition))
 	b = binary.LittleEndian.AppendUint32(b, uint32(values.Len()))
 	b = binary.LittleEndian.AppendUint64(b, uint64(first))
