@@ -31,7 +31,7 @@ type checkpointFlags struct {
 // whenFlags say when checkpoints are taken.
 type whenFlags struct {
 	Every  everyValue   `flag:"checkpoint-every" group:"limits,more" help:"take a checkpoint every {N|TIME}: every N supersteps, or every TIME, such as 30s (default: computed from the cost of a checkpoint and --mtbf)"`
-	MTBF   job.Duration `flag:"mtbf" group:"limits,more" default:"24h" range:"1s.." help:"the mean {TIME} between failures; it sets the time between checkpoints"`
+	MTBF   job.Duration `flag:"mtbf" group:"limits,more" default:"24h" range:"1s.." help:"the mean {TIME} between failures; it sets the time between checkpoints where --checkpoint-every does not"`
 	Strict bool         `flag:"checkpoint-strict" group:"limits,more" help:"fail when two checkpoints in a row cannot be stored; without it the run continues with a warning"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -166,7 +167,7 @@ func TestMasterStaysAway(t *testing.T) {
 	for _, want := range []string{
 		"superstep: warning: lost the connection: the master at " + c.Address + " ",
 		"; trying again for 300ms\n",
-		"superstep: lost the master at " + c.Address +
+		" may go on: lost the master at " + c.Address +
 			": tried to reach it for 300ms: the master at " + c.Address +
 			" cannot be reached: connection refused\n",
 	} {
@@ -233,6 +234,46 @@ func TestCancellationThatFails(t *testing.T) {
 	text, code := run.rest()
 	if code != 1 ||
 		text != `superstep: interrupted: job f00d-1 could not be cancelled, and may go on: the disk\x1b[31m is full`+"\n" {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+}
+
+// TestTraceOfAnInterruptedJob: the trace of a job that an interrupt cancels says how it ended.
+func TestTraceOfAnInterruptedJob(t *testing.T) {
+	m := newFakeMaster(t)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address,
+		"--trace", "trace")
+	m.await(t, "watch")
+	must(t, run.Process.Signal(os.Interrupt))
+	if text, code := run.rest(); code != 1 ||
+		text != "superstep: interrupted: job f00d-1 is cancelled\n" {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+	data, err := os.ReadFile(filepath.Join(run.Dir, "trace"))
+	must(t, err)
+	var ends []string
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, `"kind":"end"`) {
+			ends = append(ends, line)
+		}
+	}
+	if len(ends) != 1 || !strings.Contains(ends[0], `"state":"cancelled"`) {
+		t.Errorf("found the ends %q in %s", ends, data)
+	}
+}
+
+// TestJobThatCannotBeWatched: its name is known all the same.
+func TestJobThatCannotBeWatched(t *testing.T) {
+	m := newFakeMaster(t, "watch")
+	args := []string{
+		"run", "wcc", "-g", "path:vertices=3", "--master", m.address, "--retry-for", "50ms",
+	}
+	out, err := exec.Command("superstep", append(args, "--detach")...).Output()
+	if err != nil || string(out) != "f00d-1\n" {
+		t.Errorf("with --detach: found %q, %v", out, err)
+	}
+	text, code := start(t, nil, "superstep", args...).rest()
+	if code != 1 || !strings.Contains(text, "superstep: job f00d-1 may go on: lost the master ") {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 }

@@ -27,14 +27,16 @@ type fakeMaster struct {
 	control.UnimplementedClusterHandler
 	address string
 
-	called  chan string   // the calls that come
-	submit  chan struct{} // submissions wait for it, if there is one
-	result  chan struct{} // results wait for it in the middle, if there is one
-	cancel  chan struct{} // a cancellation waits for it, and is refused, if there is one
-	finish  chan struct{} // the job is done
-	once    sync.Once
-	stopped chan struct{} // the job is cancelled
-	heard   atomic.Bool   // a client has confirmed the job
+	called chan string   // the calls that come
+	submit chan struct{} // submissions wait for it, if there is one
+	result chan struct{} // results wait for it in the middle, if there is one
+	cancel chan struct{} // a cancellation waits for it, and is refused, if there is one
+	finish chan struct{} // the job is done
+	once   sync.Once
+	// watches are refused
+	unwatched bool
+	stopped   chan struct{} // the job is cancelled
+	heard     atomic.Bool   // a client has confirmed the job
 }
 
 // newFakeMaster starts one; slow are the calls that wait.
@@ -51,6 +53,7 @@ func newFakeMaster(t *testing.T, slow ...string) *fakeMaster {
 	if slices.Contains(slow, "cancel") {
 		m.cancel = make(chan struct{})
 	}
+	m.unwatched = slices.Contains(slow, "watch")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	m.address = l.Addr().String()
@@ -124,6 +127,9 @@ func (m *fakeMaster) state() *control.Job {
 
 func (m *fakeMaster) WatchJob(ctx context.Context, _ *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
 	m.called <- "watch"
+	if m.unwatched {
+		return connect.NewError(connect.CodeUnavailable, errors.New("busy"))
+	}
 	if err := s.Send(&control.JobEvent{Sequence: 1, Body: &control.JobEvent_Job{Job: m.job(control.JobState_JOB_STATE_RUNNING, "")}}); err != nil {
 		return err
 	}

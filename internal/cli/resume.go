@@ -113,7 +113,6 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	}
 	keep := &r.run.keep
 	keep.from = &checkpoint.Reader{Store: s, Manifest: m}
-	spec.KeepWhen = keep.over(spec.KeepWhen, r.run.flags)
 	if keep.Place == "" && !r.run.Fork {
 		keep.Place = s.String()
 	}
@@ -157,13 +156,16 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 		spec.Rows, spec.Columns = rows, columns
 	}
 	spec.KeepResult = spec.KeepResult || r.run.cluster.Detach
-	spec.KeepWhen = r.run.keep.over(spec.KeepWhen, r.run.flags)
 	spec.GoOn, spec.Checkpoints = spec.Checkpoints, ""
 	return r.perform(ctx, spec)
 }
 
 // asBefore completes what a run goes on with.
 func (r *runCommand) asBefore(spec *job.Spec, m *checkpoint.Manifest) error {
+	spec.KeepWhen = r.run.keep.over(spec.KeepWhen, r.run.flags)
+	if p := spec.KeepWhen; r.run.flags.Changed("mtbf") && (p.Every > 0 || p.Interval > 0) {
+		r.app.warn("--mtbf changes nothing: --checkpoint-every says when, as before or anew")
+	}
 	r.asked.Graph = graphValue(graphOf(spec))
 	spec.KeepResult, spec.Unsorted = r.result.Output != "" || r.result.Verify, !r.result.Sorted
 	given, err := r.app.splitParameters(spec.Program, r.asked.Params)

@@ -36,6 +36,7 @@ type waiting struct {
 	stop     context.CancelCauseFunc // ends what runs, to cancel the job
 
 	mu        sync.Mutex
+	submits   bool   // the master may take the job
 	id        string // of the job, once it is taken
 	hasResult bool   // the master keeps what it computes
 	over      bool   // it has ended
@@ -88,8 +89,10 @@ func (w *waiting) execute(ctx context.Context) error {
 		}
 		w.app.notices().say(slog.LevelInfo, "superstep: "+text)
 		return nil
-	case w.over && cause != nil:
+	case w.over && cause != nil && !errors.As(err, new(*jobError)):
 		return w.isDone()
+	case !w.submits && cause != nil:
+		return errors.New("interrupted: no job was submitted")
 	case w.id == "" && cause != nil:
 		return errors.New("interrupted: the master has not answered, and the job will not run")
 	}
@@ -108,30 +111,39 @@ func (w *waiting) isDone() error {
 // job submits a job and follows it to its end. The error is errLeft when detach says not to: then
 // the job's name has been printed.
 func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
+	w.mu.Lock()
+	w.submits = !w.stopping
+	w.mu.Unlock()
+	if !w.submits {
+		return nil, errEnd
+	}
 	w.display.stage("submitting", 0, 0)
 	f.display = w.display
 	defer f.ended()
-	each := f.event
+	each, last := f.event, uint64(0)
 	if detach {
-		each = func(*control.JobEvent) error { return errLeft }
+		each = nil
 	}
 	job, err := w.client.Start(ctx, w.patience, spec, func(id string) {
 		f.id = id
 		w.submitted(id, spec.KeepResult || spec.Netbench != nil)
-	}, each)
-	switch stopping := w.ended(err == nil); {
+	}, &last, each)
+	switch stopping := w.ended(err == nil && !detach); {
+	case err == nil && !stopping && detach:
+		_, failed := fmt.Fprintln(w.app.out, w.id)
+		return nil, cmp.Or(failed, errLeft)
 	case err == nil && !stopping:
 		return job, nil
 	case connect.CodeOf(err) == connect.CodeInvalidArgument:
 		return nil, usageError{err}
-	case !stopping && errors.Is(err, errLeft):
-		_, failed := fmt.Fprintln(w.app.out, w.id)
-		return nil, cmp.Or(failed, err)
-	case !stopping || w.id == "":
+	case w.id == "" || errors.Is(err, client.ErrForgotten):
 		return nil, err
-	case err != nil:
+	case !stopping:
+		return nil, fmt.Errorf("job %s may go on: %w", w.id, err)
+	case err != nil || detach:
 		w.display.stage("cancelling job "+w.id, 0, 0)
-		if job, err = w.client.End(w.patience, w.id, "interrupted at the client"); err != nil {
+		if job, err = w.client.End(w.patience, w.id, "interrupted at the client",
+			&last, f.event); err != nil {
 			return nil, fmt.Errorf("interrupted: %w", err)
 		}
 	}
@@ -193,10 +205,10 @@ func (w *waiting) interrupt(ask bool) bool {
 	switch {
 	case w.over, w.stopping:
 		w.leave(errGaveUp)
-	case w.id == "":
+	case w.submits && w.id == "":
 		w.cancel()
 		w.display.warn("interrupted: waiting for the master's answer")
-	case ask && !again:
+	case w.submits && ask && !again:
 		w.ask()
 		return true
 	default:

@@ -60,7 +60,7 @@ was cancelled. After an interrupt the job continues.`,
 				return outcome(last)
 			}
 			w := &followed{display: seen.progress, id: args[0], tell: seen.job()}
-			job, missed, err := c.Wait(cmd.Context(), args[0], w.event)
+			job, missed, err := c.Wait(cmd.Context(), args[0], new(uint64), w.event)
 			w.ended()
 			if err = cmp.Or(err, seen.finish()); err != nil {
 				return err

@@ -235,6 +235,9 @@ func (c *Client) Confirm(ctx context.Context, id string) (*control.Job, error) {
 	return jobOf(ctx, c, control.ClusterClient.ConfirmJob, &control.ConfirmJobRequest{Id: id})
 }
 
+// ErrForgotten is that a master does not have a job any more.
+var ErrForgotten = errors.New("the master was started anew and knows nothing of job")
+
 // finalError ends what persist does: it is not of the connection.
 type finalError struct{ error }
 
@@ -300,7 +303,7 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*co
 				return err
 			})
 			if connect.CodeOf(err) == connect.CodeNotFound {
-				return false, &finalError{errors.New("the master was started anew and knows nothing of job " + id)}
+				return false, &finalError{fmt.Errorf("%w %s", ErrForgotten, id)}
 			}
 			if err != nil {
 				return false, err

@@ -92,7 +92,7 @@ func (c *Credentials) Complete(address string) (err error) {
 // ForgetOwn removes the token of this user's master at an address at which there will be no other.
 func ForgetOwn(address string) {
 	if file, err := ownFile(address); err == nil && file != "" {
-		removeToken(file)
+		removeToken(file, false)
 	}
 }
 
@@ -115,14 +115,19 @@ func removeUnheld(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if file, ok := strings.CutSuffix(filepath.Join(dir, e.Name()), held); ok {
-			removeToken(file)
+			removeToken(file, true)
 		}
 	}
 }
 
-// removeToken removes a token and what is beside it, unless a process holds it.
-func removeToken(file string) {
+// removeToken removes a token and what is beside it, unless a process holds it. A sweep leaves alone
+// what nothing says any more that a process held: somebody else has removed that since, and who has
+// made another token does not hold it yet.
+func removeToken(file string, sweep bool) {
 	_ = statefile.Locked(file, func() error {
+		if _, err := os.Stat(file + held); sweep && err != nil {
+			return err
+		}
 		f, err := statefile.Lock(file + held)
 		if err != nil {
 			return err

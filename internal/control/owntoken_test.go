@@ -144,6 +144,21 @@ func TestHeldTokens(t *testing.T) {
 	find(stays...)
 }
 
+// TestATokenOfAnotherSweep: what was listed with a dead process's token, and is removed before the
+// token's turn comes, is not looked for again: the token may be a new master's.
+func TestATokenOfAnotherSweep(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	check(t, new(Credentials).Complete("127.0.0.1:7701"))
+	file, err := ownFile("127.0.0.1:7701")
+	check(t, err)
+	removeToken(file, true)
+	for path, there := range map[string]bool{file: true, file + held: false} {
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("%s: error %v, expected it to be there: %t", path, err, there)
+		}
+	}
+}
+
 // TestLocalhostIsOneAddress: a caller of localhost calls 127.0.0.1, where masters listen, whatever
 // else the name is: at ::1 another user may answer, and pass on what is said.
 func TestLocalhostIsOneAddress(t *testing.T) {

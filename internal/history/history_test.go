@@ -226,6 +226,41 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 	if one, err := s.Job("j-bfs-root-8"); err != nil || one.Supersteps != 3 {
 		t.Errorf("found %+v, %v", one, err)
 	}
+	must(t, s.Record(&trace.Job{Job: "jj", Program: "graph500"}))
+	must(t, s.Record(&trace.Job{Job: "jj bfs root 7", Program: "bfs"}))
+	s.Queue(&trace.Job{Job: "j", Program: "graph500"}, "lost a worker")
+	var left []string
+	for _, one := range s.Jobs() {
+		left = append(left, one.ID)
+	}
+	if !slices.Equal(left, []string{"jj", "jj-bfs-root-7", "j"}) {
+		t.Errorf("after another attempt has begun there are %q", left)
+	}
+}
+
+// TestTheWorstSearchIsNamed: of a benchmark's supersteps it is said which search they are of.
+func TestTheWorstSearchIsNamed(t *testing.T) {
+	s, m := NewNamedStore(), new(Meter)
+	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500", Partitions: 2}))
+	for _, search := range []string{"bfs root 7", "bfs root 8"} {
+		must(t, s.Record(&trace.Job{Job: "j " + search, Program: "bfs", Partitions: 2}))
+		step := superstep(3, 1.5, .5)
+		if search == "bfs root 8" {
+			step = superstep(3, 1.1, .9)
+		}
+		step.Job = search
+		must(t, m.Record(step))
+		step.Job = "j " + search
+		must(t, s.Record(step))
+	}
+	j, err := s.Job("j")
+	must(t, err)
+	for _, lines := range [][]string{j.Said, m.Lines()} {
+		const want = "; most in superstep 3 of bfs root 7, where partition 0 "
+		if said := strings.Join(lines, "\n"); !strings.Contains(said, want) {
+			t.Errorf("found %q, expected %q", said, want)
+		}
+	}
 }
 
 // TestSums takes records in that do not tell of pairs.

@@ -113,7 +113,7 @@ func (j *job) record(s *record.Superstep) *Detail {
 		j.steps = slices.Delete(j.steps, 0, MaxSteps/10)
 	}
 	j.steps = append(j.steps, step.Clone())
-	j.sum(step)
+	j.sum("", step)
 	if step.Active > 0 {
 		j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
 		j.Supersteps = step.Superstep + 1
@@ -125,7 +125,7 @@ func (j *job) record(s *record.Superstep) *Detail {
 }
 
 // sum adds a superstep, of the run or of one of its searches.
-func (j *job) sum(step *trace.Step) {
+func (j *job) sum(search string, step *trace.Step) {
 	if step.Active > 0 {
 		j.Supersteps++
 	}
@@ -133,7 +133,7 @@ func (j *job) sum(step *trace.Step) {
 	j.Messages += step.Messages
 	j.Sent += step.Sent
 	j.Bytes += step.Bytes
-	j.Summary.Add("", step)
+	j.Summary.Add(search, step)
 }
 
 // maxEncoded bounds the exchanges and encodings: a trace from outside may have words of its own.

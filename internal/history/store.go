@@ -120,9 +120,9 @@ func (s *Store) Record(e trace.Event) error {
 		j := s.running(e.Job)
 		s.addDetail(j, j.record(e))
 		// a search of a benchmark, which is called after its job
-		of, _, search := strings.Cut(e.Job, " ")
+		of, name, search := strings.Cut(e.Job, " ")
 		if search && s.last[of] != nil {
-			s.last[of].sum(j.steps[len(j.steps)-1])
+			s.last[of].sum(name, j.steps[len(j.steps)-1])
 		}
 	case *trace.End:
 		s.end(s.running(e.Job), e)
@@ -176,9 +176,12 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: state}
 	if s.named {
 		j.ID = strings.ReplaceAll(b.Job, " ", "-")
-		// an attempt that lost a worker: this is the next
-		if before := slices.Index(s.jobs, s.last[b.Job]); before >= 0 {
-			s.remove(before)
+		// an attempt that lost a worker, and its searches: this is the next
+		for i := len(s.jobs) - 1; i >= 0; i-- {
+			name := s.jobs[i].Job.Job.Job
+			if of, _, _ := strings.Cut(name, " "); name == b.Job || of == b.Job {
+				s.remove(i)
+			}
 		}
 	}
 	j.matrix.grow(b.Partitions)

@@ -128,7 +128,7 @@ func (f *factors) quantile(q uint32) float64 {
 	return math.Exp(float64(at) / perFactor)
 }
 
-// Add takes in a superstep of a job.
+// Add takes in a superstep of a job, or of the search of a benchmark.
 func (s *Summary) Add(job string, step *trace.Step) {
 	s.Times.Add(&step.Times)
 	s.Messages += step.Messages
@@ -175,8 +175,12 @@ func (s *Summary) Lines() []string {
 		lines = append(lines, "delivery: "+s.switching())
 	}
 	if s.Partitions > 1 {
-		lines = append(lines, fmt.Sprintf("skew: waiting for the slowest partition took %s of %s; most in superstep %d, where partition %d worked %.1f times the mean",
-			Seconds(s.Skew), Seconds(s.Times.Total), s.Worst.Superstep, s.Worst.Partition, s.Worst.Ratio))
+		of := ""
+		if strings.Contains(s.Worst.Job, " ") { // a search of a benchmark
+			of = " of " + s.Worst.Job
+		}
+		lines = append(lines, fmt.Sprintf("skew: waiting for the slowest partition took %s of %s; most in superstep %d%s, where partition %d worked %.1f times the mean",
+			Seconds(s.Skew), Seconds(s.Times.Total), s.Worst.Superstep, of, s.Worst.Partition, s.Worst.Ratio))
 	}
 	return lines
 }

@@ -62,7 +62,7 @@ func TestMasterGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		job, missed, err := cl.Wait(context.Background(), running.Id,
+		job, missed, err := cl.Wait(context.Background(), running.Id, new(uint64),
 			func(e *control.JobEvent) error {
 				mu.Lock()
 				defer mu.Unlock()

@@ -111,7 +111,7 @@ var causes = []struct {
 	{"worker lost", regexp.MustCompile(`failed: .*\bworker \S+ (was|is) lost`)},
 	{"master restarted", regexp.MustCompile(`the master was started anew`)},
 	{"no such job after a restart", regexp.MustCompile(`there is no job "`)},
-	{"master lost", regexp.MustCompile(`^superstep: lost the master at `)},
+	{"master lost", regexp.MustCompile(`^superstep: job \S+ may go on: lost the master at `)},
 	{"master unreachable", regexp.MustCompile(`(?m)^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer|no longer answers|did not answer in time)`)},
 	{"master stopping", regexp.MustCompile(`the master is stopping`)},
 	{graphGone + " with a master", regexp.MustCompile(`there is no graph "g"`)},

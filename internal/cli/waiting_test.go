@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestWhatInterruptsSay: before a job is submitted that there is none, and of one that has failed
+// meanwhile that it has.
+func TestWhatInterruptsSay(t *testing.T) {
+	failed := &jobError{&control.Job{Id: "j", Reason: "why"}}
+	for want, run := range map[string]func(context.Context, *waiting) error{
+		"interrupted: no job was submitted": func(ctx context.Context, w *waiting) error {
+			w.interrupt(false)
+			<-ctx.Done()
+			_, err := w.job(ctx, nil, nil, false)
+			return err
+		},
+		"job j failed: why": func(_ context.Context, w *waiting) error {
+			w.submits = true
+			w.submitted("j", true)
+			w.interrupt(false)
+			w.ended(true)
+			return failed
+		},
+		"interrupted: job j is done": func(ctx context.Context, w *waiting) error {
+			w.submits = true
+			w.submitted("j", false)
+			w.ended(true)
+			w.interrupt(false)
+			return context.Cause(ctx)
+		},
+	} {
+		var said strings.Builder
+		a := &app{out: io.Discard, err: &said, in: strings.NewReader("")}
+		a.interrupts.heard = make(chan os.Signal, 1)
+		w := &waiting{app: a, display: a.progress(), run: run}
+		err := w.execute(t.Context())
+		signal.Stop(a.interrupts.heard)
+		if err == nil || err.Error() != want || said.Len() > 0 {
+			t.Errorf("found %v, said %q, expected %q", err, said.String(), want)
+		}
+	}
+}
