@@ -272,8 +272,8 @@ func jobOf[Q any](ctx context.Context, c *Client, call func(control.ClusterClien
 }
 
 // Cancel tells a job to end, and returns how it is.
-func (c *Client) Cancel(ctx context.Context, id, reason string) (*control.Job, error) {
-	return ask(ctx, c, c.conn().Cluster.CancelJob, &control.CancelJobRequest{Id: id, Reason: reason})
+func (c *Client) Cancel(ctx context.Context, id, why string) (*control.Job, error) {
+	return ask(ctx, c, c.conn().Cluster.CancelJob, &control.CancelJobRequest{Id: id, Reason: why})
 }
 
 // steady is how long a connection holds that was no failed try, though nothing happened to the job.
@@ -287,8 +287,8 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEv
 }
 
 // FollowLogs is Follow that begins with what earlier runs of the master have kept of the job's log.
-func (c *Client) FollowLogs(ctx context.Context, id string, each func(*control.JobEvent) error) error {
-	return c.follow(ctx, id, true, each)
+func (c *Client) FollowLogs(ctx context.Context, id string, f func(*control.JobEvent) error) error {
+	return c.follow(ctx, id, true, f)
 }
 
 func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*control.JobEvent) error) error {

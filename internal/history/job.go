@@ -75,8 +75,7 @@ const MaxSteps = 50_000
 // bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and
 // its predictions.
 func (j *job) bytes() int {
-	const aStep, aTotal = 1 << 10, 220
-	bytes := cap(j.steps)*8 + len(j.steps)*aStep + cap(j.totals)*aTotal + cap(j.matrix.Bytes)*8 + 4<<10
+	bytes := cap(j.steps)*8 + len(j.steps)<<10 + cap(j.totals)*220 + cap(j.matrix.Bytes)*8 + 4<<10
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}

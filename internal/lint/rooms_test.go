@@ -30,29 +30,29 @@ var rooms = []room{
 		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
 		"internal/faults", "internal/lint", "internal/escape", "record", "internal/trace",
 	}},
-	{"programs", 4354, []string{
+	{"programs", 4351, []string{
 		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
 	}},
-	{"storage", 3380, []string{
+	{"storage", 3379, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 11765, []string{
+	{"formats", 11802, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 8863, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
 	}},
-	{"graphs", 12309, []string{
+	{"graphs", 12308, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11794, []string{
+	{"engine", 11745, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
-	{"algorithms", 5595, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2781, []string{"internal/graph500", "internal/graphalytics"}},
+	{"algorithms", 5573, []string{"algorithms", "internal/builtin"}},
+	{"graph500", 2779, []string{"internal/graph500", "internal/graphalytics"}},
 	{"cluster", 8098, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
@@ -60,8 +60,8 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12421, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12371, []string{
+	{"daemons", 12461, []string{"master", "worker", "internal/daemon"}},
+	{"users", 12385, []string{
 		"internal/cli", "internal/keeping", "", "cluster", "command", "cmd", "internal/reference",
 		"pregel/pregeltest",
 		"internal/testcluster", "internal/programtest",

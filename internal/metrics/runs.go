@@ -63,11 +63,11 @@ func (s *Set) NewRuns(names ...string) *Runs {
 		}),
 		model: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "superstep_delivery_prediction_ratio",
-			Help:    "What delivery took over what the model had predicted, by superstep; 1 is right.",
+			Help:    "What delivery took over what the model predicted, by superstep; 1 is right.",
 			Buckets: []float64{.1, .25, .5, .75, .9, 1.1, 1.33, 2, 4, 10},
 		}),
 		messages: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "superstep_messages_total", Help: "Messages that programs sent, before combining.",
+			Name: "superstep_messages_total", Help: "Messages programs sent, before combining.",
 		}),
 		now: time.Now,
 	}
@@ -89,8 +89,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 // Journal returns what to tell of one run after the other. Runs at the same time need a journal
 // each. What the run's partitions did is counted in work as well, if it is not nil.
 func (r *Runs) Journal(work *Work) trace.Journal {
-	j := &journal{runs: r, work: work, supersteps: map[string]prometheus.Counter{}, seconds: map[string]prometheus.Observer{}}
-	return j
+	return &journal{runs: r, work: work, supersteps: map[string]prometheus.Counter{}, seconds: map[string]prometheus.Observer{}}
 }
 
 type journal struct {

@@ -27,7 +27,7 @@ var commands = []string{"load", "locate", "run", "values", "drop"}
 func (s *Set) NewWorker() *Worker {
 	w := &Worker{
 		session: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "superstep_worker_attached", Help: "1 while the worker has a session with the master.",
+			Name: "superstep_worker_attached", Help: "1 while the worker has a session.",
 		}),
 		leaving: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "superstep_worker_leaving", Help: "1 when the worker has been told to end, and waits for its work.",

@@ -102,7 +102,7 @@ func (c *client) post(ctx context.Context, body []byte) error {
 }
 
 // once sends a body once, and says whether it is worth another try, and when.
-func (c *client) once(ctx context.Context, data []byte) (again bool, wait time.Duration, err error) {
+func (c *client) once(ctx context.Context, data []byte) (more bool, wait time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.url, bytes.NewReader(data))
 	if err != nil {
 		return false, 0, err

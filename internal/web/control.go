@@ -51,7 +51,7 @@ func unlike(err error, like string) error {
 	}
 	names := strings.Split(kind.Field, ".")
 	// of embedded structs
-	names = slices.DeleteFunc(names, func(name string) bool { return name != strings.ToLower(name) })
+	names = slices.DeleteFunc(names, func(n string) bool { return n != strings.ToLower(n) })
 	if key := strings.Join(names, "."); key != "" {
 		return invalid("%.100s: found %.50s, expected %s", key, kind.Value, job.Expected(kind.Type))
 	}

@@ -126,27 +126,27 @@ func Loadable(input string) error {
 
 // Weighted is the source of a job's graph, with the weights that the program says where the job
 // leaves them open.
-func Weighted(source *job.Source, p engine.Registered, values map[string]string) (*job.Source, error) {
-	program, err := p.New(BeforeLoading(p.Parameters, values, source), nil)
+func Weighted(s *job.Source, p engine.Registered, values map[string]string) (*job.Source, error) {
+	program, err := p.New(BeforeLoading(p.Parameters, values, s), nil)
 	if err == nil {
-		err = reads(p, program, source)
+		err = reads(p, program, s)
 	}
-	if err != nil || source.Weights != "" {
-		return source, err
+	if err != nil || s.Weights != "" {
+		return s, err
 	}
-	weighted := *source
-	source = &weighted
+	weighted := *s
+	s = &weighted
 	switch program.Weights() {
 	case edges.Float32:
-		source.Weights = "float32"
+		s.Weights = "float32"
 	case edges.Float64:
-		source.Weights = "float64"
+		s.Weights = "float64"
 	default:
 		if !p.KeepWeights {
-			source.Weights = "none"
+			s.Weights = "none"
 		}
 	}
-	return source, nil
+	return s, nil
 }
 
 // reads refuses a column of weights that a program would not read.
