@@ -33,8 +33,8 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 
 // Start is Run that leaves a job alone when ctx ends. The master may have taken a job though nobody
 // waits for the answer any more: it is waited for until submitting ends. Taken is called when the
-// job is known; it does not begin if ctx has ended by then. Without each it is left alone once it may
-// begin.
+// job is known; it does not begin if ctx has ended by then. Without each it is left alone once it
+// may begin.
 func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken func(id string), last *uint64, each func(*control.JobEvent) error) (*control.Job, error) {
 	job, err := c.Submit(submitting, spec)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *Client) End(ctx context.Context, id, reason string, last *uint64, each 
 }
 
 // Wait passes on what happens to a job after the last event, whose number it keeps up to date,
-// until the job has ended, and returns how; missed is how many events the master no longer had. A job whose end a master could not keep, before another one took
-// its place, goes on under that.
+// until the job has ended, and returns how; missed is how many events the master no longer had. A
+// job whose end a master could not keep, before another one took its place, goes on under that.
 func (c *Client) Wait(ctx context.Context, id string, last *uint64, each func(*control.JobEvent) error) (job *control.Job, missed uint64, err error) {
 	for {
 		before := *last
