@@ -86,14 +86,14 @@ func (o Config) serve(ctx context.Context) error {
 // page.
 func (o *Config) observed() *metrics.Set {
 	set := metrics.New(o.Version)
-	programs := []string{control.Graph500Program}
+	programs := []string{trace.Graph500}
 	for _, p := range o.Registry {
 		programs = append(programs, p.Name)
 	}
 	slices.Sort(programs)
 	runs, store := set.NewRuns(programs...), history.NewNamedStore()
 	observer := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal {
-		all := trace.Tee{runs.Journal(nil), &jobtrace.Searches{To: store}}
+		all := trace.Tee{runs.Journal(nil), &history.Searches{To: store}}
 		if o.Spans != nil {
 			all = append(all, o.Spans.Journal())
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions
@@ -63,18 +64,26 @@ func (p *part) graph500(ctx context.Context) (*control.DriveReport, error) {
 
 // tell tells those who watch the job what is being done, and what is known then to those who ask
 // for it.
-func (p *part) tell(stage string, done, total int, note string) {
-	p.enter(stage)
+func (p *part) tell(stage string, done, total int, search *trace.Search) {
+	now := &control.BenchmarkStage{Stage: stage, Done: uint32(done), Total: uint32(total)}
+	if search != nil {
+		now.Note = graph500.Note(stage, done, total, search)
+		now.Search = control.NewSearch(search)
+	}
+	p.stands(now)
+}
+
+// stands says where the run is.
+func (p *part) stands(now *control.BenchmarkStage) {
+	p.enter(now.Stage)
 	if !p.leads() {
 		return
 	}
 	p.add(0, func(news *control.DriveReport) {
-		if note != "" {
+		if now.Note != "" {
 			news.Graph500 = p.found(nil)
 		}
-		news.Stages = append(news.Stages, &control.BenchmarkStage{
-			Stage: stage, Done: uint32(done), Total: uint32(total), Note: note,
-		})
+		news.Stages = append(news.Stages, now)
 	})
 	p.Flush()
 }
@@ -122,7 +131,7 @@ func (p ranks) Generate(ctx context.Context) (float64, error) {
 
 // Construct is kernel 1.
 func (p ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) {
-	p.tell("constructing", 0, 1, "")
+	p.tell("constructing", 0, 1, nil)
 	seconds, roots, err := p.attempt.rank.Construct(ctx)
 	if err == nil {
 		err = p.slowest(ctx, &seconds)
@@ -139,8 +148,11 @@ func (p ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) 
 		})
 	}
 	p.began = time.Now()
-	p.tell("constructing", 1, 1, fmt.Sprintf("generated in %.3g s, constructed in %.3g s",
-		p.report.Generation, seconds))
+	p.stands(&control.BenchmarkStage{
+		Stage: "constructing", Done: 1, Total: 1,
+		Note: fmt.Sprintf("generated in %.3g s, constructed in %.3g s", p.report.Generation,
+			seconds),
+	})
 	return seconds, roots, nil
 }
 

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // graph500Command is `superstep graph500`.
@@ -89,7 +89,7 @@ func (g *graph500Command) spec() (*job.Spec, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	spec := &job.Spec{Program: control.Graph500Program, Options: g.run.options(), Graph500: &g.of}
+	spec := &job.Spec{Program: trace.Graph500, Options: g.run.options(), Graph500: &g.of}
 	spec.Rows, spec.Columns, err = g.run.partitions(graph.Squarest)
 	return spec, err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 	s := spec.Graph500
 	c := graph500.LocalConfig{
 		Config: graph500.Config{Roots: int(s.Roots), SSSP: s.SSSP, Validate: !s.NoValidate, Grid: specGrid(spec), Team: team, Progress: l.seen.stage},
-		BFS:    l.app.programs.New("bfs"), Note: l.seen.note,
+		BFS:    l.app.programs.New("bfs"),
 	}
 	var err error
 	if c.Generator, err = resolve.Generator(s); err != nil {
@@ -61,12 +62,38 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 	if c.Engine, err = l.options(spec, team); err != nil {
 		return nil, err
 	}
-	c.Engine.Trace = l.seen
-	report, err := graph500.Run(ctx, c)
-	if err != nil && !errors.As(err, new(*validate.Violation)) {
-		return nil, err
+	var failed error // to record
+	tell := func(e trace.Event) { failed = cmp.Or(failed, l.seen.Record(e)) }
+	c.Engine.Trace, c.Tell = l.seen, func(stage string, done, total int, search *trace.Search) {
+		if search == nil {
+			l.seen.stage(stage, int64(done), int64(total))
+			return
+		}
+		tell(search)
+		l.seen.note(graph500.Note(stage, done, total, search))
 	}
-	return report, err
+	began := time.Now()
+	report, err := graph500.Run(ctx, c)
+	end := &trace.End{
+		Job: spec.Program, State: trace.Done, Supersteps: l.seen.meter.Supersteps,
+		Seconds: time.Since(began).Seconds(),
+	}
+	if err != nil {
+		end.State, end.Error = trace.Failed, err.Error()
+	}
+	switch {
+	case err == nil, errors.As(err, new(*validate.Violation)):
+		end.Report = report.Text()
+	case errors.Is(err, context.Canceled):
+		end.State = trace.Cancelled
+		fallthrough
+	default:
+		report = nil
+	}
+	if end.Supersteps > 0 { // it has begun
+		tell(end)
+	}
+	return report, cmp.Or(err, failed)
 }
 
 func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {

@@ -50,32 +50,7 @@ func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) 
 
 func (c *remote) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error) {
 	job, err := c.job(ctx, spec)
-	return benchmarkReport(job), err
-}
-
-// benchmarkReport is the report of a job of Graph500 that is done, or whose last search was not
-// valid.
-func benchmarkReport(j *control.Job) *graph500.Report {
-	result := j.GetGraph500()
-	valid := result.GetViolation() == nil
-	if j == nil || j.State != control.JobState_JOB_STATE_DONE && valid {
-		return nil
-	}
-	spec := j.Spec().Graph500
-	r := &graph500.Report{
-		Scale: int(spec.Scale), EdgeFactor: int(spec.EdgeFactor),
-		Seeds:     [2]uint64{spec.Seed1, spec.Seed2},
-		Processes: len(j.Workers), Generation: result.GetGeneration(),
-		Construction: result.GetConstruction(), Roots: result.GetRoots(),
-		BFS: resolve.Searched(result.GetBfs()), SSSP: resolve.Searched(result.GetSssp()),
-		Restarts: result.GetRestarts(),
-		Threads:  int(j.Threads), Partitions: gridOf(j).Partitions(), Rows: int(j.Rows),
-		Columns: int(j.Columns), PeakRSS: int64(j.PeakMemory),
-	}
-	if !spec.NoValidate {
-		r.Valid = &valid
-	}
-	return r
+	return resolve.Report(job), err
 }
 
 func (c *remote) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
 )
@@ -127,7 +128,7 @@ func replayAll(ctx context.Context, files []string, l *web.Local, progress *prog
 		if len(files) > 1 {
 			to = ofFile{l, name}
 		}
-		if err := replay(ctx, name, to, progress); err != nil {
+		if err := replay(ctx, name, &history.Searches{To: to}, progress); err != nil {
 			if !errors.Is(err, trace.ErrCut) {
 				return err
 			}

@@ -104,7 +104,7 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 	set := metrics.New(buildinfo.Revision())
 	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: buildinfo.Version()},
 		threads)
-	w.Tee = append(w.Tee, w.local, set.NewRuns().Journal(set.NewWork()))
+	w.Tee = append(w.Tee, &history.Searches{To: w.local}, set.NewRuns().Journal(set.NewWork()))
 	return w, w.serve(set.Handler())
 }
 

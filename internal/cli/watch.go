@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // aJob is what commands for one job want.
@@ -76,7 +77,7 @@ was cancelled. After an interrupt the job continues.`,
 			err = outcome(job)
 			switch {
 			case job.Spec().Graph500 != nil:
-				return cmp.Or(a.benchmarkReported(cmd.Context(), benchmarkReport(job), "", lines),
+				return cmp.Or(a.benchmarkReported(cmd.Context(), resolve.Report(job), "", lines),
 					err)
 			case err != nil:
 				return err

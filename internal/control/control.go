@@ -20,9 +20,6 @@ const (
 	ChunkSize = 256 << 10
 )
 
-// Graph500Program is what a job of Graph500 names as its program.
-const Graph500Program = "graph500"
-
 // NetbenchProgram is what a job that measures the network names as its program.
 const NetbenchProgram = "netbench"
 

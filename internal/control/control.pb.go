@@ -6348,6 +6348,7 @@ type BenchmarkStage struct {
 	Done          uint32                 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
 	Total         uint32                 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	Note          string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	Search        *BenchmarkSearch       `protobuf:"bytes,5,opt,name=search,proto3" json:"search,omitempty"` // one that has ended
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6410,6 +6411,106 @@ func (x *BenchmarkStage) GetNote() string {
 	return ""
 }
 
+func (x *BenchmarkStage) GetSearch() *BenchmarkSearch {
+	if x != nil {
+		return x.Search
+	}
+	return nil
+}
+
+// BenchmarkSearch is what a search came to; times are in seconds.
+type BenchmarkSearch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`   // as the records of its supersteps have it
+	Time          float64                `protobuf:"fixed64,2,opt,name=time,proto3" json:"time,omitempty"` // the official one
+	Translate     float64                `protobuf:"fixed64,3,opt,name=translate,proto3" json:"translate,omitempty"`
+	Validate      float64                `protobuf:"fixed64,4,opt,name=validate,proto3" json:"validate,omitempty"`
+	Nedge         int64                  `protobuf:"varint,5,opt,name=nedge,proto3" json:"nedge,omitempty"`
+	Valid         *bool                  `protobuf:"varint,6,opt,name=valid,proto3,oneof" json:"valid,omitempty"` // none: it was not validated
+	Kernel        string                 `protobuf:"bytes,7,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BenchmarkSearch) Reset() {
+	*x = BenchmarkSearch{}
+	mi := &file_control_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BenchmarkSearch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BenchmarkSearch) ProtoMessage() {}
+
+func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BenchmarkSearch.ProtoReflect.Descriptor instead.
+func (*BenchmarkSearch) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *BenchmarkSearch) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *BenchmarkSearch) GetTime() float64 {
+	if x != nil {
+		return x.Time
+	}
+	return 0
+}
+
+func (x *BenchmarkSearch) GetTranslate() float64 {
+	if x != nil {
+		return x.Translate
+	}
+	return 0
+}
+
+func (x *BenchmarkSearch) GetValidate() float64 {
+	if x != nil {
+		return x.Validate
+	}
+	return 0
+}
+
+func (x *BenchmarkSearch) GetNedge() int64 {
+	if x != nil {
+		return x.Nedge
+	}
+	return 0
+}
+
+func (x *BenchmarkSearch) GetValid() bool {
+	if x != nil && x.Valid != nil {
+		return *x.Valid
+	}
+	return false
+}
+
+func (x *BenchmarkSearch) GetKernel() string {
+	if x != nil {
+		return x.Kernel
+	}
+	return ""
+}
+
 type DrainWorkerRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -6419,7 +6520,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6431,7 +6532,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6444,7 +6545,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6464,7 +6565,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6476,7 +6577,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6489,7 +6590,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6516,7 +6617,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6528,7 +6629,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6541,7 +6642,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6568,7 +6669,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6580,7 +6681,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6593,7 +6694,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6619,7 +6720,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6631,7 +6732,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6644,7 +6745,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6666,7 +6767,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6678,7 +6779,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6691,7 +6792,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6751,7 +6852,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6763,7 +6864,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6776,7 +6877,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Graph) GetName() string {
@@ -6935,7 +7036,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6947,7 +7048,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6960,7 +7061,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -6980,7 +7081,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6992,7 +7093,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7005,7 +7106,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7031,7 +7132,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7043,7 +7144,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7056,7 +7157,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7075,7 +7176,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7087,7 +7188,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7100,7 +7201,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7120,7 +7221,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7132,7 +7233,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7145,7 +7246,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7172,7 +7273,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7184,7 +7285,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7197,7 +7298,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7227,7 +7328,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7239,7 +7340,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7252,7 +7353,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7300,7 +7401,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7312,7 +7413,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7325,7 +7426,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7367,7 +7468,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7379,7 +7480,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7392,7 +7493,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Worker) GetName() string {
@@ -7522,7 +7623,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7534,7 +7635,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7547,7 +7648,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 type BackupChunk struct {
@@ -7559,7 +7660,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7571,7 +7672,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7584,7 +7685,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7602,7 +7703,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7614,7 +7715,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7627,7 +7728,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 type ListWorkersResponse struct {
@@ -7640,7 +7741,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7652,7 +7753,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7665,7 +7766,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7690,7 +7791,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7702,7 +7803,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7715,7 +7816,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 type StatusResponse struct {
@@ -7742,7 +7843,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7754,7 +7855,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7767,7 +7868,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7899,7 +8000,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7911,7 +8012,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7924,7 +8025,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8002,7 +8103,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8014,7 +8115,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8027,7 +8128,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8115,7 +8216,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8127,7 +8228,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8140,7 +8241,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8196,7 +8297,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8208,7 +8309,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8254,7 +8355,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8266,7 +8367,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8302,7 +8403,7 @@ type Step_Phase struct {
 
 func (x *Step_Phase) Reset() {
 	*x = Step_Phase{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8314,7 +8415,7 @@ func (x *Step_Phase) String() string {
 func (*Step_Phase) ProtoMessage() {}
 
 func (x *Step_Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8854,12 +8955,22 @@ const file_control_proto_rawDesc = "" +
 	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12<\n" +
 	"\x05stage\x18\x14 \x01(\v2$.superstep.control.v1.BenchmarkStageH\x00R\x05stage\x12.\n" +
 	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
-	"\x04bodyJ\x04\b\x03\x10\x04\"d\n" +
+	"\x04bodyJ\x04\b\x03\x10\x04\"\xa3\x01\n" +
 	"\x0eBenchmarkStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"(\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12=\n" +
+	"\x06search\x18\x05 \x01(\v2%.superstep.control.v1.BenchmarkSearchR\x06search\"\xc6\x01\n" +
+	"\x0fBenchmarkSearch\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04time\x18\x02 \x01(\x01R\x04time\x12\x1c\n" +
+	"\ttranslate\x18\x03 \x01(\x01R\ttranslate\x12\x1a\n" +
+	"\bvalidate\x18\x04 \x01(\x01R\bvalidate\x12\x14\n" +
+	"\x05nedge\x18\x05 \x01(\x03R\x05nedge\x12\x19\n" +
+	"\x05valid\x18\x06 \x01(\bH\x00R\x05valid\x88\x01\x01\x12\x16\n" +
+	"\x06kernel\x18\a \x01(\tR\x06kernelB\b\n" +
+	"\x06_valid\"(\n" +
 	"\x12DrainWorkerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"A\n" +
 	"\x13DrainWorkerResponse\x12\x14\n" +
@@ -9083,7 +9194,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 108)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9169,38 +9280,39 @@ var file_control_proto_goTypes = []any{
 	(*WatchJobRequest)(nil),            // 81: superstep.control.v1.WatchJobRequest
 	(*JobEvent)(nil),                   // 82: superstep.control.v1.JobEvent
 	(*BenchmarkStage)(nil),             // 83: superstep.control.v1.BenchmarkStage
-	(*DrainWorkerRequest)(nil),         // 84: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 85: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 86: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 87: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 88: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 89: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 90: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 91: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 92: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 93: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 94: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 95: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 96: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 97: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 98: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 99: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 100: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 101: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 102: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 103: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 104: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 105: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 106: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 107: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 108: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 109: superstep.control.v1.ListObjectsResponse.Object
-	(*Step_End)(nil),                   // 110: superstep.control.v1.Step.End
-	(*Step_Phase)(nil),                 // 111: superstep.control.v1.Step.Phase
-	(*timestamppb.Timestamp)(nil),      // 112: google.protobuf.Timestamp
+	(*BenchmarkSearch)(nil),            // 84: superstep.control.v1.BenchmarkSearch
+	(*DrainWorkerRequest)(nil),         // 85: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 86: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 87: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 88: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 89: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 90: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 91: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 92: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 93: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 94: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 95: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 96: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 97: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 98: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 99: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 100: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 101: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 102: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 103: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 104: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 105: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 106: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 107: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 108: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 109: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 110: superstep.control.v1.ListObjectsResponse.Object
+	(*Step_End)(nil),                   // 111: superstep.control.v1.Step.End
+	(*Step_Phase)(nil),                 // 112: superstep.control.v1.Step.Phase
+	(*timestamppb.Timestamp)(nil),      // 113: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	109, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	110, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -9245,7 +9357,7 @@ var file_control_proto_depIdxs = []int32{
 	40,  // 42: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	49,  // 43: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
 	48,  // 44: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	112, // 45: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	113, // 45: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
 	59,  // 46: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
 	53,  // 47: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
 	55,  // 48: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
@@ -9255,21 +9367,21 @@ var file_control_proto_depIdxs = []int32{
 	75,  // 52: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
 	57,  // 53: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
 	46,  // 54: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	110, // 55: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	111, // 56: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	111, // 55: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	112, // 56: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
 	40,  // 57: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
 	72,  // 58: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
 	50,  // 59: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
 	51,  // 60: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
 	40,  // 61: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	112, // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	113, // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
 	73,  // 63: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
 	73,  // 64: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
 	61,  // 65: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	1,   // 66: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	112, // 67: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	112, // 68: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	112, // 69: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	113, // 67: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	113, // 68: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	113, // 69: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	69,  // 70: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
 	39,  // 71: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
 	75,  // 72: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
@@ -9277,88 +9389,89 @@ var file_control_proto_depIdxs = []int32{
 	0,   // 74: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
 	72,  // 75: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
 	74,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	112, // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	113, // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
 	74,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
 	68,  // 79: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	23,  // 80: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
 	83,  // 81: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	112, // 82: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	2,   // 83: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 84: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 85: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	90,  // 86: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 87: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 88: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 89: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 90: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	99,  // 91: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	99,  // 92: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	90,  // 93: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	74,  // 94: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	112, // 95: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	106, // 96: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	74,  // 97: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 98: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 99: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 100: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 101: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 102: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	53,  // 103: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
-	13,  // 104: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 105: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	52,  // 106: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	5,   // 107: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 108: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 109: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 110: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	76,  // 111: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	77,  // 112: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	78,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	80,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	81,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	86,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	70,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	87,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	89,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	91,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	93,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	94,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	95,  // 123: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	97,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	100, // 125: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	84,  // 126: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	102, // 127: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	104, // 128: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 129: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 130: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	88,  // 131: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
-	6,   // 132: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 133: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 134: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 135: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	74,  // 136: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	74,  // 137: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	79,  // 138: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	74,  // 139: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	82,  // 140: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	74,  // 141: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	71,  // 142: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	88,  // 143: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	90,  // 144: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	92,  // 145: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	90,  // 146: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	90,  // 147: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	96,  // 148: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	98,  // 149: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	101, // 150: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	85,  // 151: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	103, // 152: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	105, // 153: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	129, // [129:154] is the sub-list for method output_type
-	104, // [104:129] is the sub-list for method input_type
-	104, // [104:104] is the sub-list for extension type_name
-	104, // [104:104] is the sub-list for extension extendee
-	0,   // [0:104] is the sub-list for field type_name
+	113, // 82: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	84,  // 83: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	2,   // 84: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 85: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 86: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	91,  // 87: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 88: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 89: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 90: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 91: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	100, // 92: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	100, // 93: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	91,  // 94: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	74,  // 95: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	113, // 96: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	107, // 97: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	74,  // 98: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 99: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 100: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 101: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 102: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 103: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	53,  // 104: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 105: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 106: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	52,  // 107: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	76,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	77,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	78,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	80,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	81,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	87,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	70,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	88,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	90,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	92,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	94,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	95,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	96,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	98,  // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	101, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	85,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	103, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	105, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	89,  // 132: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	6,   // 133: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 134: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 135: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 136: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	74,  // 137: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	74,  // 138: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	79,  // 139: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	74,  // 140: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	82,  // 141: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	74,  // 142: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	71,  // 143: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	89,  // 144: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	91,  // 145: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	93,  // 146: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	91,  // 147: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	91,  // 148: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	97,  // 149: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	99,  // 150: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	102, // 151: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	86,  // 152: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	104, // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	106, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	130, // [130:155] is the sub-list for method output_type
+	105, // [105:130] is the sub-list for method input_type
+	105, // [105:105] is the sub-list for extension type_name
+	105, // [105:105] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9416,13 +9529,14 @@ func file_control_proto_init() {
 		(*JobEvent_Progress)(nil),
 		(*JobEvent_Stage)(nil),
 	}
+	file_control_proto_msgTypes[79].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   107,
+			NumMessages:   108,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -67,6 +67,22 @@ func (s *GraphSize) Trace() *record.GraphSize {
 	return &record.GraphSize{Vertices: s.Vertices, Arcs: s.Arcs}
 }
 
+// NewSearch is a search of Graph500 as a message has it.
+func NewSearch(s *trace.Search) *BenchmarkSearch {
+	return &BenchmarkSearch{
+		Name: s.Job, Kernel: s.Kernel, Time: s.Seconds, Translate: s.Translate, Validate: s.Validate,
+		Nedge: s.Edges, Valid: s.Valid,
+	}
+}
+
+// Trace is the search as traces have it.
+func (s *BenchmarkSearch) Trace() *trace.Search {
+	return &trace.Search{
+		Job: s.Name, Kernel: s.Kernel, Seconds: s.Time, Translate: s.Translate, Validate: s.Validate,
+		Edges: s.Nedge, Valid: s.Valid,
+	}
+}
+
 // NewPanic is a panic of a user's program as a message has it.
 func NewPanic(e *pregel.ProgramError) *Panic {
 	return &Panic{

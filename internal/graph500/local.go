@@ -2,11 +2,13 @@ package graph500
 
 import (
 	"context"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // LocalConfig says what to run in this process.
@@ -14,8 +16,7 @@ type LocalConfig struct {
 	Config
 	BFS    engine.New // nil for algorithms.BFS
 	Engine engine.Options
-	// Note adds a few words to Progress, or is nil.
-	Note func(text string)
+	Tell   Tell // or nil
 }
 
 // local is the ranks of a run in this process: one, which has all partitions, and the job that
@@ -25,7 +26,9 @@ type local struct {
 	c      *LocalConfig
 	kernel string // of the job
 	job    engine.Bound
-	trace  trace.Named // gives the records of --trace the kernel and its root as their job
+	search string // that runs, as its records call it
+	began  time.Time
+	told   bool // that the run has begun
 }
 
 // Run runs the benchmark in this process, see [Report.Coordinate].
@@ -35,18 +38,33 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 		Scale: c.Generator.Scale, EdgeFactor: c.Generator.EdgeFactor, Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2},
 		Processes: 1, Threads: c.Team.Size(), Partitions: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
 	}
-	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c}
-	l.trace = trace.Named{To: c.Engine.Trace, About: func(j *trace.Job) { j.Graph, j.Grid = c.Generator.Name(), r.Grid() }}
+	if c.Tell == nil {
+		c.Tell = func(string, int, int, *trace.Search) {}
+	}
+	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c, began: time.Now()}
 	defer l.close()
-	err := r.Coordinate(ctx, l, c.SSSP, c.Validate, func(stage string, done, total int, note string) {
-		if note == "" {
-			l.Progress(stage, int64(done), int64(total))
-		} else if c.Note != nil {
-			c.Note(note)
-		}
-	})
+	err := r.Coordinate(ctx, l, c.SSSP, c.Validate, c.Tell)
 	r.PeakRSS = mem.PeakRSS()
 	return r, err
+}
+
+// Record passes on what happens in searches, supersteps under the name of theirs. The benchmark is
+// one run: it begins with the first search, when its graph is known, and whoever runs it ends it.
+func (l *local) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		if l.told {
+			return nil
+		}
+		l.told = true
+		e.Job, e.Program, e.MaxSupersteps, e.Began = trace.Graph500, trace.Graph500, 0, l.began
+		e.Graph, e.Grid = l.c.Generator.Name(), l.c.Grid.String()
+	case *trace.End:
+		return nil
+	case *record.Superstep:
+		e.Job = l.search
+	}
+	return l.c.Engine.Trace.Record(e)
 }
 
 func (l *local) close() {
@@ -70,7 +88,7 @@ func (l *local) Search(ctx context.Context, kernel string, root Root, name strin
 	if err != nil {
 		return 0, err
 	}
-	l.trace.Name = name
+	l.search = name
 	l.job.Prepare()
 	_, err = l.job.Run(ctx)
 	return l.job.Seconds(), err
@@ -83,7 +101,7 @@ func (l *local) bind(ctx context.Context, kernel string, program engine.Program)
 	o := l.c.Engine
 	o.Team, o.Job, o.Trusted = l.c.Team, kernel, true
 	if o.Trace != nil {
-		o.Trace = &l.trace
+		o.Trace = l
 	}
 	job, err := program.Bind(ctx, l.Graph(), o)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Report is everything of one run. Times are in seconds.
@@ -116,6 +117,13 @@ func (r Report) WriteText(w io.Writer) error {
 		}
 	}
 	return out.Flush()
+}
+
+// Text is what WriteText writes.
+func (r Report) Text() string {
+	var text strings.Builder
+	_ = r.WriteText(&text) // into memory
+	return text.String()
 }
 
 // block writes lines of the output block.

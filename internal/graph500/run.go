@@ -23,6 +23,15 @@ type Ranks interface {
 	Judge(ctx context.Context, root Root) (Judged, error)
 }
 
+// Tell is told what is being done, how much of it, and after a search, else nil, what that came to.
+type Tell func(stage string, done, total int, search *trace.Search)
+
+// Note says in a few words what a search came to.
+func Note(stage string, done, total int, search *trace.Search) string {
+	return fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", stage, done, total, search.Seconds*1e3,
+		search.TEPS()/1e6)
+}
+
 // Root is a vertex to search from, by its input number and its id.
 type Root struct {
 	Vertex uint64
@@ -39,10 +48,10 @@ type Judged struct {
 // 2, and if asked for kernel 3, from every root, each search timed and then judged. Searches that
 // the report has already, of an attempt before, stay as they are. The report is complete also when
 // the error is a *validate.Violation: a search was not valid. tell is told what is being done, how
-// much of it, and after each search a few words.
+// much of it, and after each search what that came to.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
-func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bool, tell func(stage string, done, total int, note string)) (err error) {
+func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bool, tell Tell) (err error) {
 	if r.Generation, err = ranks.Generate(ctx); err != nil {
 		return err
 	}
@@ -70,7 +79,7 @@ func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bo
 type searches struct {
 	ranks Ranks
 	roots []Root
-	tell  func(stage string, done, total int, note string)
+	tell  Tell
 }
 
 // all searches from every root whose search is not in the report. The first of them is searched
@@ -80,7 +89,7 @@ func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, val
 	first := len(k.Time)
 	for i := first - 1; i < len(s.roots) && first < len(s.roots); i++ {
 		root := s.roots[max(i, first)]
-		s.tell(title, max(i, first), len(s.roots), "")
+		s.tell(title, max(i, first), len(s.roots), nil)
 		name := fmt.Sprintf("%s root %d", kernel, root.Vertex)
 		if i < first {
 			name += trace.WarmUp
@@ -96,14 +105,19 @@ func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, val
 		seconds += j.Translate
 		if err == nil || errors.As(err, new(*validate.Violation)) {
 			k.Time, k.Translate, k.Nedge = append(k.Time, seconds), append(k.Translate, j.Translate), append(k.Nedge, j.Nedge)
+			found := &trace.Search{
+				Job: name, Kernel: kernel, Seconds: seconds, Translate: j.Translate, Edges: j.Nedge,
+			}
 			if validated {
 				k.Validate = append(k.Validate, j.Validate)
+				valid := err == nil
+				found.Validate, found.Valid = j.Validate, &valid
 			}
+			s.tell(title, i+1, len(s.roots), found)
 		}
 		if err != nil {
 			return fmt.Errorf("%s from root %d: %w", title, root.Vertex, err)
 		}
-		s.tell(title, i+1, len(s.roots), fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", title, i+1, len(s.roots), seconds*1e3, float64(j.Nedge)/seconds/1e6))
 	}
 	return nil
 }

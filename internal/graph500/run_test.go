@@ -3,6 +3,7 @@ package graph500
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,9 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 func config(t *testing.T) LocalConfig {
@@ -67,6 +70,56 @@ func TestRunFindsWrongSearches(t *testing.T) {
 	}
 }
 
+// kinds is a journal that notes what it is told.
+type kinds []string
+
+func (k *kinds) Record(e trace.Event) error {
+	text := ""
+	if j := trace.JobOf(e); j != nil {
+		text = fmt.Sprintf("%T", e)[len("*trace."):] + " " + *j
+	}
+	switch e := e.(type) {
+	case *record.Superstep:
+		text = "superstep " + e.Job
+	case *trace.Search:
+		text += fmt.Sprintf(" %s %t", e.Kernel, e.TEPS() > 0 && *e.Valid && e.Seconds >= e.Translate)
+	}
+	*k = append(*k, text)
+	return nil
+}
+
+// TestSearchesAreTold: records have the names of searches, which tell what they came to.
+func TestSearchesAreTold(t *testing.T) {
+	c := config(t)
+	var all kinds
+	c.Roots, c.Engine.Trace = 2, &all
+	c.Tell = func(_ string, _, _ int, s *trace.Search) {
+		if s != nil {
+			_ = all.Record(s)
+		}
+	}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, kernel := range []string{"bfs", "sssp"} {
+		for i, root := range []int{0, 0, 1} {
+			name := fmt.Sprintf("%s root %d", kernel, r.Roots[root])
+			if i == 0 {
+				want = append(want, "superstep "+name+trace.WarmUp)
+			} else {
+				want = append(want, "superstep "+name, "Search "+name+" "+kernel+" true")
+			}
+		}
+	}
+	want = append([]string{"Job graph500"}, want...)
+	got := slices.DeleteFunc(slices.Compact(all), func(k string) bool { return k == "" })
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("found\n%q\nexpected\n%q", got, want)
+	}
+}
+
 // TestRunEnds interrupts every stage.
 func TestRunEnds(t *testing.T) {
 	for _, stage := range []string{"generating", "finding the vertices", "looking for duplicates", "building the in-edges", "sorting the lists", "BFS", "SSSP"} {
@@ -83,6 +136,7 @@ func TestRunEnds(t *testing.T) {
 				t.Errorf("%s began after %s was interrupted", name, stage)
 			}
 		}
+		c.Tell = func(name string, _, _ int, _ *trace.Search) { c.Progress(name, 0, 1) }
 		if _, err := Run(ctx, c); !seen || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: seen %t, error %v", stage, seen, err)
 		}

@@ -228,13 +228,30 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 	}
 	must(t, s.Record(&trace.Job{Job: "jj", Program: "graph500"}))
 	must(t, s.Record(&trace.Job{Job: "jj bfs root 7", Program: "bfs"}))
+	yes := true
+	must(t, s.Record(&trace.Search{Job: "j bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes}))
 	s.Queue(&trace.Job{Job: "j", Program: "graph500"}, "lost a worker")
 	var left []string
 	for _, one := range s.Jobs() {
 		left = append(left, one.ID)
 	}
-	if !slices.Equal(left, []string{"jj", "jj-bfs-root-7", "j"}) {
+	if !slices.Equal(left, []string{"j-bfs-root-7", "jj", "jj-bfs-root-7", "j"}) {
 		t.Errorf("after another attempt has begun there are %q", left)
+	}
+	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500"}))
+	must(t, s.Record(&trace.Search{Job: "j bfs root 8", Kernel: "bfs", Seconds: .5, Translate: .25, Edges: 150}))
+	j, err = s.Job("j")
+	must(t, err)
+	want := []Kernel{{Name: "bfs", Searches: 2, Valid: 1, Seconds: 1.5, Translate: .25, TEPS: 150}}
+	if !slices.Equal(j.Kernels, want) {
+		t.Errorf("found %+v, expected %+v", j.Kernels, want)
+	}
+	if one, err := s.Job("j-bfs-root-7"); err != nil || one.Search == nil || !*one.Search.Valid {
+		t.Errorf("found %+v, %v", one, err)
+	}
+	must(t, s.Record(&trace.End{Job: "j", State: trace.Done, Report: "SCALE: 8"}))
+	if text, err := s.Report("j"); err != nil || text != "SCALE: 8" {
+		t.Errorf("found the report %q, %v", text, err)
 	}
 }
 

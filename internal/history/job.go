@@ -34,6 +34,9 @@ type Job struct {
 	// GraphLeft is the size of the graph as a program that changes it has left it.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
 	Summary   Summary           `json:"summary"`
+	// Search is what a search of Graph500 came to, and Kernels what all of the job did so far.
+	Search  *trace.Search `json:"search,omitempty"`
+	Kernels []Kernel      `json:"kernels,omitempty"`
 	// Said is the summary in words, for who reads it.
 	Said []string `json:"said"`
 }
@@ -64,8 +67,9 @@ type job struct {
 	totals   []record.Partition // of the whole run, by partition
 	matrix   matrix
 	encoded  []record.Sum
-	counted  int // bytes, when it ended
-	detailed int // supersteps in the Store's details
+	report   string // of a benchmark
+	counted  int    // bytes, when it ended
+	detailed int    // supersteps in the Store's details
 }
 
 // MaxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the
@@ -75,7 +79,7 @@ const MaxSteps = 50_000
 // bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and
 // its predictions.
 func (j *job) bytes() int {
-	bytes := cap(j.steps)*8 + len(j.steps)<<10 + cap(j.totals)*220 + cap(j.matrix.Bytes)*8 + 4<<10
+	bytes := cap(j.steps)*8 + len(j.steps)<<10 + cap(j.totals)*220 + cap(j.matrix.Bytes)*8 + len(j.report) + 4<<10
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}

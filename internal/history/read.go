@@ -84,6 +84,12 @@ func (s *Store) Whole(id string) (w Whole, err error) {
 	return w, err
 }
 
+// Report returns what a benchmark prints at its end; it is empty until then, and of other runs.
+func (s *Store) Report(id string) (text string, err error) {
+	err = s.see(id, func(j *job) { text = j.report })
+	return text, err
+}
+
 // Lanes returns how busy partitions were over time, in at most so many columns.
 func (s *Store) Lanes(id string, columns int) (l Lanes, err error) {
 	err = s.see(id, func(j *job) { l = j.lanes(columns) })

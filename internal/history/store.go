@@ -126,6 +126,8 @@ func (s *Store) Record(e trace.Event) error {
 		}
 	case *trace.End:
 		s.end(s.running(e.Job), e)
+	case *trace.Search:
+		s.search(*e)
 	case *trace.Stage:
 		s.stage(*e)
 	case *trace.Log:
@@ -176,10 +178,15 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: state}
 	if s.named {
 		j.ID = strings.ReplaceAll(b.Job, " ", "-")
-		// an attempt that lost a worker, and its searches: this is the next
+		// an attempt that lost a worker, and searches that have not ended: this is the next
 		for i := len(s.jobs) - 1; i >= 0; i-- {
-			name := s.jobs[i].Job.Job.Job
-			if of, _, _ := strings.Cut(name, " "); name == b.Job || of == b.Job {
+			old := &s.jobs[i].Job
+			name := old.Job.Job
+			if name == b.Job {
+				j.Kernels = old.Kernels
+			}
+			of, _, _ := strings.Cut(name, " ")
+			if name == b.Job || of == b.Job && old.Search == nil {
 				s.remove(i)
 			}
 		}
@@ -296,11 +303,28 @@ func (s *Store) end(j *job, e *trace.End) {
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
-	j.GraphLeft, j.Forked = e.GraphLeft, e.Forked
+	j.GraphLeft, j.Forked, j.report = e.GraphLeft, e.Forked, e.Report
 	s.ring.put("job", j.ID, j.Job)
 	s.bytes += j.bytes() - j.counted
 	j.counted = j.bytes()
 	s.trim()
+}
+
+// search notes what a search came to, of which the job before the blank is told too.
+func (s *Store) search(e trace.Search) {
+	of, _, _ := strings.Cut(e.Job, " ")
+	for _, name := range []string{e.Job, of} {
+		j := s.last[name]
+		if j == nil {
+			continue
+		}
+		if name == e.Job {
+			j.Search = &e
+		} else {
+			j.Kernels = AddSearch(j.Kernels, &e)
+		}
+		s.ring.put("job", j.ID, j.Job)
+	}
 }
 
 // stage notes how far work around the runs is.

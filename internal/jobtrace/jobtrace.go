@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -72,6 +73,9 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		if j != nil {
 			j.enter(id, body.Stage.Stage)
 			_ = j.to.Record(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
+			if s := body.Stage.Search; s != nil {
+				_ = j.to.Record(s.Trace())
+			}
 		}
 	case *control.JobEvent_Progress:
 		p := body.Progress
@@ -177,6 +181,9 @@ func end(now *control.Job) *trace.End {
 	default:
 		e.State, e.Ended = trace.Done, trace.Ended(now.EndedBy)
 		e.Aggregators, e.GraphLeft = now.FinalAggregates(), now.GraphLeft.Trace()
+	}
+	if r := resolve.Report(now); r != nil {
+		e.Report = r.Text()
 	}
 	return e
 }

@@ -180,39 +180,6 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// TestSearches makes runs of a benchmark's searches.
-func TestSearches(t *testing.T) {
-	var lines []string
-	s := &Searches{To: transcript{&lines}}
-	b := &trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "1x1", Began: time.Unix(1, 0)}
-	_ = s.Record(b)
-	_ = s.Record(&trace.Job{More: true, Job: "j1", Program: "graph500", Graph: "g", Grid: "2x2", Vertices: 7, Began: time.Unix(1, 0)})
-	for _, search := range []string{"bfs root 1", "bfs root 1", "sssp root 2"} {
-		r := &record.Superstep{Job: search, Partitions: []record.Partition{{}}}
-		_ = s.Record(r)
-		if r.Job != search {
-			t.Errorf("the record was changed to one of %s", r.Job)
-		}
-	}
-	_ = s.Record(&trace.End{Job: "j1", State: trace.Cancelled, Error: "enough"})
-	var got []string
-	for _, l := range lines {
-		l, _, _ = strings.Cut(l, ", at ")
-		l, _, _ = strings.Cut(l, " active")
-		l, _, _ = strings.Cut(l, " after")
-		got = append(got, strings.TrimSpace(l))
-	}
-	want := []string{
-		"begin j1 graph500 on g, 1x1", "on 7 vertices", "begin j1 bfs root 1 bfs on g, 2x2",
-		"j1 bfs root 1 0/0", "j1 bfs root 1 0/0",
-		"end j1 bfs root 1 converged", "begin j1 sssp root 2 sssp on g, 2x2", "j1 sssp root 2 0/0",
-		"end j1 sssp root 2 cancelled", "end j1 cancelled",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
 // TestBegin: what says who wants a job, and how much, is there where it is not as for all.
 func TestBegin(t *testing.T) {
 	for _, c := range []struct {

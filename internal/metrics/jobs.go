@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // Bounds of the jobs that have series of their own: those that run, the newest if there are more,
@@ -24,6 +26,7 @@ type job struct {
 	superstep, active, senders int
 	seconds                    float64 // of the last superstep
 	running                    float64 // 1, or 0 when it has ended
+	kernels                    []history.Kernel
 }
 
 func (j *jobs) find(name string) *job {
@@ -45,8 +48,12 @@ func (r *Runs) begin(name, program string, began time.Time) {
 	if began.IsZero() {
 		began = now
 	}
+	next := &job{name: name, program: program, began: began, at: now, running: 1}
+	if i := slices.IndexFunc(r.jobs.ended, func(k *job) bool { return k.name == name }); i >= 0 {
+		next.kernels = r.jobs.ended[i].kernels // of an attempt before
+	}
 	r.jobs.forget(name)
-	r.jobs.running = append(r.jobs.running, &job{name: name, program: program, began: began, at: now, running: 1})
+	r.jobs.running = append(r.jobs.running, next)
 	if len(r.jobs.running) > maxRunning {
 		r.jobs.running = slices.Delete(r.jobs.running, 0, 1)
 	}
@@ -81,9 +88,11 @@ var (
 	jobAt      = prometheus.NewDesc("superstep_job_progress_timestamp_seconds", "When the last superstep ended, or the job began.", jobLabels, nil)
 )
 
+var jobTEPS = prometheus.NewDesc("superstep_graph500_teps", "Edges that searches of Graph500 traversed a second: the harmonic mean of the job's searches so far.", append(jobLabels, "kernel"), nil)
+
 // Describe describes the series of jobs.
 func (r *Runs) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{jobRunning, jobBegan, jobStep, jobActive, jobSenders, jobSeconds, jobAt} {
+	for _, d := range []*prometheus.Desc{jobRunning, jobBegan, jobStep, jobActive, jobSenders, jobSeconds, jobAt, jobTEPS} {
 		to <- d
 	}
 }
@@ -110,6 +119,9 @@ func (r *Runs) Collect(to chan<- prometheus.Metric) {
 			{jobAt, seconds(j.at)},
 		} {
 			to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, m.value, j.name, j.program)
+		}
+		for _, k := range j.kernels {
+			to <- prometheus.MustNewConstMetric(jobTEPS, prometheus.GaugeValue, k.TEPS, j.name, j.program, text(k.Name))
 		}
 	}
 }

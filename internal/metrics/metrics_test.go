@@ -122,8 +122,8 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// TestSearchesAreOfTheirJob: the records of a benchmark's searches have names of their own. A
-// cluster's belong to the job; in a process each search is a run, and those of a kernel are one job.
+// TestSearchesAreOfTheirJob: the records of a benchmark's searches have names of their own, and
+// belong to the job. Rates of 100 and 300 have the harmonic mean 150.
 func TestSearchesAreOfTheirJob(t *testing.T) {
 	s := New("")
 	runs := s.NewRuns("graph500")
@@ -147,19 +147,20 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 		"superstep_job_senders" + of: "4", "superstep_job_running" + of: "1",
 		`superstep_supersteps_total{scheme="pull"}`: "3",
 	})
+	yes, no := true, false
+	_ = j.Record(&trace.Search{Job: "bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes})
+	_ = j.Record(&trace.End{Job: "j1", State: trace.Failed, Again: true})
+	_ = j.Record(&trace.Job{Job: "j1", Program: "graph500"}) // what was searched stays
+	_ = j.Record(&trace.Search{Job: "bfs root 8", Kernel: "bfs", Seconds: .5, Edges: 150, Valid: &no})
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Done})
-	local := runs.Journal(nil)
-	for _, name := range []string{"bfs root 7", "bfs root 8"} {
-		_ = local.Record(&trace.Job{Job: name, Program: "bfs"})
-		_ = local.Record(search(name))
-		_ = local.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged})
-	}
 	expect(t, scrape(t, s), map[string]string{
-		"superstep_job_running" + of:                                     "0",
-		`superstep_job_running{job_id="bfs",program="bfs"}`:              "0",
-		`superstep_job_superstep{job_id="bfs",program="bfs"}`:            "1",
-		`superstep_job_superstep{job_id="bfs root 7",program="bfs"}`:     "",
-		`superstep_jobs_total{ended="",program="graph500",state="done"}`: "1",
+		"superstep_job_running" + of: "0",
+		`superstep_graph500_teps{job_id="j1",kernel="bfs",program="graph500"}`: "150",
+		`superstep_graph500_searches_total{kernel="bfs",valid="true"}`:         "1",
+		`superstep_graph500_searches_total{kernel="bfs",valid="false"}`:        "1",
+		`superstep_graph500_searches_total{kernel="sssp",valid="unchecked"}`:   "0",
+		`superstep_job_superstep{job_id="bfs root 7",program="bfs"}`:           "",
+		`superstep_jobs_total{ended="",program="graph500",state="done"}`:       "1",
 	})
 }
 

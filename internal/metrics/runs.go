@@ -1,12 +1,14 @@
 package metrics
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
 )
@@ -19,6 +21,7 @@ type Runs struct {
 	stepSeconds *prometheus.HistogramVec
 	skew, model prometheus.Histogram
 	messages    prometheus.Counter
+	searches    *prometheus.CounterVec
 
 	programs programs
 	mu       sync.Mutex
@@ -69,7 +72,16 @@ func (s *Set) NewRuns(names ...string) *Runs {
 		messages: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "superstep_messages_total", Help: "Messages programs sent, before combining.",
 		}),
+		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "superstep_graph500_searches_total",
+			Help: "Searches of Graph500 that have ended, by whether they were valid: true, false, or unchecked.",
+		}, []string{"kernel", "valid"}),
 		now: time.Now,
+	}
+	for _, kernel := range []string{"bfs", "sssp"} {
+		for _, valid := range []string{"true", "false", "unchecked"} {
+			r.searches.WithLabelValues(kernel, valid)
+		}
 	}
 	for _, name := range names {
 		for _, end := range ends {
@@ -82,7 +94,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 	for _, delivery := range []string{"none", "push", "pull"} {
 		r.stepSeconds.WithLabelValues(delivery)
 	}
-	s.registry.MustRegister(r.runs, r.runSeconds, r.supersteps, r.stepSeconds, r.skew, r.model, r.messages, r)
+	s.registry.MustRegister(r.runs, r.runSeconds, r.supersteps, r.stepSeconds, r.skew, r.model, r.messages, r.searches, r)
 	return r
 }
 
@@ -120,6 +132,8 @@ func (j *journal) Record(e trace.Event) error {
 		}
 		j.step.Sum(e)
 		j.count(e.Job, &j.step)
+	case *trace.Search:
+		j.search(e)
 	case *trace.End:
 		if !j.skip {
 			j.end(e)
@@ -140,10 +154,25 @@ func (j *journal) begin(b *trace.Job) {
 		return
 	}
 	if j.skip = strings.HasSuffix(b.Job, trace.WarmUp); !j.skip {
-		// Searches of Graph500 in this process are runs: those of a kernel are one job.
-		j.name, _, _ = strings.Cut(text(b.Job), " ")
+		j.name = text(b.Job)
 		j.program = j.runs.programs.bounded(b.Program)
 		j.runs.begin(j.name, j.program, b.Began)
+	}
+}
+
+// search counts a search of Graph500.
+func (j *journal) search(s *trace.Search) {
+	r, valid := j.runs, "unchecked"
+	if s.Valid != nil {
+		valid = strconv.FormatBool(*s.Valid)
+	}
+	if s.Kernel == "bfs" || s.Kernel == "sssp" { // a worker may say anything
+		r.searches.WithLabelValues(s.Kernel, valid).Inc()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if job := r.jobs.find(j.name); job != nil {
+		job.kernels = history.AddSearch(job.kernels, s)
 	}
 }
 

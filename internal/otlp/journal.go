@@ -29,7 +29,9 @@ type journal struct {
 	step  trace.Step
 	job   context.Context // has the run's span, or is nil between runs
 	span  oteltrace.Span
-	count int // supersteps so far
+	of    string // the job or search that the last superstep was of
+	count int    // its supersteps so far
+	bare  int    // supersteps without a span
 }
 
 // Record makes spans of what has ended.
@@ -41,6 +43,9 @@ func (j *journal) Record(e trace.Event) error {
 		}
 	case *record.Superstep:
 		if j.job != nil {
+			if e.Job != j.of {
+				j.of, j.count = e.Job, 0
+			}
 			j.step.Sum(e)
 			j.superstep(&j.step)
 		}
@@ -55,7 +60,7 @@ func (j *journal) Record(e trace.Event) error {
 }
 
 func (j *journal) begin(b *trace.Job) {
-	j.count = 0
+	j.count, j.bare = 0, 0
 	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began), oteltrace.WithAttributes(
 		attribute.String("superstep.job", b.Job), attribute.String("superstep.program", b.Program), attribute.String("superstep.graph", text(b.Graph)),
 		attribute.Int64("superstep.vertices", integer(b.Vertices)), attribute.Int64("superstep.arcs", integer(b.Arcs)),
@@ -80,7 +85,7 @@ func (j *journal) stage(s *trace.Stage) {
 
 func (j *journal) end(e *trace.End) {
 	j.span.SetAttributes(attribute.String("superstep.state", e.State), attribute.String("superstep.ended", string(e.Ended)), attribute.Int("superstep.supersteps", e.Supersteps),
-		attribute.Int("superstep.supersteps_without_span", max(0, j.count-maxSupersteps)))
+		attribute.Int("superstep.supersteps_without_span", j.bare))
 	if e.State == trace.Failed {
 		j.span.SetStatus(codes.Error, text(e.Error))
 	}
@@ -97,6 +102,7 @@ func before(t time.Time, seconds float64) time.Time {
 func (j *journal) superstep(s *trace.Step) {
 	j.count++
 	if j.count > maxSupersteps {
+		j.bare++
 		return
 	}
 	end := s.Ended

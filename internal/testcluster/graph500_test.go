@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -27,7 +28,7 @@ func scale(n uint32) *job.Graph500 {
 func (c *Cluster) graph500(t testing.TB, spec *job.Graph500, o job.Options, rows, columns uint32) *control.Job {
 	t.Helper()
 	return c.submitSpec(t,
-		&job.Spec{Program: control.Graph500Program, Graph500: spec, Options: o, Rows: rows, Columns: columns})
+		&job.Spec{Program: trace.Graph500, Graph500: spec, Options: o, Rows: rows, Columns: columns})
 }
 
 // TestGraph500 runs the benchmark on clusters: its roots and the edges it counts are those of one
@@ -148,7 +149,7 @@ func TestGraph500Refusals(t *testing.T) {
 		"has the program graph500, its own graph,": func(s *job.Spec) { s.Program = "bfs" },
 		"a grid": func(s *job.Spec) { s.Rows, s.Columns = 1, 0 },
 	} {
-		spec := &job.Spec{Program: control.Graph500Program, Graph500: scale(8)}
+		spec := &job.Spec{Program: trace.Graph500, Graph500: scale(8)}
 		change(spec)
 		_, err := c.Client.SubmitJob(t.Context(),
 			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))

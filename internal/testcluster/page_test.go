@@ -26,7 +26,7 @@ import (
 // paged is a master with a page.
 func paged(token control.Token) master.Config {
 	store := history.NewNamedStore()
-	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&jobtrace.Searches{To: store}} }}
+	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&history.Searches{To: store}} }}
 	return master.Config{Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Master: daemon.Master{Token: token, Watch: teller.Event, Page: func(s daemon.Paged) http.Handler {
 		c := web.NewCluster(store, s, builtin.Programs(), web.About{Kind: "master"})
 		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
@@ -207,7 +207,7 @@ func TestPageOfGraph500(t *testing.T) {
 	s := siteOf(t, c)
 	r, err := c.Client.SubmitJob(t.Context(),
 		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
-			Program:  control.Graph500Program,
+			Program:  trace.Graph500,
 			Graph500: &job.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
 		})}))
 	if err != nil {
@@ -225,6 +225,22 @@ func TestPageOfGraph500(t *testing.T) {
 			j.Supersteps == 0 || j.Partitions != 2 || j.Vertices != 256 || j.Program != "bfs" {
 			t.Errorf("found %+v", j)
 		}
+	}
+	for _, j := range jobs.Items[2:] {
+		if j.Search == nil || !*j.Search.Valid || j.Search.TEPS() <= 0 || j.Search.Seconds < j.Search.Translate {
+			t.Errorf("%s came to %+v", j.ID, j.Search)
+		}
+	}
+	job := s.job(id)
+	if k := job.Kernels; len(k) != 1 || k[0].Name != "bfs" || k[0].Searches != 3 || k[0].Valid != 3 || k[0].TEPS <= 0 {
+		t.Errorf("found the kernels %+v", k)
+	}
+	// The block's figures are the page's.
+	var block struct{ Text string }
+	s.call("GET", "jobs/"+id+"/report", "", 200, &block)
+	want := fmt.Sprintf("!  %.6g\n", job.Kernels[0].TEPS)
+	if !strings.Contains(block.Text, "NBFS:                           3\n") || !strings.Contains(block.Text, want) {
+		t.Errorf("found the report\n%s\nexpected in it %s", block.Text, want)
 	}
 	var stages struct{ Items []trace.Stage }
 	s.call("GET", "stages", "", 200, &stages)

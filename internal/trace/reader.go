@@ -118,6 +118,8 @@ func (r *Reader) pass(line []byte, to Journal) error {
 		return decode(r, line, (*End).check, to)
 	case kindStage:
 		return decode(r, line, (*Stage).check, to)
+	case kindSearch:
+		return decode(r, line, (*Search).check, to)
 	case kindLog:
 		return decode(r, line, func(*Log) error { return nil }, to)
 	default:

@@ -14,6 +14,10 @@ import (
 // they do not know.
 const Version = 2
 
+// Graph500 is the program of a job that is the benchmark. Its searches' records have names of their
+// own, bfs root 7.
+const Graph500 = "graph500"
+
 // Job begins a run: a program on a graph. What is not known is zero.
 type Job struct {
 	Job        string            `json:"job"`               // the name that its records have
@@ -83,6 +87,8 @@ type End struct {
 	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that
 	// ended well.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
+	// Report is what Graph500 prints at its end: the official block.
+	Report string `json:"report,omitempty"`
 	// Forked says from which other run's checkpoint it went on, and in what the two differ.
 	Forked string `json:"forked,omitempty"`
 	// Again says that the job goes on by another attempt, of which another Job tells; it is not
@@ -110,8 +116,8 @@ type Log struct {
 	Text   string    `json:"text"`
 }
 
-// Event is something that happens in runs: a *Job, a *record.Superstep, an *End, a *Stage, a *Log
-// or a Pause.
+// Event is something that happens in runs: a *Job, a *record.Superstep, an *End, a *Stage, a
+// *Search, a *Log or a Pause.
 type Event any
 
 // Pause follows supersteps after which there may be none for a while: who gathers them may pass
@@ -133,6 +139,8 @@ func JobOf(e Event) *string {
 	case *End:
 		return &e.Job
 	case *Stage:
+		return &e.Job
+	case *Search:
 		return &e.Job
 	case *Log:
 		return &e.Job

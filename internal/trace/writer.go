@@ -15,6 +15,7 @@ const (
 	kindRecord = "superstep"
 	kindEnd    = "end"
 	kindStage  = "stage"
+	kindSearch = "search"
 	kindLog    = "log"
 )
 
@@ -63,6 +64,11 @@ func (w *Writer) Record(e Event) error {
 			head
 			*Stage
 		}{head{Version, kindStage}, e}
+	case *Search:
+		line = struct {
+			head
+			*Search
+		}{head{Version, kindSearch}, e}
 	case *Log:
 		line = struct {
 			head

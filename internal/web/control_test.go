@@ -123,16 +123,16 @@ func TestSubmission(t *testing.T) {
 			Source:  &job.Source{Input: "/data/a.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"},
 		}},
 		{`{"graph500": {"scale": 12, "sssp": true}, "grid": "2x2"}`, &job.Spec{
-			Program: control.Graph500Program, Rows: 2, Columns: 2,
+			Program: trace.Graph500, Rows: 2, Columns: 2,
 			Options:  job.Options{Trace: true},
 			Graph500: &job.Graph500{Scale: 12, EdgeFactor: 16, Roots: 64, Seed1: 2, Seed2: 3, SSSP: true},
 		}},
 		{`{"graph500": {"scale": 12}, "program": "", "graph": "", "format": "", "parameters": {}}`, &job.Spec{
-			Program: control.Graph500Program, Options: job.Options{Trace: true},
+			Program: trace.Graph500, Options: job.Options{Trace: true},
 			Graph500: &job.Graph500{Scale: 12, EdgeFactor: 16, Roots: 64, Seed1: 2, Seed2: 3},
 		}},
 		{`{"graph500": {"scale": 12, "edge_factor": 8, "roots": 3, "seed1": 5, "seed2": 6, "no_validate": true}}`, &job.Spec{
-			Program: control.Graph500Program, Options: job.Options{Trace: true},
+			Program: trace.Graph500, Options: job.Options{Trace: true},
 			Graph500: &job.Graph500{Scale: 12, EdgeFactor: 8, Roots: 3, Seed1: 5, Seed2: 6, NoValidate: true},
 		}},
 	} {

@@ -90,7 +90,7 @@ func saved(l *Local, most int) (map[string]json.RawMessage, error) {
 	jobs := l.Jobs()
 	for _, j := range jobs {
 		of := "jobs/" + url.PathEscape(j.ID)
-		for _, path := range []string{of, of + "/partitions", of + "/lanes"} {
+		for _, path := range []string{of, of + "/partitions", of + "/lanes", of + "/report"} {
 			if err := ask(path); err != nil {
 				return nil, err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // Cut says into which partitions a graph is cut.
@@ -62,7 +63,7 @@ func (s *Submission) complete() (err error) {
 			return invalid("graph500: it makes its own graph; leave out all but grid, partitions, delivery, deterministic, superstep_timeout and key")
 		}
 		// keys of a source may be there, and empty
-		s.Program, s.Source = control.Graph500Program, nil
+		s.Program, s.Source = trace.Graph500, nil
 		job.Complete(s.Graph500)
 	case catalog:
 		if *s.Source != (job.Source{Input: s.Input}) || s.Cut != (Cut{}) {

@@ -155,6 +155,12 @@ func (s *Site) routes() {
 	get("jobs/{job}/steps/{superstep}", s.detail)
 	get("jobs/{job}/partitions", func(r *http.Request) (any, error) { return s.store.Whole(r.PathValue("job")) })
 	get("jobs/{job}/lanes", s.lanes)
+	get("jobs/{job}/report", func(r *http.Request) (any, error) {
+		text, err := s.store.Report(r.PathValue("job"))
+		return struct {
+			Text string `json:"text"`
+		}{text}, err
+	})
 	s.api.HandleFunc(apiPrefix, s.elsewhere)
 }
 

@@ -121,6 +121,7 @@ var paths = map[string]string{
 	"/jobs/{job}": "/jobs/1", "/jobs/{job}/steps": "/jobs/1/steps",
 	"/jobs/{job}/steps/{superstep}": "/jobs/1/steps/2",
 	"/jobs/{job}/partitions":        "/jobs/1/partitions", "/jobs/{job}/lanes": "/jobs/1/lanes",
+	"/jobs/{job}/report": "/jobs/1/report",
 }
 
 // TestAnswersAreAsTheDocumentSays checks every answer, key by key, against the schemas of
@@ -133,6 +134,9 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	check(t,
 		l.Record(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &record.GraphSize{Vertices: 3}}))
 	l.SetResult("prune", true)
+	for _, name := range []string{"prune", "prune bfs root 7"} {
+		check(t, l.Record(&trace.Search{Job: name, Kernel: "bfs", Seconds: 1, Edges: 9}))
+	}
 	s := New(l, Options{Gate: gate(t)})
 	for path := range doc["paths"].(map[string]any) {
 		elsewhere := []string{"/events", "/session", "/openapi.json", "/jobs/{job}/cancel", "/jobs/{job}/result", "/jobs/{job}/values", "/jobs/{job}/value", "/graphs/{graph}/drop", "/forms"}

@@ -42,6 +42,28 @@ export interface Step {
   gc_pause: number;
 }
 
+/** what a search of Graph500 came to */
+export interface Search {
+  seconds: number;
+  translate: number;
+  validate?: number;
+  nedge: number;
+  valid?: boolean;
+}
+
+/** what the searches of a kernel of Graph500 come to so far */
+export interface Kernel {
+  name: string;
+  searches: number;
+  valid: number;
+  invalid: number;
+  seconds: number;
+  translate: number;
+  validate: number;
+  /** the harmonic mean */
+  teps: number;
+}
+
 export interface Job {
   id: string;
   job: string;
@@ -78,6 +100,8 @@ export interface Job {
   /** as a program that changes the graph has left it */
   graph_left?: GraphSize;
   said: string[] | null;
+  search?: Search;
+  kernels?: Kernel[];
 }
 
 /** what was sent to one other partition */
@@ -336,6 +360,7 @@ export const api = {
   detail: (id: string, superstep: number) => get<Detail>(`${of(id)}/steps/${superstep}`),
   whole: (id: string) => get<Whole>(`${of(id)}/partitions`),
   lanes: (id: string, columns: number) => get<Lanes>(`${of(id)}/lanes${saved ? "" : `?columns=${columns}`}`),
+  report: async (id: string) => (await get<{ text: string }>(`${of(id)}/report`)).text,
   graphs: () => list<Graph>("graphs"),
   workers: () => list<Worker>("workers"),
   stages: () => list<Stage>("stages"),

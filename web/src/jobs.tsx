@@ -1,7 +1,7 @@
 // The list of jobs, and one job.
 
 import { useEffect, useState } from "preact/hooks";
-import { type About, api, type Job, type Stage } from "./api";
+import { type About, api, type Job, type Kernel, type Stage } from "./api";
 import { Fact } from "./decision";
 import { Sure } from "./form";
 import * as format from "./format";
@@ -200,23 +200,35 @@ function Cancel({ job }: { job: Job }) {
 /** searchOf is the job that a search of Graph500 is of, or empty. */
 const searchOf = (j: Job): string => (j.job.includes(" ") ? j.job.split(" ")[0]! : "");
 
-/** Searches lists those of a job of Graph500. */
+/** Searches shows what those of a job of Graph500 come to, and lists them. */
 function Searches({ job }: { job: Job }) {
   const { jobs } = useLive();
   const own = jobs.filter((j) => j.job.startsWith(`${job.job} `));
-  if (own.length === 0) return null;
+  if (own.length === 0 && !job.kernels) return null;
   return (
     <section class="panel" aria-label="Searches">
       <h2>Searches</h2>
-      <div class="scroll">
+      {job.kernels?.map((k) => (
+        <dl class="facts" key={k.name} aria-label={k.name}>
+          <Fact name={`${k.name}, harmonic mean`} value={teps(k.teps)} />
+          <Fact name="searches" value={`${k.searches}${validity(k)}`} />
+          <Fact name="search" value={format.seconds(k.seconds - k.translate)} />
+          <Fact name="translation" value={format.seconds(k.translate)} />
+          <Fact name="validation, untimed" value={format.seconds(k.validate)} />
+        </dl>
+      ))}
+      <div class="scroll" tabIndex={0} role="region" aria-label="List of searches">
         <table>
           <thead>
             <tr>
               <th scope="col">search</th>
               <th scope="col">state</th>
+              <th scope="col" class="n">TEPS</th>
+              <th scope="col" class="n">official time</th>
+              <th scope="col" class="n">of it translation</th>
+              <th scope="col" class="n">validation</th>
               <th scope="col" class="n">supersteps</th>
-              <th scope="col" class="n">time</th>
-              <th scope="col" class="n">messages</th>
+              <th scope="col" class="n">their time</th>
             </tr>
           </thead>
           <tbody>
@@ -225,18 +237,42 @@ function Searches({ job }: { job: Job }) {
                 <td>
                   <a href={link("job", j.id)}>{j.job.slice(job.job.length + 1)}</a>
                 </td>
-                <td>
-                  <State {...j} />
-                </td>
+                <td>{judged(j)}</td>
+                <td class="n">{j.search ? teps(j.search.nedge / j.search.seconds) : "-"}</td>
+                <td class="n">{j.search ? format.seconds(j.search.seconds) : "-"}</td>
+                <td class="n">{j.search ? format.seconds(j.search.translate) : "-"}</td>
+                <td class="n">{j.search?.validate ? format.seconds(j.search.validate) : "-"}</td>
                 <td class="n">{format.exact(j.supersteps)}</td>
                 <td class="n">{format.seconds(j.seconds)}</td>
-                <td class="n">{format.count(j.messages)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
+      {job.state !== "running" && <Block job={job} />}
     </section>
+  );
+}
+
+const teps = (x: number): string => `${format.count(Math.round(x))}TEPS`;
+
+const validity = (k: Kernel): string =>
+  k.invalid > 0 ? `, ${k.invalid} not valid` : k.valid === k.searches ? ", all valid" : ", not validated";
+
+/** judged is the verdict on a search, or its state where there is none. */
+const judged = (j: Job) => (j.search?.valid === undefined ? <State {...j} /> : j.search.valid ? "valid" : <b class="bad">not valid</b>);
+
+/** Block is the official output of Graph500. */
+function Block({ job }: { job: Job }) {
+  const [text, set] = useState("");
+  useEffect(() => void api.report(job.id).then(set, () => undefined), [job.id, job.state]);
+  if (!text) return null;
+  return (
+    <details class="more">
+      <summary>The official output</summary>
+      <button type="button" onClick={() => void navigator.clipboard.writeText(text)}>Copy</button>
+      <pre class="scroll" tabIndex={0}>{text}</pre>
+    </details>
   );
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -186,8 +187,8 @@ func filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) 
 
 // CheckGraph500 is CheckProgram of a job of Graph500.
 func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
-	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil || filled(spec) {
-		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, no other source, and no columns", control.Graph500Program)
+	if spec.Program != trace.Graph500 || spec.Graph != "" || spec.Source != nil || filled(spec) {
+		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, no other source, and no columns", trace.Graph500)
 	}
 	g, err := Generator(spec.Graph500)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestKernel3IsLookedAtWhereItRuns(t *testing.T) {
 	for _, sssp := range []bool{false, true} {
 		err := CheckGraph500(nil, &job.Spec{
-			Program:  control.Graph500Program,
+			Program:  trace.Graph500,
 			Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1, SSSP: sssp},
 			Options:  job.Options{Delivery: "ring"},
 		}, graph.Grid{Rows: 2, Columns: 2})
@@ -43,7 +44,7 @@ func (inputs) Compute(v *pregel.Vertex[float64, int64], _ int64) { v.Set(column.
 func TestBenchmarksHaveNoColumns(t *testing.T) {
 	for _, columns := range []map[string]*job.ColumnData{{"b": {ID: "x"}}, {"b": nil}} {
 		graph500 := &job.Spec{
-			Program:  control.Graph500Program,
+			Program:  trace.Graph500,
 			Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1}, ColumnData: columns,
 		}
 		netbench := &job.Spec{Program: control.NetbenchProgram, Netbench: &job.Netbench{}, ColumnData: columns}

@@ -143,3 +143,31 @@ func Netbench(s *job.Netbench) netbench.Options {
 	}
 	return o
 }
+
+// Report is the report of a job of Graph500 that is done, or whose last search was not valid. It is
+// nil of others.
+func Report(j *control.Job) *graph500.Report {
+	result := j.GetGraph500()
+	valid := result.GetViolation() == nil
+	if j == nil || j.State != control.JobState_JOB_STATE_DONE && valid {
+		return nil
+	}
+	spec := j.Spec().Graph500
+	if spec == nil {
+		return nil
+	}
+	r := &graph500.Report{
+		Scale: int(spec.Scale), EdgeFactor: int(spec.EdgeFactor),
+		Seeds:     [2]uint64{spec.Seed1, spec.Seed2},
+		Processes: len(j.Workers), Generation: result.GetGeneration(),
+		Construction: result.GetConstruction(), Roots: result.GetRoots(),
+		BFS: Searched(result.GetBfs()), SSSP: Searched(result.GetSssp()),
+		Restarts: result.GetRestarts(),
+		Threads:  int(j.Threads), Partitions: int(j.Rows * j.Columns), Rows: int(j.Rows),
+		Columns: int(j.Columns), PeakRSS: int64(j.PeakMemory),
+	}
+	if !spec.NoValidate {
+		r.Valid = &valid
+	}
+	return r
+}

@@ -1,4 +1,4 @@
-package jobtrace
+package history
 
 import (
 	"strings"
@@ -22,9 +22,13 @@ func (s *Searches) Record(e trace.Event) error {
 	case *trace.Job:
 		s.job = *e
 	case *record.Superstep:
-		if e.Job != s.job.Job {
+		if s.job.Program == trace.Graph500 && e.Job != s.job.Job {
 			return s.step(e)
 		}
+	case *trace.Search:
+		of := *e
+		of.Job = s.job.Job + " " + e.Job
+		return s.To.Record(&of)
 	case *trace.End:
 		last := &trace.End{State: e.State, Error: e.Error}
 		if e.State == trace.Done {

@@ -1,0 +1,52 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Kernel is what the searches of a kernel of Graph500 come to.
+type Kernel struct {
+	Name     string `json:"name"` // bfs or sssp
+	Searches int    `json:"searches"`
+	Valid    int    `json:"valid"`
+	Invalid  int    `json:"invalid"`
+	// Sums, in seconds. Translate is a part of Seconds.
+	Seconds   float64 `json:"seconds"`
+	Translate float64 `json:"translate"`
+	Validate  float64 `json:"validate"`
+	// TEPS is the harmonic mean.
+	TEPS float64 `json:"teps"`
+}
+
+// maxKernels bounds the kernels of a trace, which may come from anywhere.
+const maxKernels = 8
+
+// AddSearch adds a search to its kernel, and returns the kernels anew.
+func AddSearch(all []Kernel, s *trace.Search) []Kernel {
+	all = slices.Clone(all)
+	i := slices.IndexFunc(all, func(k Kernel) bool { return k.Name == s.Kernel })
+	if i < 0 {
+		if i = len(all); i == maxKernels {
+			return all
+		}
+		all = append(all, Kernel{Name: s.Kernel})
+	}
+	k := &all[i]
+	inverse := 1 / s.TEPS()
+	if k.Searches > 0 {
+		inverse += float64(k.Searches) / k.TEPS
+	}
+	k.Searches++
+	k.TEPS = float64(k.Searches) / inverse
+	switch {
+	case s.Valid == nil:
+	case *s.Valid:
+		k.Valid++
+	default:
+		k.Invalid++
+	}
+	k.Seconds, k.Translate, k.Validate = k.Seconds+s.Seconds, k.Translate+s.Translate, k.Validate+s.Validate
+	return all
+}

@@ -1,0 +1,25 @@
+package trace
+
+import "fmt"
+
+// Search is a search of Graph500 whose result is there in the input's vertex numbers, and judged.
+type Search struct {
+	Job       string  `json:"job"`     // as the records of its supersteps have it: bfs root 7
+	Kernel    string  `json:"kernel"`  // bfs or sssp
+	Seconds   float64 `json:"seconds"` // the official time, with Translate
+	Translate float64 `json:"translate"`
+	Validate  float64 `json:"validate,omitempty"` // after Seconds
+	Edges     int64   `json:"nedge"`              // of the component of the root
+	Valid     *bool   `json:"valid,omitempty"`    // nil if it was not validated
+}
+
+// TEPS is how many edges a second the search traversed, by the official time.
+func (s *Search) TEPS() float64 { return float64(s.Edges) / s.Seconds }
+
+func (s *Search) check() error {
+	if s.Job == "" || s.Seconds <= 0 || min(s.Translate, s.Validate) < 0 || s.Edges <= 0 {
+		return fmt.Errorf("found search %s of %d edges in %g seconds", excerpt([]byte(s.Job)),
+			s.Edges, s.Seconds)
+	}
+	return nil
+}
