@@ -19,9 +19,12 @@ import (
 
 // foreignTexts are in errors of HTTP/2 when the other end speaks something else.
 var foreignTexts = []string{
-	"malformed HTTP", "looked like an HTTP/1.1 header", "http2: client conn could not be established", "invalid content-type",
+	"malformed HTTP", "looked like an HTTP/1.1 header", unmet, "invalid content-type",
 	"http2: frame too large", "PROTOCOL_ERROR", "FRAME_SIZE_ERROR",
 }
+
+// unmet is in the error of a connection that ended before anything was said.
+const unmet = "http2: client conn could not be established"
 
 // Foreign reports whether a call was answered by something else than a master.
 func Foreign(err error) bool {
@@ -75,6 +78,9 @@ func foreignText(address string, cause error) string {
 	if connect.CodeOf(cause) == connect.CodeUnauthenticated {
 		return fmt.Sprintf("what answers at %s wants a token: %s", address, innermost(cause))
 	}
+	if silent(cause) || strings.Contains(cause.Error(), unmet) {
+		return fmt.Sprintf("what answers at %s closes connections without a word: it is not a master, or has too many", address)
+	}
 	return fmt.Sprintf("what answers at %s is not a master: %s", address, innermost(cause))
 }
 
@@ -86,8 +92,10 @@ type ForeignError struct {
 
 // Silent reports whether it closed the connection without a word, as something does that stands
 // before a master which does not listen yet.
-func (e *ForeignError) Silent() bool {
-	return errors.Is(e.Cause, io.EOF) || errors.Is(e.Cause, syscall.ECONNRESET)
+func (e *ForeignError) Silent() bool { return silent(e.Cause) }
+
+func silent(cause error) bool {
+	return errors.Is(cause, io.EOF) || errors.Is(cause, syscall.ECONNRESET)
 }
 
 func (e *ForeignError) Error() string { return foreignText(e.Address, e.Cause) }

@@ -108,6 +108,9 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	case err != nil && r.Header.Get("Authorization") != "":
 		err = errToken
 	}
+	if err == nil {
+		known(r.Context())
+	}
 	return caller, err
 }
 
@@ -121,6 +124,7 @@ func (g *Gate) ofToken() certs.Role {
 
 // Browser is who makes a request of a browser that gave the token.
 func (g *Gate) Browser(r *http.Request) Caller {
+	known(r.Context())
 	return Caller{Name: callerOfBrowser, Roles: g.ofToken(), From: r.RemoteAddr}
 }
 
@@ -208,6 +212,7 @@ func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler
 				return
 			}
 		}
+		known(r.Context())
 		h.ServeHTTP(w, r)
 	})
 }
@@ -260,8 +265,12 @@ func PageText(err error) string {
 	return err.Error()
 }
 
-// ErrorLog takes what a server says of its clients: handshakes of TLS that failed are refusals, but
-// for those of callers who just went away; all else goes to log, for debugging.
+// tooMany begins the line of a server that closed a connection for want of room, before whose it is.
+const tooMany = "too many connections: closed one from "
+
+// ErrorLog takes what a server says of its clients: connections that were too many are refusals, and
+// handshakes of TLS that failed, but for those of callers who just went away; all else goes to log,
+// for debugging.
 func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 	rest := slog.NewLogLogger(to.Handler(), slog.LevelDebug)
 	return log.New(writerFunc(func(line string) {
@@ -271,6 +280,10 @@ func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 				g.refuse(from, fmt.Errorf("handshake: %s", handshakeText(why)))
 				return
 			}
+		}
+		if from, ok := strings.CutPrefix(line, tooMany); ok {
+			g.refuse(strings.TrimSpace(from), errors.New("there are too many connections"))
+			return
 		}
 		rest.Print(line)
 	}), "", 0)

@@ -368,7 +368,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := newLimiter(l, bounds)
+	limit := newLimiter(l, bounds, func(string) {})
 	done := make(chan error, 1)
 	go func() { done <- server.ServeTLS(limit, "", "") }()
 	defer func() {

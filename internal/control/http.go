@@ -64,11 +64,16 @@ const (
 // until the server is closed. TLS's handshake is a part of a request's head, for which a caller has
 // some seconds.
 func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
+	l = newLimiter(l, usual, func(from string) {
+		if s.ErrorLog != nil {
+			s.ErrorLog.Print(tooMany + from)
+		}
+	})
 	if files == nil {
-		return s.Serve(Limit(l))
+		return s.Serve(l)
 	}
 	s.TLSConfig = files.Server(http2, http1)
-	return s.ServeTLS(Limit(l), "", "")
+	return s.ServeTLS(l, "", "")
 }
 
 // Deny refuses a request as the HTTP API does: JSON with why.

@@ -27,15 +27,14 @@ type limits struct {
 
 var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, fresh: 512, size: MaxMessage}
 
-// Limit bounds how many connections of a listener there are, from each host and in all, for a
-// server of [NewHTTPServer]. Where there are too many, the oldest goes of those that ask for
-// nothing: a host that opens connections and is silent (slowloris) pushes out itself alone. A
+// limiter bounds how many connections of a listener there are, from each host and in all. Where
+// there are too many, the oldest goes whose caller is not known, else the oldest that asks for
+// nothing: who opens connections, and is silent or slow, pushes out nobody who is known. A
 // connection that asks for nothing for too long is closed.
-func Limit(l net.Listener) net.Listener { return newLimiter(l, usual) }
-
 type limiter struct {
 	net.Listener
 	limits
+	full   func(from string) // is told whose connection went because there were too many
 	mu     sync.Mutex
 	hosts  map[string][]*counted // oldest first
 	count  int
@@ -50,11 +49,12 @@ type counted struct {
 	once  sync.Once
 	idle  *time.Timer // closes the connection; under the limiter's lock
 	asked bool        // there was a request; under the limiter's lock
+	known bool        // the caller of a request was; under the limiter's lock
 	busy  int         // requests of it that are being answered; under the limiter's lock
 }
 
-func newLimiter(l net.Listener, bounds limits) *limiter {
-	return &limiter{Listener: l, limits: bounds, hosts: map[string][]*counted{}}
+func newLimiter(l net.Listener, bounds limits, full func(from string)) *limiter {
+	return &limiter{Listener: l, limits: bounds, full: full, hosts: map[string][]*counted{}}
 }
 
 // Accept returns the next connection that there is room for.
@@ -71,13 +71,16 @@ func (l *limiter) Accept() (net.Conn, error) {
 		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() })
 		l.mu.Unlock()
 		out, ok := l.admit(conn)
+		if !ok {
+			out = conn
+		}
 		if out != nil {
 			_ = out.Close()
+			l.full(out.RemoteAddr().String())
 		}
 		if ok {
 			return conn, nil
 		}
-		_ = conn.Close()
 	}
 }
 
@@ -92,7 +95,10 @@ func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 				own = other
 			}
 		}
-		i := slices.IndexFunc(own, func(o *counted) bool { return o.busy == 0 })
+		i := slices.IndexFunc(own, func(o *counted) bool { return !o.known })
+		if i < 0 {
+			i = slices.IndexFunc(own, func(o *counted) bool { return o.busy == 0 })
+		}
 		if i < 0 {
 			return nil, false
 		}
@@ -155,6 +161,16 @@ func checked(ctx context.Context) *certs.Checked {
 		return &c.checked
 	}
 	return nil
+}
+
+// known says that the caller of a request is known: its connection goes last where there are too
+// many.
+func known(ctx context.Context) {
+	if c, ok := ctx.Value(connKey{}).(*requested); ok && c.counted != nil {
+		c.limit.mu.Lock()
+		defer c.limit.mu.Unlock()
+		c.counted.known = true
+	}
 }
 
 // handle bounds the bodies of requests, and marks the connections of those that are being answered.

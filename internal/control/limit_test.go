@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 )
 
 func TestLimiterCounts(t *testing.T) {
-	l := newLimiter(nil, usual)
+	l := newLimiter(nil, usual, nil)
 	conn := func(host string) *counted {
 		a, b := net.Pipe()
 		t.Cleanup(func() { a.Close(); b.Close() })
@@ -30,6 +31,7 @@ func TestLimiterCounts(t *testing.T) {
 			t.Fatal("there is room")
 		}
 		l.mark(c, 1)
+		known(requestOn(c))
 		busy = append(busy, c)
 	}
 	if out, ok := l.admit(conn("a")); out != nil || ok {
@@ -57,10 +59,66 @@ func TestLimiterCounts(t *testing.T) {
 	}
 }
 
+// requestOn is the context of a request on a connection.
+func requestOn(c *counted) context.Context {
+	return context.WithValue(context.Background(), connKey{}, &requested{counted: c})
+}
+
+// TestSlowStrangersPushNobodyOut: bodies that come byte by byte, of callers who are not known, take
+// up all that a host may have, and all there is; those who are known get in all the same, and the
+// server's log tells of it.
+func TestSlowStrangersPushNobodyOut(t *testing.T) {
+	token, err := NewToken("the-clusters-own-token", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds := usual
+	bounds.perHost, bounds.all = 8, 8
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := &Gate{Credentials: Credentials{Token: token}}
+	reading := make(chan bool, 100)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /enter", func(_ http.ResponseWriter, r *http.Request) {
+		reading <- true
+		_, _ = io.ReadAll(r.Body)
+	})
+	mux.Handle("GET /page", gate.Page(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "the page")
+	}), Reading, false))
+	server := newHTTPServer(mux, t.Context(), bounds)
+	var turned atomic.Int32
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(newLimiter(l, bounds, func(string) { turned.Add(1) })) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	for range 2 * bounds.all {
+		c := dialled(t, l.Addr().String())
+		_, _ = io.WriteString(c, "POST /enter HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+		<-reading
+	}
+	for range 3 {
+		c := dialled(t, l.Addr().String())
+		_ = c.SetDeadline(time.Now().Add(bounds.body / 2))
+		_, _ = fmt.Fprintf(c, "GET /page HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", token.Secret())
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("found %v, %v", answer, err)
+		}
+	}
+	if n := turned.Load(); n < int32(bounds.all) {
+		t.Errorf("%d connections were told of, expected %d at least", n, bounds.all)
+	}
+}
+
 // TestLimiterBoundsTheSilent: of connections that never ask for anything, from however many hosts,
 // the oldest go; those that have asked stay.
 func TestLimiterBoundsTheSilent(t *testing.T) {
-	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 3, all: 100, fresh: 5})
+	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 3, all: 100, fresh: 5}, nil)
 	var all []*counted
 	for i := range 8 {
 		a, b := net.Pipe()
@@ -97,7 +155,7 @@ func served(t *testing.T, token Token, bounds limits) string {
 	new(Health).Handle(mux)
 	server := newHTTPServer(mux, t.Context(), bounds)
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(newLimiter(l, bounds)) }()
+	go func() { done <- server.Serve(newLimiter(l, bounds, func(string) {})) }()
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done
@@ -305,7 +363,7 @@ func TestLongAnswers(t *testing.T) {
 		}
 	}), t.Context(), bounds)
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(newLimiter(l, bounds)) }()
+	go func() { done <- server.Serve(newLimiter(l, bounds, func(string) {})) }()
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done

@@ -165,6 +165,9 @@ func (c *Connection) prove(ctx context.Context) error {
 	proof := slices.Concat(nonce, challenge, token.proof("worker", nonce, challenge))
 	header := proofPrefix + hex.EncodeToString(proof)
 	answer, err := c.challenged(ctx, header, sha256.Size)
+	if own := !c.who.Token.Given(); own && connect.CodeOf(err) == connect.CodeUnauthenticated {
+		return connect.NewWireError(connect.CodeUnauthenticated, fmt.Errorf("what answers at %s does not know this user's token for that address: it is another user's, or was started with --token-file, which is to be given here too", c.address))
+	}
 	if err != nil {
 		return err
 	}
