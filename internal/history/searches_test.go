@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/trace"
@@ -55,5 +56,81 @@ func TestSearches(t *testing.T) {
 	}
 	if !slices.Equal(all, want) {
 		t.Errorf("found\n%q\nexpected\n%q", all, want)
+	}
+}
+
+// TestSearchesCountForTheirJob: a benchmark's job has the supersteps of its searches.
+func TestSearchesCountForTheirJob(t *testing.T) {
+	s := NewNamedStore()
+	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500", Partitions: 1}))
+	for _, search := range []string{"bfs root 7" + trace.WarmUp, "bfs root 7", "bfs root 8"} {
+		name := "j " + search
+		must(t, s.Record(&trace.Job{Job: name, Program: "bfs", Partitions: 1}))
+		for i := range 3 {
+			step := active(name, i, 1)
+			step.Partitions[0].Messages, step.Partitions[0].Times.Total = 5, .5
+			must(t, s.Record(step))
+		}
+		must(t, s.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged}))
+	}
+	j, err := s.Job("j")
+	must(t, err)
+	if j.Supersteps != 9 || j.Messages != 45 || j.Seconds != 4.5 || j.Summary.Supersteps != 9 {
+		t.Errorf("found %+v", j)
+	}
+	if one, err := s.Job("j-bfs-root-8"); err != nil || one.Supersteps != 3 {
+		t.Errorf("found %+v, %v", one, err)
+	}
+	must(t, s.Record(&trace.Job{Job: "jj", Program: "graph500"}))
+	must(t, s.Record(&trace.Job{Job: "jj bfs root 7", Program: "bfs"}))
+	yes := true
+	must(t, s.Record(&trace.Search{Job: "j bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes}))
+	s.Queue(&trace.Job{Job: "j", Program: "graph500"}, "lost a worker")
+	var left []string
+	for _, one := range s.Jobs() {
+		left = append(left, one.ID)
+	}
+	if !slices.Equal(left, []string{"j-bfs-root-7", "jj", "jj-bfs-root-7", "j"}) {
+		t.Errorf("after another attempt has begun there are %q", left)
+	}
+	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500"}))
+	must(t, s.Record(&trace.Search{Job: "j bfs root 8", Kernel: "bfs", Seconds: .5, Translate: .25, Edges: 150}))
+	j, err = s.Job("j")
+	must(t, err)
+	want := []Kernel{{Name: "bfs", Searches: 2, Valid: 1, Seconds: 1.5, Translate: .25, TEPS: 150}}
+	if !slices.Equal(j.Kernels, want) {
+		t.Errorf("found %+v, expected %+v", j.Kernels, want)
+	}
+	if one, err := s.Job("j-bfs-root-7"); err != nil || one.Search == nil || !*one.Search.Valid {
+		t.Errorf("found %+v, %v", one, err)
+	}
+	must(t, s.Record(&trace.End{Job: "j", State: trace.Done, Report: "SCALE: 8"}))
+	if text, err := s.Report("j"); err != nil || text != "SCALE: 8" {
+		t.Errorf("found the report %q, %v", text, err)
+	}
+}
+
+// TestTheWorstSearchIsNamed: of a benchmark's supersteps it is said which search they are of.
+func TestTheWorstSearchIsNamed(t *testing.T) {
+	s, m := NewNamedStore(), new(Meter)
+	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500", Partitions: 2}))
+	for _, search := range []string{"bfs root 7", "bfs root 8"} {
+		must(t, s.Record(&trace.Job{Job: "j " + search, Program: "bfs", Partitions: 2}))
+		step := superstep(3, 1.5, .5)
+		if search == "bfs root 8" {
+			step = superstep(3, 1.1, .9)
+		}
+		step.Job = search
+		must(t, m.Record(step))
+		step.Job = "j " + search
+		must(t, s.Record(step))
+	}
+	j, err := s.Job("j")
+	must(t, err)
+	for _, lines := range [][]string{j.Said, m.Lines()} {
+		const want = "; most in superstep 3 of bfs root 7, where partition 0 "
+		if said := strings.Join(lines, "\n"); !strings.Contains(said, want) {
+			t.Errorf("found %q, expected %q", said, want)
+		}
 	}
 }

@@ -90,7 +90,7 @@ var (
 	labCall   = regexp.MustCompile(`go -C lab run \. ([a-z][a-z0-9-]*)(.*)`)
 	ciCall    = regexp.MustCompile(`\.ci/run((?: [a-z0-9]+)*)`)
 	makeCall  = regexp.MustCompile(`^make ([a-z -]+)`)
-	metricRef = regexp.MustCompile(`\bsuperstep_[a-z_]+\*?`)
+	metricRef = regexp.MustCompile(`\bsuperstep_[a-z0-9_]+\*?`)
 	variable  = regexp.MustCompile(`\bSUPERSTEP_[A-Z_]+[A-Z]`)
 	ofMPI     = []string{"bind-to", "map-by"}
 	goTest    = regexp.MustCompile(`\bgo (?:test|run|build|vet|install|mod)\b`)
