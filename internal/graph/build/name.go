@@ -23,18 +23,17 @@ func (b *builder) name(ctx context.Context) error {
 	if err := b.exchangeNames(ctx, ids); err != nil {
 		return err
 	}
-	known, err := b.group.Allgather(ctx, b.call(), appendWord(nil, uint64(len(b.labels.IDs()))))
-	if err != nil {
+	mine := len(b.labels.IDs())
+	if b.sizes, err = gather(ctx, b.group, b.call(), &mine); err != nil {
 		return err
 	}
 	starts, total := make([]uint64, b.ranks), uint64(0)
-	for rank, data := range known {
-		n, err := words(data, 1)
-		if err != nil || n[0] > graph.MaxVertices {
-			return fmt.Errorf("rank %d has %v ids: %w", rank, n, collective.ErrMessage)
+	for rank, n := range b.sizes {
+		if n < 0 || n > graph.MaxVertices {
+			return fmt.Errorf("rank %d has %d ids: %w", rank, n, collective.ErrMessage)
 		}
-		b.sizes[rank], starts[rank] = int(n[0]), total
-		total += n[0]
+		starts[rank] = total
+		total += uint64(n)
 	}
 	if total > graph.MaxVertices {
 		return graph.TooManyVertices(total)

@@ -26,15 +26,13 @@ func newNames(ctx context.Context, group *collective.Group, call collective.Call
 	for c := own.Cursor(0, uint64(own.Len())); c.Next(); {
 		longest = max(longest, len(c.Name()))
 	}
-	all, err := group.Allgather(ctx, call, appendWord(appendWord(nil, uint64(own.Len())),
-		uint64(longest)))
+	all, err := gather(ctx, group, call, &[2]uint64{uint64(own.Len()), uint64(longest)})
 	if err != nil {
 		return nil, err
 	}
 	x := &Names{rank: group.Link().Rank(), starts: make([]uint64, 1, len(all)+1), own: own}
-	for rank, data := range all {
-		said, err := words(data, 2)
-		if err != nil || said[0] > graph.MaxVertices || said[1] > maxName {
+	for rank, said := range all {
+		if said[0] > graph.MaxVertices || said[1] > maxName {
 			return nil, fmt.Errorf("rank %d has %v names: %w", rank, said, collective.ErrMessage)
 		}
 		x.starts = append(x.starts, x.starts[rank]+said[0])

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -87,7 +88,7 @@ func gather[T any](ctx context.Context, group *collective.Group, call collective
 	ranks := make([]T, len(all))
 	for rank, data := range all {
 		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
-			return nil, fmt.Errorf("what rank %d was given: %w", rank, err)
+			return nil, fmt.Errorf("what rank %d was given: %w: %w", rank, collective.ErrMessage, err)
 		}
 	}
 	return ranks, nil
@@ -139,27 +140,10 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 
 // same says what two ranks were given differently.
 func same(a, z *terms) error {
-	for _, t := range []struct {
-		what string
-		a, z any
-	}{
-		{"owners of partitions", fmt.Sprint(a.Owner), fmt.Sprint(z.Owner)},
-		{"grid", a.Grid, z.Grid},
-		{"input order", a.InputOrder, z.InputOrder},
-		{"duplicates", a.Duplicates, z.Duplicates},
-		{"dropped loops", a.DropLoops, z.DropLoops},
-		{"unit weights", a.Units, z.Units},
-		{"tuple degrees", a.Degrees, z.Degrees},
-		{"weights", a.Weights, z.Weights},
-		{"naming of vertices", a.Naming, z.Naming},
-		{"directed", a.Directed, z.Directed},
-		{"named", a.Named, z.Named},
-		{"weighted", a.Weighted, z.Weighted},
-		{"vertices", a.Vertices, z.Vertices},
-		{"first id", a.First, z.First},
-	} {
-		if t.a != t.z {
-			return fmt.Errorf("%s: %v and %v", t.what, t.a, t.z)
+	x, y := reflect.ValueOf(*a), reflect.ValueOf(*z)
+	for i := range x.NumField() {
+		if p, q := fmt.Sprint(x.Field(i)), fmt.Sprint(y.Field(i)); p != q {
+			return fmt.Errorf("%s: %s and %s", x.Type().Field(i).Name, p, q)
 		}
 	}
 	return nil
