@@ -62,7 +62,7 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 		both += " (--directed reads lists of one direction)"
 	}
 	return func(ctx context.Context) error {
-		bad := fileFault(f.path, "edges that are in the line of one end alone", both)
+		bad := f.fault("edges that are in the line of one end alone", both)
 		return r.again(ctx, f, bad, func(f *file) error {
 			pairs := func(do func(line int, text []byte, u, v uint64) bool) error {
 				return r.eachLine(f, g, from, func(_ int64, line int, text []byte, p *parser) bool {
@@ -81,7 +81,7 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case !plain && f.unchanged() == nil:
-				return fileFault(f.path, "edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
+				return f.fault("edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
 			}
 			return f.changed("lists that agree")
 		})

@@ -166,7 +166,7 @@ func (c *jsonCursor) number() ([]byte, *fault) {
 // skip reads a value that is not looked at.
 func (c *jsonCursor) skip(depth int) *fault {
 	if depth > jsonDepth {
-		return wrong(counted(jsonDepth, "bracket", "brackets")+" within each other",
+		return wrong(counted(jsonDepth, "bracket")+" within each other",
 			"fewer").inColumn(c.column())
 	}
 	switch b := c.next(); b {

@@ -139,7 +139,7 @@ func readVector(ctx context.Context, lines *lineReader, column int, each eachLin
 				"one a line").at(line, rest))
 		case v.ID > h.edges:
 			err = lines.at(wrong("a value of row "+thousands(v.ID),
-				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)))
+				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row"), h.line)))
 		default:
 			err = v.tell(each)
 		}
