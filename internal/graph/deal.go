@@ -15,8 +15,7 @@ const BlockArcs = staged
 type Deal struct {
 	idBits uint
 	parts  divider
-	find   [][]uint32 // buckets of each partition's rows, by place
-	first  []uint32   // by bucket: its first row
+	find   [][]uint64 // of each partition's rows, by place: bucket << 32 | the bucket's first row
 	rankOf []int32    // by bucket
 	begin  []int      // by rank: its first bucket, and after the last the number of all
 	wide   bool       // some codes have more than narrowBits
@@ -45,7 +44,7 @@ func (s *Scatter) AppendPlan(dst []byte) []byte {
 // NewDeal decodes the plans of all ranks, which together have so many partitions, of a graph of n
 // vertices.
 func NewDeal(n, parts int, plans [][]byte) (*Deal, error) {
-	d := &Deal{idBits: idBits(n), find: make([][]uint32, parts), begin: make([]int, 1,
+	d := &Deal{idBits: idBits(n), find: make([][]uint64, parts), begin: make([]int, 1,
 		len(plans)+1)}
 	if parts > 1 {
 		d.parts = newDivider(parts)
@@ -76,7 +75,7 @@ func (d *Deal) add(n int, plan []byte) error {
 		p, buckets := binary.LittleEndian.Uint32(plan), int(binary.LittleEndian.Uint32(plan[4:]))
 		plan = plan[8:]
 		if int(p) >= len(d.find) || d.find[p] != nil || buckets > len(plan)/4 ||
-			len(d.first)+buckets > math.MaxInt32 {
+			len(d.rankOf)+buckets > math.MaxInt32 {
 			return fmt.Errorf("%w: %d buckets of partition %d", errMessage, buckets, p)
 		}
 		first := make([]uint32, buckets)
@@ -89,24 +88,23 @@ func (d *Deal) add(n int, plan []byte) error {
 			!slices.IsSorted(first)) {
 			return fmt.Errorf("%w: the buckets of partition %d", errMessage, p)
 		}
-		d.find[p] = make([]uint32, place(uint32(rows))+1)
+		d.find[p] = make([]uint64, place(uint32(rows))+1)
 		k := 0
 		for i := range d.find[p] {
 			for row := rowOf(uint32(i)); k+1 < buckets && first[k+1] <= row; k++ {
 			}
-			d.find[p][i] = uint32(len(d.first) + k)
+			if buckets > 0 {
+				d.find[p][i] = uint64(len(d.rankOf)+k)<<32 | uint64(first[k])
+			}
 		}
-		d.first = append(d.first, first...)
+		d.rankOf = append(d.rankOf, slices.Repeat([]int32{int32(len(d.begin) - 1)}, buckets)...)
 	}
-	for len(d.rankOf) < len(d.first) {
-		d.rankOf = append(d.rankOf, int32(len(d.begin)-1))
-	}
-	d.begin = append(d.begin, len(d.first))
+	d.begin = append(d.begin, len(d.rankOf))
 	return nil
 }
 
 // Buckets is how many there are, of all ranks, in their order.
-func (d *Deal) Buckets() int { return len(d.first) }
+func (d *Deal) Buckets() int { return len(d.rankOf) }
 
 // Of returns the buckets of a rank: [lo, hi).
 func (d *Deal) Of(rank int) (lo, hi int) { return d.begin[rank], d.begin[rank+1] }
@@ -130,16 +128,16 @@ func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 		find := d.find[0]
 		for i, v := range rows {
 			k := find[place(v)]
-			buckets[i] = k
-			codes[i] = uint64(v-d.first[k])<<shift | uint64(neighbors[i])
+			buckets[i] = uint32(k >> 32)
+			codes[i] = uint64(v-uint32(k))<<shift | uint64(neighbors[i])
 		}
 		return
 	}
 	for i, v := range rows {
 		row, p := d.parts.divide(v)
 		k := d.find[p][place(row)]
-		buckets[i] = k
-		codes[i] = uint64(row-d.first[k])<<shift | uint64(neighbors[i])
+		buckets[i] = uint32(k >> 32)
+		codes[i] = uint64(row-uint32(k))<<shift | uint64(neighbors[i])
 	}
 }
 

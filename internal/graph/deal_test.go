@@ -135,9 +135,9 @@ func FuzzNewDeal(f *testing.F) {
 			return
 		}
 		for row := range uint32(n) {
-			if k := d.find[0][place(row)]; d.Buckets() > 0 &&
-				(int(k) >= d.Buckets() || d.first[k] > row && row >= singleRows && row&63 == 0) {
-				t.Errorf("row %d is in bucket %d", row, k)
+			if k := d.find[0][place(row)]; d.Buckets() > 0 && (int(k>>32) >= d.Buckets() ||
+				uint32(k) > row && row >= singleRows && row&63 == 0) {
+				t.Errorf("row %d is in bucket %d", row, k>>32)
 			}
 		}
 	})

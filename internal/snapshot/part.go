@@ -12,14 +12,6 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// writePart stores a partition.
-func writePart(ctx context.Context, s store.Store, f *File, id string, p *graph.Partition) error {
-	shape := p.Shape()
-	m := &image{header: header{Kind: partitionKind, ID: id, Partition: &shape}}
-	p.Arrays(m)
-	return m.write(ctx, s, f)
-}
-
 // Part is a partition that was stored, in memory: its arrays are in an arena.
 type Part struct {
 	graph.Shape

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -165,8 +164,7 @@ func (d *dealer) consume(from []sendBuffer) error {
 		for i := r.lo; i < r.hi; i++ {
 			bucket, n, ok := p.head(r.way, i, stride)
 			if !ok || r.way >= len(d.lists) {
-				return fmt.Errorf("from rank %d: %w: arcs of bucket %d", r.rank,
-					collective.ErrMessage, bucket)
+				return lied(r.rank, "arcs of bucket %d", bucket)
 			}
 			var w graph.WeightColumn
 			if d.b.o.Weights != edges.Unweighted {

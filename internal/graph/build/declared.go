@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -69,8 +68,7 @@ func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uin
 			for rank, p := range from {
 				for words := p.words[0]; len(words) > 0; words = words[2:] {
 					if words[0] >= b.end || b.ranges.of(words[0]) != b.rank {
-						return fmt.Errorf("from rank %d: %w: id %d", rank, collective.ErrMessage,
-							words[0])
+						return lied(rank, "id %d", words[0])
 					}
 					f(rank, words[0], words[1])
 				}

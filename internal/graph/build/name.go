@@ -202,8 +202,7 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 	numbers := wire.Slice[uint32](data)
 	if len(data) != 4*len(ids[to]) || !slices.IsSorted(numbers) || len(numbers) > 0 &&
 		int(numbers[len(numbers)-1]) >= b.sizes[to] {
-		return fmt.Errorf("from rank %d: %w: %d bytes for the numbers of %d ids", to,
-			collective.ErrMessage, len(data), len(ids[to]))
+		return lied(to, "%d bytes for the numbers of %d ids", len(data), len(ids[to]))
 	}
 	b.numbers[to] = numbered{edges.NewIndex(&b.numbering, ids[to]), numbers}
 	return nil
