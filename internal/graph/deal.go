@@ -1,8 +1,8 @@
 package graph
 
 import (
-	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -21,29 +21,29 @@ type Deal struct {
 	wide   bool       // some codes have more than narrowBits
 }
 
-// AppendPlan encodes which buckets a Scatter has:
-//
-//	| bits of an arc (1) | { partition (4) | buckets (4) | first row (4) ... } ... |
-func (s *Scatter) AppendPlan(dst []byte) []byte {
-	dst = append(dst, byte(s.arcBits))
-	k := 0
-	for p := range s.a.g.here() {
-		end := k
-		for end < len(s.buckets) && s.buckets[end].part == p.Index {
-			end++
-		}
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Index))
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(end-k))
-		for ; k < end; k++ {
-			dst = binary.LittleEndian.AppendUint32(dst, s.buckets[k].row)
-		}
-	}
-	return dst
+// Plan is which buckets a Scatter has: by partition, the first row of each. Wide says that an arc
+// has wideBits there.
+type Plan struct {
+	Wide  bool
+	First map[int][]uint32
 }
 
-// NewDeal decodes the plans of all ranks, which together have so many partitions, of a graph of n
+// Plan returns the Scatter's.
+func (s *Scatter) Plan() Plan {
+	plan := Plan{s.arcBits == wideBits, map[int][]uint32{}}
+	for p := range s.a.g.here() {
+		plan.First[p.Index] = []uint32{}
+	}
+	for i := range s.buckets {
+		k := &s.buckets[i]
+		plan.First[k.part] = append(plan.First[k.part], k.row)
+	}
+	return plan
+}
+
+// NewDeal takes the plans of all ranks, which together have so many partitions, of a graph of n
 // vertices.
-func NewDeal(n, parts int, plans [][]byte) (*Deal, error) {
+func NewDeal(n, parts int, plans ...Plan) (*Deal, error) {
 	d := &Deal{idBits: idBits(n), find: make([][]uint64, parts), begin: make([]int, 1,
 		len(plans)+1)}
 	if parts > 1 {
@@ -63,27 +63,15 @@ func NewDeal(n, parts int, plans [][]byte) (*Deal, error) {
 }
 
 // add adds a rank's plan.
-func (d *Deal) add(n int, plan []byte) error {
-	if len(plan)%4 != 1 || plan[0] != narrowBits && plan[0] != wideBits {
-		return fmt.Errorf("%w: no plan", errMessage)
-	}
-	d.wide = d.wide || plan[0] == wideBits
-	for plan = plan[1:]; len(plan) > 0; {
-		if len(plan) < 8 {
-			return fmt.Errorf("%w: a plan is cut", errMessage)
-		}
-		p, buckets := binary.LittleEndian.Uint32(plan), int(binary.LittleEndian.Uint32(plan[4:]))
-		plan = plan[8:]
-		if int(p) >= len(d.find) || d.find[p] != nil || buckets > len(plan)/4 ||
-			len(d.rankOf)+buckets > math.MaxInt32 {
+func (d *Deal) add(n int, plan Plan) error {
+	d.wide = d.wide || plan.Wide
+	for _, p := range slices.Sorted(maps.Keys(plan.First)) {
+		first := plan.First[p]
+		buckets := len(first)
+		if p < 0 || p >= len(d.find) || d.find[p] != nil || len(d.rankOf)+buckets > math.MaxInt32 {
 			return fmt.Errorf("%w: %d buckets of partition %d", errMessage, buckets, p)
 		}
-		first := make([]uint32, buckets)
-		for i := range first {
-			first[i] = binary.LittleEndian.Uint32(plan[4*i:])
-		}
-		plan = plan[4*buckets:]
-		rows := owned(n, int(p), len(d.find))
+		rows := owned(n, p, len(d.find))
 		if buckets > 0 && (first[0] != 0 || int(first[buckets-1]) >= rows ||
 			!slices.IsSorted(first)) {
 			return fmt.Errorf("%w: the buckets of partition %d", errMessage, p)

@@ -1,22 +1,18 @@
 package graph
 
-import (
-	"encoding/binary"
-
-	"github.com/superstep-go/superstep/internal/edges"
-)
+import "github.com/superstep-go/superstep/internal/edges"
 
 // putArcs takes arcs to the buckets: row << 32 | neighbour, by ids, the row's vertex one that is made
 // here. Weights are those of the arcs, if the graph has any.
 func (s *Scatter) putArcs(arcs []uint64, weights WeightColumn) {
 	st, block := s.stage(0), new(edges.Block)
-	plan := s.AppendPlan(nil)
+	plan := s.Plan()
 	for i, p := range s.a.g.Parts {
 		if p == nil {
-			plan = binary.LittleEndian.AppendUint64(plan, uint64(i))
+			plan.First[i] = nil
 		}
 	}
-	d, err := NewDeal(s.a.g.N, len(s.a.g.Parts), [][]byte{plan})
+	d, err := NewDeal(s.a.g.N, len(s.a.g.Parts), plan)
 	if err != nil {
 		panic(err)
 	}

@@ -35,11 +35,12 @@ func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*deale
 	d := &dealer{b: b, lists: lists, workers: make([]dealerWorker, b.team.Size())}
 	d.arena.Meter, d.arena.Kind = b.o.Meter, mem.Loading
 	for _, s := range lists {
-		plans, err := b.group.Allgather(ctx, b.call(), s.AppendPlan(nil))
+		plan := s.Plan()
+		plans, err := gather(ctx, b.group, b.call(), &plan)
 		if err != nil {
 			return nil, err
 		}
-		to, err := graph.NewDeal(b.g.N, len(b.owner), plans)
+		to, err := graph.NewDeal(b.g.N, len(b.owner), plans...)
 		if err != nil {
 			return nil, err
 		}

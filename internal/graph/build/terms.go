@@ -11,7 +11,6 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // terms are what all ranks must have been given alike.
@@ -193,40 +192,31 @@ const (
 const (
 	endpointCost = 3
 	idCost       = 16
+	maxCost      = 1 << 48 // of a point of a sample, so that sums do not overflow
 )
 
-// divide cuts the ids into ranges, by a sample that rank 0 gathers.
+// divide cuts the ids into ranges, by samples of all ranks.
 func (b *builder) divide(ctx context.Context) error {
-	end := b.end
-	if b.ranks == 1 {
-		b.ranges = newRanges([]uint64{0}, end)
-		return nil
-	}
-	mine, err := b.sample(end)
+	mine, err := b.sample(b.end)
 	if err != nil {
 		return err
 	}
-	all, err := b.group.Gather(ctx, b.call(), 0, wire.Bytes(mine))
+	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}
-	var starts []uint64
-	if b.rank == 0 {
-		each := uint64(0)
-		if b.dense {
-			each = idCost
+	for rank, points := range all {
+		for _, p := range points {
+			if p.ID >= b.end || p.Cost > maxCost {
+				return lied(rank, "id %d, of cost %d", p.ID, p.Cost)
+			}
 		}
-		starts = cut(wire.Slice[point](slices.Concat(all...)), end, each, b.ranks)
 	}
-	data, err := b.group.Broadcast(ctx, b.call(), 0, wire.Bytes(starts))
-	if err != nil {
-		return err
+	each := uint64(0)
+	if b.dense {
+		each = idCost
 	}
-	starts, err = words(data, b.ranks)
-	if err != nil || starts[0] != 0 || !slices.IsSorted(starts) || starts[b.ranks-1] >= end {
-		return fmt.Errorf("the ranges %v of ids below %d make no sense: %w", starts, end, err)
-	}
-	b.ranges = newRanges(starts, end)
+	b.ranges = newRanges(cut(slices.Concat(all...), b.end, each, b.ranks), b.end)
 	return nil
 }
 

@@ -206,7 +206,7 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 	if err != nil {
 		return err
 	}
-	d, err := graph.NewDeal(b.g.N, len(b.owner), [][]byte{s.AppendPlan(nil)})
+	d, err := graph.NewDeal(b.g.N, len(b.owner), s.Plan())
 	if err != nil {
 		return err
 	}
