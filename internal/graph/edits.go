@@ -82,9 +82,7 @@ func (e *edits) sort(rows int) error {
 
 // own returns the change's arcs, without those that are not stored.
 func (a *changer) own() *arcs {
-	own := &arcs{
-		ends: make([]uint32, 0, 2*(len(a.Remove)+len(a.Add))), removals: len(a.Remove),
-	}
+	own := &arcs{ends: make([]uint32, 0, 2*(len(a.Remove)+len(a.Add))), removals: len(a.Remove)}
 	for _, arc := range a.Remove {
 		own.ends = append(own.ends, uint32(arc.From), uint32(arc.To))
 	}

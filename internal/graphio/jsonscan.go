@@ -30,8 +30,7 @@ func (c *jsonCursor) column() int { return len(c.all) - len(c.text) + 1 }
 func (c *jsonCursor) bad(expected string) *fault {
 	c.space()
 	if len(c.text) == 0 {
-		return wrong("the end of the line after "+quote(tail(c.all)),
-			expected).inColumn(c.column())
+		return wrong("the end of the line after "+quote(tail(c.all)), expected).inColumn(c.column())
 	}
 	return wrong(quote(c.text), expected).inColumn(c.column())
 }
