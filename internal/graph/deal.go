@@ -1,8 +1,8 @@
 package graph
 
 import (
-	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -15,37 +15,36 @@ const BlockArcs = staged
 type Deal struct {
 	idBits uint
 	parts  divider
-	find   [][]uint32 // buckets of each partition's rows, by place
-	first  []uint32   // by bucket: its first row
+	find   [][]uint64 // of each partition's rows, by place: bucket << 32 | the bucket's first row
 	rankOf []int32    // by bucket
 	begin  []int      // by rank: its first bucket, and after the last the number of all
 	wide   bool       // some codes have more than narrowBits
 }
 
-// AppendPlan encodes which buckets a Scatter has:
-//
-//	| bits of an arc (1) | { partition (4) | buckets (4) | first row (4) ... } ... |
-func (s *Scatter) AppendPlan(dst []byte) []byte {
-	dst = append(dst, byte(s.arcBits))
-	k := 0
-	for p := range s.a.g.here() {
-		end := k
-		for end < len(s.buckets) && s.buckets[end].part == p.Index {
-			end++
-		}
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Index))
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(end-k))
-		for ; k < end; k++ {
-			dst = binary.LittleEndian.AppendUint32(dst, s.buckets[k].row)
-		}
-	}
-	return dst
+// Plan is which buckets a Scatter has: by partition, the first row of each. Wide says that an arc
+// has wideBits there.
+type Plan struct {
+	Wide  bool
+	First map[int][]uint32
 }
 
-// NewDeal decodes the plans of all ranks, which together have so many partitions, of a graph of n
+// Plan returns the Scatter's.
+func (s *Scatter) Plan() Plan {
+	plan := Plan{s.arcBits == wideBits, map[int][]uint32{}}
+	for p := range s.a.g.here() {
+		plan.First[p.Index] = []uint32{}
+	}
+	for i := range s.buckets {
+		k := &s.buckets[i]
+		plan.First[k.part] = append(plan.First[k.part], k.row)
+	}
+	return plan
+}
+
+// NewDeal takes the plans of all ranks, which together have so many partitions, of a graph of n
 // vertices.
-func NewDeal(n, parts int, plans [][]byte) (*Deal, error) {
-	d := &Deal{idBits: idBits(n), find: make([][]uint32, parts), begin: make([]int, 1,
+func NewDeal(n, parts int, plans ...Plan) (*Deal, error) {
+	d := &Deal{idBits: idBits(n), find: make([][]uint64, parts), begin: make([]int, 1,
 		len(plans)+1)}
 	if parts > 1 {
 		d.parts = newDivider(parts)
@@ -64,49 +63,36 @@ func NewDeal(n, parts int, plans [][]byte) (*Deal, error) {
 }
 
 // add adds a rank's plan.
-func (d *Deal) add(n int, plan []byte) error {
-	if len(plan)%4 != 1 || plan[0] != narrowBits && plan[0] != wideBits {
-		return fmt.Errorf("%w: no plan", errMessage)
-	}
-	d.wide = d.wide || plan[0] == wideBits
-	for plan = plan[1:]; len(plan) > 0; {
-		if len(plan) < 8 {
-			return fmt.Errorf("%w: a plan is cut", errMessage)
-		}
-		p, buckets := binary.LittleEndian.Uint32(plan), int(binary.LittleEndian.Uint32(plan[4:]))
-		plan = plan[8:]
-		if int(p) >= len(d.find) || d.find[p] != nil || buckets > len(plan)/4 ||
-			len(d.first)+buckets > math.MaxInt32 {
+func (d *Deal) add(n int, plan Plan) error {
+	d.wide = d.wide || plan.Wide
+	for _, p := range slices.Sorted(maps.Keys(plan.First)) {
+		first := plan.First[p]
+		buckets := len(first)
+		if p < 0 || p >= len(d.find) || d.find[p] != nil || len(d.rankOf)+buckets > math.MaxInt32 {
 			return fmt.Errorf("%w: %d buckets of partition %d", errMessage, buckets, p)
 		}
-		first := make([]uint32, buckets)
-		for i := range first {
-			first[i] = binary.LittleEndian.Uint32(plan[4*i:])
-		}
-		plan = plan[4*buckets:]
-		rows := owned(n, int(p), len(d.find))
+		rows := owned(n, p, len(d.find))
 		if buckets > 0 && (first[0] != 0 || int(first[buckets-1]) >= rows ||
 			!slices.IsSorted(first)) {
 			return fmt.Errorf("%w: the buckets of partition %d", errMessage, p)
 		}
-		d.find[p] = make([]uint32, place(uint32(rows))+1)
+		d.find[p] = make([]uint64, place(uint32(rows))+1)
 		k := 0
 		for i := range d.find[p] {
 			for row := rowOf(uint32(i)); k+1 < buckets && first[k+1] <= row; k++ {
 			}
-			d.find[p][i] = uint32(len(d.first) + k)
+			if buckets > 0 {
+				d.find[p][i] = uint64(len(d.rankOf)+k)<<32 | uint64(first[k])
+			}
 		}
-		d.first = append(d.first, first...)
+		d.rankOf = append(d.rankOf, slices.Repeat([]int32{int32(len(d.begin) - 1)}, buckets)...)
 	}
-	for len(d.rankOf) < len(d.first) {
-		d.rankOf = append(d.rankOf, int32(len(d.begin)-1))
-	}
-	d.begin = append(d.begin, len(d.first))
+	d.begin = append(d.begin, len(d.rankOf))
 	return nil
 }
 
 // Buckets is how many there are, of all ranks, in their order.
-func (d *Deal) Buckets() int { return len(d.first) }
+func (d *Deal) Buckets() int { return len(d.rankOf) }
 
 // Of returns the buckets of a rank: [lo, hi).
 func (d *Deal) Of(rank int) (lo, hi int) { return d.begin[rank], d.begin[rank+1] }
@@ -130,16 +116,16 @@ func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 		find := d.find[0]
 		for i, v := range rows {
 			k := find[place(v)]
-			buckets[i] = k
-			codes[i] = uint64(v-d.first[k])<<shift | uint64(neighbors[i])
+			buckets[i] = uint32(k >> 32)
+			codes[i] = uint64(v-uint32(k))<<shift | uint64(neighbors[i])
 		}
 		return
 	}
 	for i, v := range rows {
 		row, p := d.parts.divide(v)
 		k := d.find[p][place(row)]
-		buckets[i] = k
-		codes[i] = uint64(row-d.first[k])<<shift | uint64(neighbors[i])
+		buckets[i] = uint32(k >> 32)
+		codes[i] = uint64(row-uint32(k))<<shift | uint64(neighbors[i])
 	}
 }
 

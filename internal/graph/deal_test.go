@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"reflect"
@@ -62,7 +63,7 @@ func weights(kind edges.Weights, arcs []uint64, weight func(arc uint64) float64)
 // dealBlocks brings arcs to their buckets in blocks of any size.
 func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight func(arc uint64) float64) int {
 	t.Helper()
-	d, err := NewDeal(n, parts, [][]byte{s.AppendPlan(nil)})
+	d, err := NewDeal(n, parts, s.Plan())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +125,14 @@ func TestDeal(t *testing.T) {
 
 // FuzzNewDeal: a plan is refused, or finds a bucket that there is for every row.
 func FuzzNewDeal(f *testing.F) {
-	f.Add([]byte{32, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0}, uint16(20))
-	f.Add([]byte{40, 0, 0, 0, 0, 0, 0, 0, 0}, uint16(0))
-	f.Fuzz(func(t *testing.T, plan []byte, n uint16) {
-		d, err := NewDeal(int(n), 1, [][]byte{plan})
+	f.Add([]byte(`{"First":{"0":[0,9]}}`), uint16(20))
+	f.Add([]byte(`{"Wide":true,"First":{"0":[]}}`), uint16(0))
+	f.Fuzz(func(t *testing.T, data []byte, n uint16) {
+		var plan Plan
+		if json.Unmarshal(data, &plan) != nil {
+			return
+		}
+		d, err := NewDeal(int(n), 1, plan)
 		if err != nil {
 			if !errors.Is(err, errMessage) {
 				t.Error(err)
@@ -135,9 +140,9 @@ func FuzzNewDeal(f *testing.F) {
 			return
 		}
 		for row := range uint32(n) {
-			if k := d.find[0][place(row)]; d.Buckets() > 0 &&
-				(int(k) >= d.Buckets() || d.first[k] > row && row >= singleRows && row&63 == 0) {
-				t.Errorf("row %d is in bucket %d", row, k)
+			if k := d.find[0][place(row)]; d.Buckets() > 0 && (int(k>>32) >= d.Buckets() ||
+				uint32(k) > row && row >= singleRows && row&63 == 0) {
+				t.Errorf("row %d is in bucket %d", row, k>>32)
 			}
 		}
 	})

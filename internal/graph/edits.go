@@ -52,9 +52,9 @@ type arcs struct {
 }
 
 // sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
-func (e *edits) sort(rows int) (*edits, error) {
+func (e *edits) sort(rows int) error {
 	if err := checkChanges(len(e.list)); err != nil {
-		return nil, err
+		return err
 	}
 	const digit = 12
 	from, to := e.list, make([]edit, len(e.list))
@@ -77,14 +77,12 @@ func (e *edits) sort(rows int) (*edits, error) {
 		from, to = to, from
 	}
 	e.list = from
-	return e, nil
+	return nil
 }
 
 // own returns the change's arcs, without those that are not stored.
 func (a *changer) own() *arcs {
-	own := &arcs{
-		ends: make([]uint32, 0, 2*(len(a.Remove)+len(a.Add))), removals: len(a.Remove),
-	}
+	own := &arcs{ends: make([]uint32, 0, 2*(len(a.Remove)+len(a.Add))), removals: len(a.Remove)}
 	for _, arc := range a.Remove {
 		own.ends = append(own.ends, uint32(arc.From), uint32(arc.To))
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -78,19 +77,11 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 // eachEdge calls f for every stored edge, between input vertices; for an undirected one once. It
 // needs the whole graph.
 func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
-	for _, p := range g.Parts {
-		l := &p.along.Push.BySender.Lists
-		weights := weightsOf(l)
-		bitmap.Each(l.Bits, func(slot uint32) {
-			from := p.slots.ID(slot)
-			lo, hi := l.Row(slot)
-			for j := lo; j < hi; j++ {
-				to := p.slots.ID(l.Adj[j])
-				if !g.Directed && to < from {
-					continue
-				}
-				f(g.Order[from], g.Order[to], weights.At(int(j)))
-			}
-		})
+	list, b := &tupleList{g: g}, edges.Block{}
+	for i := range edges.Blocks(list) {
+		_ = list.Read(i, &b) // it never fails
+		for j := range b.N {
+			f(uint32(b.U[j]), uint32(b.V[j]), b.W[j])
+		}
 	}
 }

@@ -17,21 +17,13 @@ func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Tea
 	if err := p.checkVertices(s, labels); err != nil {
 		return err
 	}
-	if p.Grid.Flat() {
-		return p.checkFlat(team)
+	valid, err := p.checkArrays(nil, team)
+	if err == nil && p.reversedPart != nil {
+		if _, err = p.reversedPart.checkArrays(valid, team); err != nil {
+			err = fmt.Errorf("reversed arcs: %w", err)
+		}
 	}
-	valid, err := p.checkBlock(p.along.Push, nil, team)
-	if err != nil {
-		return err
-	}
-	r := p.reversedPart
-	if r == nil {
-		return nil
-	}
-	if _, err := r.checkBlock(r.reversed.Push, valid, team); err != nil {
-		return fmt.Errorf("reversed arcs: %w", err)
-	}
-	return nil
+	return err
 }
 
 // checkVertices checks what is stored of each vertex.
@@ -66,41 +58,9 @@ func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 	return nil
 }
 
-// checkFlat checks the lists and sides of a partition of a flat grid.
-func (p *Partition) checkFlat(team *parallel.Team) error {
-	valid, err := p.startSlots()
-	if err != nil {
-		return err
-	}
-	for _, b := range []struct {
-		side *Side
-		name string
-	}{{p.along.Pull.Senders, "senders"}, {p.along.Push.Receivers, "receivers"}} {
-		if b.name == "receivers" && b.side == p.along.Pull.Senders {
-			break
-		}
-		if err := p.checkSide(b.side, valid); err != nil {
-			return fmt.Errorf("%s: %w", b.name, err)
-		}
-	}
-	if err := p.endSlots(valid); err != nil {
-		return err
-	}
-	if err := p.checkLists(p.In, p.Owned, valid, p.Of == 1, p.InDegrees, team); err != nil {
-		return fmt.Errorf("in-edges: %w", err)
-	}
-	if p.Out == p.In {
-		return nil
-	}
-	if err := p.checkLists(p.Out, p.Owned, valid, p.Of == 1, p.OutDegrees, team); err != nil {
-		return fmt.Errorf("out-edges: %w", err)
-	}
-	return nil
-}
-
-// checkBlock checks a block of a grid that is not flat. It returns which slots there are; those
+// checkArrays checks the lists and sides of a partition. It returns which slots there are; those
 // before are of the block whose slots this one's continue.
-func (p *Partition) checkBlock(b *Block, before []uint64, team *parallel.Team) ([]uint64, error) {
+func (p *Partition) checkArrays(before []uint64, team *parallel.Team) ([]uint64, error) {
 	valid, err := p.startSlots()
 	if err != nil {
 		return nil, err
@@ -111,24 +71,22 @@ func (p *Partition) checkBlock(b *Block, before []uint64, team *parallel.Team) (
 	for w, word := range before {
 		valid[w] |= word
 	}
-	if err := p.checkSide(b.Receivers, valid); err != nil {
-		return nil, fmt.Errorf("receivers: %w", err)
-	}
-	if err := p.checkSide(b.Senders, valid); err != nil {
-		return nil, fmt.Errorf("senders: %w", err)
+	lists, sides := p.stored()
+	for _, s := range sides {
+		if err := p.checkSide(s.Side, valid); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
 	}
 	if err := p.endSlots(valid); err != nil {
 		return nil, err
 	}
-	if err := p.checkLists(b.ByReceiver, p.Slots, valid, false, nil, team); err != nil {
-		return nil, fmt.Errorf("lists by receiver: %w", err)
+	for _, l := range lists {
+		if err := p.checkLists(l, valid, team); err != nil {
+			return nil, fmt.Errorf("lists %s: %w", l.name, err)
+		}
 	}
-	if err := p.checkLists(b.BySender, p.Slots, valid, true, nil, team); err != nil {
-		return nil, fmt.Errorf("lists by sender: %w", err)
-	}
-	if len(b.BySender.Adj) != len(b.ByReceiver.Adj) {
-		return nil, fmt.Errorf("found %d arcs by receiver and %d by sender", len(b.ByReceiver.Adj),
-			len(b.BySender.Adj))
+	if n := len(lists[0].Adj); !p.Grid.Flat() && len(lists[1].Adj) != n {
+		return nil, fmt.Errorf("found %d arcs by receiver and %d by sender", n, len(lists[1].Adj))
 	}
 	return valid, nil
 }
@@ -159,6 +117,7 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	for _, q := range s.Line {
 		other[q] = true
 	}
+	next := uint32(0)
 	for q, group := range s.Groups {
 		if !other[q] {
 			if list := s.Peers.Of(q); group.Count > 0 || list.Count() > 0 {
@@ -169,6 +128,10 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 		if err := p.checkGroup(q, group, valid); err != nil {
 			return fmt.Errorf("ghosts of partition %d: %w", q, err)
 		}
+		if group.Start < next {
+			return fmt.Errorf("slots from %d on come before those of other partitions", group.Start)
+		}
+		next = group.Start + group.Count
 	}
 	return nil
 }

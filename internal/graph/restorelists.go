@@ -8,14 +8,13 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// checkLists checks lists of rows below n, of neighbours in the slots that are valid; rising says
-// that each list rises by slot. degrees are what rows are long, if they are known.
-func (p *Partition) checkLists(a *Adjacency, n int, valid []uint64, rising bool, degrees []uint32, team *parallel.Team) error {
+// checkLists checks lists of neighbours in the slots that are valid.
+func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Team) error {
 	words := len(a.Bits)
-	if words > bitmap.Words(n) || words < p.Words() || !ranked(a.Bits, a.Rank) ||
+	if words > bitmap.Words(a.rows) || words < p.Words() || !ranked(a.Bits, a.Rank) ||
 		len(a.Same) != words {
 		return fmt.Errorf("found lists of %d words with %d ranks and %d lengths, expected %d words",
-			words, len(a.Rank), len(a.Same), bitmap.Words(n))
+			words, len(a.Rank), len(a.Same), bitmap.Words(a.rows))
 	}
 	for w, word := range a.Bits {
 		if word&^valid[w] != 0 {
@@ -24,7 +23,7 @@ func (p *Partition) checkLists(a *Adjacency, n int, valid []uint64, rising bool,
 	}
 	rows := int(a.Rank[words])
 	heads := rows
-	if rising && p.Of > 1 { // lists by sender have none
+	if a.rising && p.Of > 1 { // lists by sender have none
 		heads = 0
 	}
 	if len(a.Starts) != rows+1 || len(a.Heads) != heads || a.Starts[0] != 0 ||
@@ -47,10 +46,10 @@ func (p *Partition) checkLists(a *Adjacency, n int, valid []uint64, rising bool,
 			return fmt.Errorf("lists of slots from %d on have other lengths", 64*w)
 		}
 	}
-	if bad := a.findBad(valid, uint32(p.Owned), p.Of == 1, rising, team); bad >= 0 {
+	if bad := a.findBad(valid, uint32(p.Owned), p.Of == 1, a.rising, team); bad >= 0 {
 		return fmt.Errorf("list %d has an invalid neighbour, or is not in order", bad)
 	}
-	return a.checkDegrees(degrees)
+	return a.checkDegrees(a.degrees)
 }
 
 // findBad returns a row with a neighbour that is no slot, with another head than its first

@@ -34,7 +34,6 @@ type Scatter struct {
 	idBits  uint
 	arcBits uint
 	buckets []bucket
-	parts   []places
 
 	stages []*stage
 
@@ -45,13 +44,7 @@ type Scatter struct {
 	plain bool // there is only low
 }
 
-// places finds the bucket of a partition's row: find[place(row)] is the bucket's number and its
-// first row.
-type places struct {
-	find []uint64 // bucket << 32 | first row
-}
-
-// place returns where in find a row's bucket stands. Nobody can predict what row comes next, so it
+// place returns where in Deal.find a row's bucket stands. Nobody can predict what row comes next, so it
 // takes no branch.
 func place(row uint32) uint32 {
 	behind := int64(row) - singleRows
@@ -136,14 +129,12 @@ func rowBits(arcBits, idBits uint) uint { return min(arcBits-idBits, 24) }
 // plan cuts the rows that have arcs into buckets.
 func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	g := s.a.g
-	s.buckets, s.parts = nil, make([]places, len(g.Parts))
+	s.buckets = nil
 	maxRows := uint32(1) << rowBits(s.arcBits, s.idBits)
 	at := 0
 	for p := range g.here() {
 		begin, open := at, -1
 		connected := uint32(owned(g.Connected, p.Index, len(g.Parts)))
-		// of rows without arcs but dropped loops, it is never used
-		find := make([]uint64, place(uint32(p.Owned))+1)
 		for row := uint32(0); row < connected; {
 			last := row + 1
 			if row >= singleRows {
@@ -162,10 +153,8 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 			k.rows = last - k.row
 			k.size += size
 			at += size
-			find[place(row)] = uint64(open)<<32 | uint64(k.row)
 			row = last
 		}
-		s.parts[p.Index] = places{find}
 		if err := checkArcs(at - begin); err != nil {
 			return err
 		}
@@ -176,11 +165,11 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	return nil
 }
 
-// Tuples takes a block of tuples between input vertices, whose ids are given, to the buckets: each
-// where its arcs of this direction belong, loops and weights as the options say. Each worker of the
-// team may call it at the same time. It goes one step at a time for all of them: a loop that does
-// little has more of its memory reads under way at once.
-func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32) {
+// Tuples takes a block of tuples between input vertices, whose ids are given, to the buckets, which
+// d tells: each where its arcs of this direction belong, loops and weights as the options say. Each
+// worker of the team may call it at the same time. It goes one step at a time for all of them: a
+// loop that does little has more of its memory reads under way at once.
+func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32, d *Deal) {
 	st, n := s.stage(worker), block.N
 	for i, u := range block.U[:n] {
 		st.a[i] = ids[u]
@@ -195,10 +184,10 @@ func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32) {
 	}
 	undirected := !s.a.g.Directed
 	if s.in || undirected {
-		s.locate(st.z[:n], &st.rowZ, &st.inZ)
+		d.Locate(st.z[:n], st.a[:n], st.inZ[:n], st.arcZ[:n])
 	}
 	if !s.in || undirected {
-		s.locate(st.a[:n], &st.rowA, &st.inA)
+		d.Locate(st.a[:n], st.z[:n], st.inA[:n], st.arcA[:n])
 	}
 	step := n
 	if undirected && s.a.o.Ordered() {
@@ -206,40 +195,21 @@ func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32) {
 	}
 	for lo := 0; lo < n; lo += step {
 		if s.in || undirected {
-			s.put(st, block, lo, lo+step, &st.rowZ, &st.inZ, &st.a, s.a.o.DropLoops)
+			s.put(st, block, lo, lo+step, &st.inZ, &st.arcZ, s.a.o.DropLoops)
 		}
 		if !s.in || undirected {
-			s.put(st, block, lo, lo+step, &st.rowA, &st.inA, &st.z, s.a.o.DropLoops || undirected)
+			s.put(st, block, lo, lo+step, &st.inA, &st.arcA, s.a.o.DropLoops || undirected)
 		}
 	}
 }
 
-// locate finds the rows of vertices, and their buckets.
-func (s *Scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64) {
-	if len(s.parts) == 1 {
-		find := s.parts[0].find
-		for i, v := range vertices {
-			rows[i&(edges.BlockSize-1)] = v
-			in[i&(edges.BlockSize-1)] = find[place(v)]
-		}
-		return
-	}
-	parts := newDivider(len(s.parts))
-	for i, v := range vertices {
-		row, p := parts.divide(v)
-		rows[i&(edges.BlockSize-1)] = row
-		in[i&(edges.BlockSize-1)] = s.parts[p].find[place(row)]
-	}
-}
-
-// put stages the arcs of tuples [lo, hi) from rows to neighbours, with loops if loops is set.
-func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, noLoops bool) {
+// put stages the arcs of tuples [lo, hi), with loops unless noLoops is set.
+func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, in *[edges.BlockSize]uint32, arcs *[edges.BlockSize]uint64, noLoops bool) {
 	for i := lo; i < hi; i++ {
 		if noLoops && block.U[i] == block.V[i] {
 			continue
 		}
-		k := uint32(in[i] >> 32)
-		arc := uint64(rows[i]-uint32(in[i]))<<s.idBits | uint64(to[i])
+		k, arc := in[i], arcs[i]
 		n := st.n[k]
 		// and was some time ago: what has just been written cannot be read in larger pieces at once
 		if n == staged {

@@ -6,6 +6,16 @@ import "github.com/superstep-go/superstep/internal/edges"
 // here. Weights are those of the arcs, if the graph has any.
 func (s *Scatter) putArcs(arcs []uint64, weights WeightColumn) {
 	st, block := s.stage(0), new(edges.Block)
+	plan := s.Plan()
+	for i, p := range s.a.g.Parts {
+		if p == nil {
+			plan.First[i] = nil
+		}
+	}
+	d, err := NewDeal(s.a.g.N, len(s.a.g.Parts), plan)
+	if err != nil {
+		panic(err)
+	}
 	for len(arcs) > 0 {
 		n := min(len(arcs), edges.BlockSize)
 		for i, arc := range arcs[:n] {
@@ -16,7 +26,7 @@ func (s *Scatter) putArcs(arcs []uint64, weights WeightColumn) {
 			block.W[i] = weights.At(i)
 		}
 		weights = weights.Slice(n, max(len(weights.Single), len(weights.Double)))
-		s.locate(st.z[:n], &st.rowZ, &st.inZ)
-		s.put(st, block, 0, n, &st.rowZ, &st.inZ, &st.a, false)
+		d.Locate(st.z[:n], st.a[:n], st.inZ[:n], st.arcZ[:n])
+		s.put(st, block, 0, n, &st.inZ, &st.arcZ, false)
 	}
 }

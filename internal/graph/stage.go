@@ -28,10 +28,10 @@ type stage struct {
 
 	weighted bool
 
-	// A block's tuples, step by step: handles, rows, and where these belong.
+	// A block's tuples, step by step: ids, buckets, and the arcs there.
 	a, z       [edges.BlockSize]uint32
-	rowA, rowZ [edges.BlockSize]uint32
-	inA, inZ   [edges.BlockSize]uint64
+	inA, inZ   [edges.BlockSize]uint32
+	arcA, arcZ [edges.BlockSize]uint64
 }
 
 // placesLeft is the rest of the places that a thread has taken in a bucket.

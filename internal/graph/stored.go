@@ -110,33 +110,61 @@ func (p *Partition) visit(v Arrays, labels *labelArrays) {
 	v.Uint64s("labels.wide", &labels.wide)
 	v.Uint64s("removed", &p.Absent)
 	v.Uint64s("ghosts", &p.slots.Ghosts)
-	if p.Grid.Flat() {
-		p.In.visit(v, "in", p.graph.Weights)
-		if directed {
-			p.Out.visit(v, "out", p.graph.Weights)
-		}
-		if p.Of == 1 {
-			return
-		}
-		p.along.Pull.Senders.visit(v, "senders")
-		if directed {
-			p.along.Push.Receivers.visit(v, "receivers")
-		}
-		return
-	}
-	p.along.Push.visit(v, "", p.graph.Weights)
+	p.visitLists(v, "")
 	if r := p.reversedPart; r != nil {
 		v.Uint64s("reversed.ghosts", &r.slots.Ghosts)
-		r.reversed.Push.visit(v, "reversed.", p.graph.Weights)
+		r.visitLists(v, "reversed.")
 	}
 }
 
-// visit calls v for all arrays of a block of a grid that is not flat.
-func (b *Block) visit(v Arrays, prefix string, weights edges.Weights) {
-	b.ByReceiver.visit(v, prefix+"by-receiver", weights)
-	b.BySender.visit(v, prefix+"by-sender", weights)
-	b.Senders.visit(v, prefix+"senders")
-	b.Receivers.visit(v, prefix+"receivers")
+func (p *Partition) visitLists(v Arrays, prefix string) {
+	lists, sides := p.stored()
+	for _, l := range lists {
+		l.visit(v, prefix+l.name, p.graph.Weights)
+	}
+	for _, s := range sides {
+		s.visit(v, prefix+s.name)
+	}
+}
+
+// storedLists are lists of a partition: of rows below a number, as long as degrees say if these are
+// known. That neighbours rise by slot is said of what is restored, too.
+type storedLists struct {
+	*Adjacency
+	name    string
+	rows    int
+	rising  bool
+	degrees []uint32
+}
+
+type storedSide struct {
+	*Side
+	name string
+}
+
+// stored returns the lists and sides of the partition, in the order in which they are stored: those
+// of a flat grid, or those of its block, of arcs or of reversed arcs.
+func (p *Partition) stored() (lists []storedLists, sides []storedSide) {
+	if !p.Grid.Flat() {
+		b := p.along.Push
+		if b == nil {
+			b = p.reversed.Push
+		}
+		return []storedLists{
+			{b.ByReceiver, "by-receiver", p.Slots, false, nil}, {b.BySender, "by-sender", p.Slots, true, nil},
+		}, []storedSide{{b.Senders, "senders"}, {b.Receivers, "receivers"}}
+	}
+	lists = []storedLists{{p.In, "in", p.Owned, p.Of == 1, p.InDegrees}}
+	if p.Of > 1 {
+		sides = []storedSide{{p.along.Pull.Senders, "senders"}}
+	}
+	if p.graph.Directed {
+		lists = append(lists, storedLists{p.Out, "out", p.Owned, p.Of == 1, p.OutDegrees})
+		if p.Of > 1 {
+			sides = append(sides, storedSide{p.along.Push.Receivers, "receivers"})
+		}
+	}
+	return lists, sides
 }
 
 // visit calls v for all arrays of lists.

@@ -68,7 +68,7 @@ func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, 
 // are those of the lines.
 func (r *reader) readLists(ctx context.Context, f *file, what string, columns int, own lineFormat) (*edges.RankInput, error) {
 	directed := r.directed(true)
-	g := grammar{columns: columns, twice: !directed, high: maxID, single: r.Weights == edges.Float32, own: own}
+	g := grammar{columns: columns, twice: !directed, high: maxID, single: r.single(), own: own}
 	t, err := r.readTable(ctx, f, start{}, g)
 	if err != nil {
 		return nil, err

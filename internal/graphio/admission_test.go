@@ -82,7 +82,7 @@ func TestNumberingIsAdmitted(t *testing.T) {
 
 // TestPackedIsAdmitted: the number of packed edges is known before they take memory.
 func TestPackedIsAdmitted(t *testing.T) {
-	path := put(t, "a.g500.gz", gz(strings.Repeat(string(appendEdge(nil, 1, 1<<20)), 1<<18)))
+	path := put(t, "a.g500", strings.Repeat(string(appendEdge(nil, 1, 1<<20)), 1<<18))
 	_, err := tight(ReadOptions{}, pieceSize, spare).read(t.Context(), path)
 	wantRefused(t, err, path, "262,144 edges needs ", "32.0 MiB are available")
 }

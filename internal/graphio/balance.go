@@ -48,9 +48,9 @@ func hashPair(u, v uint64) balance {
 	return balance{mix(a^0xe7037ed1a0b428db, b^v), mix(b^0xa0761d6478bd642f, a^u)}
 }
 
-// candidates is how many pairs of lists are looked up at a time to find the first that does not
-// agree: their memory is bounded.
-const candidates = 1 << 18
+// hashParts is into how many parts by their hashes pairs are divided to find one that is only in one
+// list: those of a part are counted in memory.
+const hashParts = 1 << 16
 
 // unbalanced returns a function that says which line of lists is the first that has a neighbour
 // more often than it is a neighbour of that.
@@ -62,7 +62,7 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 		both += " (--directed reads lists of one direction)"
 	}
 	return func(ctx context.Context) error {
-		bad := fileFault(f.path, "edges that are in the line of one end alone", both)
+		bad := f.fault("edges that are in the line of one end alone", both)
 		return r.again(ctx, f, bad, func(f *file) error {
 			pairs := func(do func(line int, text []byte, u, v uint64) bool) error {
 				return r.eachLine(f, g, from, func(_ int64, line int, text []byte, p *parser) bool {
@@ -81,43 +81,43 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case !plain && f.unchanged() == nil:
-				return fileFault(f.path, "edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
+				return f.fault("edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
 			}
 			return f.changed("lists that agree")
 		})
 	}
 }
 
-// firstUnbalanced places a fault at the first pair that is not as often in the lists of both its
-// ends. pairs goes through all pairs in order, until it is told to stop. plain says that a line is
-// ids between blanks.
+// firstUnbalanced places a fault at a pair that is not as often in the lists of both its ends.
+// pairs goes through all pairs in order, until it is told to stop: once to balance them by parts of
+// their hashes, and then to count those of the first part that is not balanced. plain says that a
+// line is ids between blanks.
 func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(line int, text []byte, u, v uint64) bool) error) error {
-	for seen, more := 0, true; more; seen += candidates {
-		counts := map[[2]uint64]int{}
-		at := 0
-		more = false
-		if err := pairs(func(_ int, _ []byte, u, v uint64) bool {
-			if at++; at > seen {
-				counts[[2]uint64{min(u, v), max(u, v)}] = 0
+	parts := make([]balance, hashParts)
+	part := func(u, v uint64) *balance {
+		return &parts[hashPair(min(u, v), max(u, v))[0]%hashParts]
+	}
+	counts, first := map[[2]uint64]int{}, (*balance)(nil)
+	for _, do := range []func(line int, text []byte, u, v uint64) bool{
+		func(_ int, _ []byte, u, v uint64) bool {
+			part(u, v).edge(u, v, 0)
+			return true
+		},
+		func(_ int, _ []byte, u, v uint64) bool {
+			at := part(u, v)
+			if first == nil && *at != (balance{}) {
+				first = at
 			}
-			more = at > seen+candidates
-			return !more
-		}); err != nil {
-			return err
-		}
-		if err := pairs(func(_ int, _ []byte, u, v uint64) bool {
-			key := [2]uint64{min(u, v), max(u, v)}
-			if n, ok := counts[key]; ok && u < v {
-				counts[key] = n + 1
-			} else if ok {
-				counts[key] = n - 1
+			switch key := [2]uint64{min(u, v), max(u, v)}; {
+			case at != first:
+			case u < v:
+				counts[key]++
+			default:
+				counts[key]--
 			}
 			return true
-		}); err != nil {
-			return err
-		}
-		at = 0
-		if err := pairs(func(line int, text []byte, u, v uint64) bool {
+		},
+		func(line int, text []byte, u, v uint64) bool {
 			n := counts[[2]uint64{min(u, v), max(u, v)}]
 			if n == 0 || (n > 0) != (u < v) {
 				return true
@@ -129,7 +129,9 @@ func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(lin
 			bad.found = fmt.Sprintf("%d among the neighbours of %d", v, u)
 			bad.expected = fmt.Sprintf("%d among those of %d as often: %s", u, v, both)
 			return false
-		}); err != nil || bad.line > 0 {
+		},
+	} {
+		if err := pairs(do); err != nil || bad.line > 0 {
 			return err
 		}
 	}

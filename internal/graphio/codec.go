@@ -1,9 +1,7 @@
 package graphio
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
 	"compress/bzip2"
 	"errors"
 	"fmt"
@@ -70,29 +68,24 @@ const maxWindow = 128 << 20
 
 // expander decodes a compressed file, all members of it, up to a limit. Its errors stay.
 type expander struct {
-	path  string
-	codec codec
+	f     *file
 	from  io.Reader
 	close func()
 	limit int64
-	size  int64 // of the file, 0 when unknown
 	n     int64 // bytes decoded
 	err   error
 }
 
 // expand makes an expander of what f holds.
 func expand(f *file) *expander {
-	x := &expander{path: f.path, codec: f.codec, size: f.size(), limit: f.limit, close: func() {}}
+	x := &expander{f: f, limit: f.limit, close: func() {}}
 	if x.limit <= 0 {
-		x.limit = max(100*x.size, 1<<30)
+		x.limit = max(100*f.size(), 1<<30)
 	}
 	var err error
 	switch f.codec {
 	case gzipped:
-		from, z := bufio.NewReader(f.raw), new(gzip.Reader)
-		err = z.Reset(from)
-		z.Multistream(false)
-		x.from = &members{z, func() error { return nextGzip(z, from) }}
+		x.from, err = gzip.NewReader(f.raw)
 	case zstandard:
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -103,64 +96,12 @@ func expand(f *file) *expander {
 	case bzipped:
 		x.from = bzip2.NewReader(f.raw) // at most 4 MB, whatever the file says
 	case xzipped:
-		var z *xz.Reader
-		if z, err = xz.NewReader(f.raw, maxWindow); err == nil {
-			z.Multistream(false)
-			x.from = &members{z, func() error { return nextXZ(z) }}
-		}
+		x.from, err = xz.NewReader(f.raw, maxWindow)
 	}
 	if err != nil {
 		x.err = x.corrupt(err)
 	}
 	return x
-}
-
-// strayError is what follows the data that is none of it: so many bytes, if that is known.
-type strayError string
-
-func (e strayError) Error() string { return string(e) + " after the data" }
-
-// members decodes the members of a file one after the other.
-type members struct {
-	io.Reader
-	next func() error // goes on to the next; the error is io.EOF after the last
-}
-
-func (m *members) Read(p []byte) (n int, err error) {
-	for n == 0 && err == nil && len(p) > 0 { // a member may be empty
-		if n, err = m.Reader.Read(p); err == io.EOF {
-			err = nil
-			if n == 0 {
-				err = m.next()
-			}
-		}
-	}
-	return n, err
-}
-
-// nextGzip goes on to the next member of a file of gzip.
-func nextGzip(z *gzip.Reader, from *bufio.Reader) error {
-	head, err := from.Peek(2)
-	switch {
-	case len(head) == 0:
-		return err
-	case string(head) == "\x1f\x8b":
-		err = z.Reset(from)
-		z.Multistream(false)
-		return err
-	}
-	stray, err := io.Copy(io.Discard, from)
-	return cmp.Or[error](err, strayError(counted(stray, "byte", "bytes")))
-}
-
-// nextXZ goes on to the next stream of a file of xz.
-func nextXZ(z *xz.Reader) error {
-	err := z.Reset(nil)
-	z.Multistream(false)
-	if err == xz.ErrFormat || err == xz.ErrBuf {
-		return strayError("something else")
-	}
-	return err
 }
 
 func (x *expander) Read(p []byte) (int, error) {
@@ -183,31 +124,30 @@ func (x *expander) Read(p []byte) (int, error) {
 
 func (x *expander) bomb() error {
 	expected := "at most that: the limit on expansion"
-	if x.size > 0 {
-		expected += " for a file of " + counted(x.size, "byte", "bytes")
+	if size := x.f.size(); size > 0 {
+		expected += " for a file of " + counted(size, "byte")
 	}
-	return fileFault(x.path, fmt.Sprintf("more than %s when expanded", counted(x.limit, "byte", "bytes")), expected)
+	return x.f.fault("more than "+counted(x.limit, "byte")+" when expanded", expected)
 }
 
 // corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
 func (x *expander) corrupt(err error) error {
 	var failed *readError
-	var stray strayError
-	data := x.codec.String() + " data"
-	if errors.Is(err, zstd.ErrMagicMismatch) || err == error(bzip2.StructuralError("bad magic value in continuation file")) {
-		err = strayError("something else") // a file of another kind is not taken for any of these
-	}
+	data := x.f.codec.String() + " data"
 	switch {
 	case errors.As(err, &failed):
 		return failed
-	case errors.As(err, &stray):
-		return fileFault(x.path, string(stray)+" after the "+data, "the end of the file, or more "+data)
+	// a file of another kind is not taken for any of these
+	case errors.Is(err, zstd.ErrMagicMismatch), err == gzip.ErrHeader, err == xz.ErrFormat,
+		err == error(bzip2.StructuralError("bad magic value in continuation file")):
+		return x.f.fault("something else after the "+data, "the end of the file, or more "+data)
 	case err == xz.ErrMemlimit:
-		return fileFault(x.path, "an xz dictionary of more than 128 MiB", "one of at most 128 MiB (xz -9 makes one of 64)")
+		return x.f.fault("an xz dictionary of more than 128 MiB",
+			"one of at most 128 MiB (xz -9 makes one of 64)")
 	case err == io.EOF || err == xz.ErrBuf || errors.Is(err, io.ErrUnexpectedEOF):
-		return fileFault(x.path, "the end of the file within "+data, "the rest of it")
+		return x.f.fault("the end of the file within "+data, "the rest of it, and nothing after that")
 	default:
-		return fileFault(x.path, fmt.Sprintf("corrupt %s (%v)", data, err), "a whole file")
+		return x.f.fault(fmt.Sprintf("corrupt %s (%v)", data, err), "a whole file")
 	}
 }
 

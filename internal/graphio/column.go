@@ -52,7 +52,7 @@ func (p *parser) line(line []byte) *fault {
 		}
 	}
 	if n != want && !(p.more && n > want) {
-		found := counted(n, "column", "columns") + ": " + quote(whole)
+		found := counted(n, "column") + ": " + quote(whole)
 		if p.letter != 0 {
 			found = quote(whole)
 		}
@@ -160,8 +160,7 @@ func weight(text []byte, single bool) (float64, *fault) {
 	case err != nil && !math.IsInf(w, 0):
 		return 0, wrong("the weight "+quote(text), "a number")
 	case err != nil:
-		return 0, wrong("the weight "+quote(text),
-			fmt.Sprintf("a number that fits %d bits", size))
+		return 0, wrong("the weight "+quote(text), fmt.Sprintf("a number that fits %d bits", size))
 	case w == 0 && !isZero(text):
 		return 0, wrong("the weight "+quote(text)+", which would be 0",
 			fmt.Sprintf("a number that fits %d bits", size))

@@ -22,6 +22,7 @@ type Column struct {
 	// "name<TAB>value", as results of graphs with names are written. Loose says that a line without
 	// a tab may be one of ids, "id value": it is not known whether the graph has names.
 	OfEdges, Named, Loose bool
+	rows                  bool // lines are values of rows, without ids
 }
 
 // ids is how many ids a line begins with.

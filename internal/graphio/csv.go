@@ -93,7 +93,7 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 		return nil, inFile(err, f.path)
 	}
 	c.rest = nil
-	g := grammar{columns: 2, high: maxID, single: r.Weights == edges.Float32, csv: c}
+	g := grammar{columns: 2, high: maxID, single: r.single(), csv: c}
 	weighted := c.at[2] >= 0
 	if weighted {
 		g.columns = 3
@@ -239,15 +239,11 @@ func (c *csvGrammar) row(record []byte) ([]string, *fault) {
 		return nil, bad
 	}
 	var row []string
-	cut := cutter{record: record, delimiter: c.delimiter}
-	for cut.more() {
-		field, bad := cut.field()
-		if bad != nil {
-			return nil, bad
-		}
+	all, bad := new(cutter).fields(record, c.delimiter)
+	for _, field := range all {
 		row = append(row, string(field))
 	}
-	return row, nil
+	return row, bad
 }
 
 // column returns the column of a name or a number.

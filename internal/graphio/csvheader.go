@@ -222,7 +222,7 @@ func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 	if !header && len(rows) > 0 {
 		titles = rows[0]
 	}
-	return firstLineFault(fmt.Sprintf("%s, whose names do not tell the source and the target: %s", counted(len(titles), "column", "columns"), strings.Join(titles, ", ")),
+	return firstLineFault(fmt.Sprintf("%s, whose names do not tell the source and the target: %s", counted(len(titles), "column"), strings.Join(titles, ", ")),
 		cmp.Or(o.naming, "--source-column and --target-column, by name or by number from 1"))
 }
 

@@ -13,15 +13,26 @@ type cutter struct {
 	delimiter byte
 	ended     bool
 	scratch   []byte // texts of fields that are not as the record has them
+	all       [][]byte
+}
+
+// fields cuts a record into its fields, which hold until the next call.
+func (c *cutter) fields(record []byte, delimiter byte) ([][]byte, *fault) {
+	c.all = c.all[:0]
+	for c.begin(record, delimiter); !c.ended; {
+		field, bad := c.field()
+		if bad != nil {
+			return nil, bad
+		}
+		c.all = append(c.all, field)
+	}
+	return c.all, nil
 }
 
 // begin has the cutter cut a record. The texts of the fields before stay.
 func (c *cutter) begin(record []byte, delimiter byte) {
 	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
 }
-
-// more reports whether there is another field.
-func (c *cutter) more() bool { return !c.ended }
 
 // field returns the next field: without its quotes, or without the blanks around it. A quote within
 // quotes is written twice, and a line break is a newline, whatever it is in the file.
@@ -175,7 +186,7 @@ func (p *parser) read(record []byte, text bool) *fault {
 		return bad
 	}
 	if c.kind > 0 {
-		if bad := c.otherKind(record); bad != nil {
+		if bad := c.otherKind(record, p.cut.all[c.kind-1]); bad != nil {
 			return bad
 		}
 	}
@@ -239,36 +250,30 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 	if !text && !utf8.Valid(record) {
 		return wrong("bytes that are not UTF-8: "+quote(record), "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)").inColumn(validBytes(record) + 1)
 	}
-	n := 0
-	for cut.begin(record, c.delimiter); cut.more(); n++ {
-		field, bad := cut.field()
-		if bad != nil {
-			return bad
-		}
-		for i, at := range c.at {
-			if n == at {
-				fields[i] = field
-			}
-		}
+	all, bad := cut.fields(record, c.delimiter)
+	if bad != nil {
+		return bad
 	}
+	n := len(all)
 	if n != c.columns {
-		return wrong(counted(n, "column", "columns")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(c.begins(record, min(n, c.columns)) + 1)
+		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(c.begins(record, min(n, c.columns)) + 1)
+	}
+	for i, at := range c.at {
+		if at >= 0 {
+			fields[i] = all[at]
+		}
 	}
 	return nil
 }
 
 // otherKind is the fault of a record of an edge that is directed, where those before are not, or
-// the other way round.
-func (c *csvGrammar) otherKind(record []byte) *fault {
-	cut := cutter{record: record, delimiter: c.delimiter}
-	for range c.kind - 1 {
-		_, _ = cut.field() // which has been read
+// the other way round, as a field says.
+func (c *csvGrammar) otherKind(record, text []byte) *fault {
+	if bytes.EqualFold(text, c.kindText) {
+		return nil
 	}
-	text, bad := cut.field()
-	if bad == nil && !bytes.EqualFold(text, c.kindText) {
-		bad = wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]), quote(c.kindText)+" as in the first line (--directed or --undirected takes all edges for that)").inColumn(c.begins(record, c.kind-1) + 1)
-	}
-	return bad
+	return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]), quote(c.kindText)+
+		" as in the first line (--directed or --undirected takes all edges for that)").inColumn(c.begins(record, c.kind-1) + 1)
 }
 
 // validBytes returns how many bytes of a text are UTF-8 before the first that are not.
@@ -288,7 +293,7 @@ func validBytes(text []byte) int {
 // ends if it has no such field.
 func (c *csvGrammar) begins(record []byte, n int) int {
 	cut := cutter{record: record, delimiter: c.delimiter}
-	for ; n > 0 && cut.more(); n-- {
+	for ; n > 0 && !cut.ended; n-- {
 		if _, bad := cut.field(); bad != nil {
 			break
 		}

@@ -87,6 +87,6 @@ func kindOf(words []string) string {
 // number is two vertices.
 func bipartite(f *file, by string) *fault {
 	name := quoteName(filepath.Base(f.path))
-	return fileFault(f.path, "a bipartite graph: "+by, fmt.Sprintf(
+	return f.fault("a bipartite graph: "+by, fmt.Sprintf(
 		`ids that tell its two sides apart: awk 'BEGIN {print "source\ttarget"} !/^%%/ {print "a" $1 "\tb" $2}' %s > FILE.tsv makes them (--undirected or --directed takes a number for one vertex on both sides)`, name))
 }

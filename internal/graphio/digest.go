@@ -83,8 +83,7 @@ func inputs(ctx context.Context, name string, format Format) ([]string, error) {
 		return files, nil
 	}
 	if format == Graph500 {
-		base, c := splitCodec(name)
-		if weights := base + ".weights" + c.suffix(); exists(weights) {
+		if weights := weightsBeside(name); exists(weights) {
 			return []string{name, weights}, nil
 		}
 		return []string{name}, nil

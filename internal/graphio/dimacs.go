@@ -13,7 +13,7 @@ import (
 type countedHeader struct {
 	vertices, edges uint64
 	line            int
-	noun, nouns     string // what the lines of data are
+	noun            string // what a line of data is
 	from            start  // where they begin
 	remarks         int
 }
@@ -22,11 +22,11 @@ type countedHeader struct {
 // likely.
 func (h *countedHeader) check(n int) error {
 	if h.edges != uint64(n) {
-		return wrong(counted(n, h.noun, h.nouns)+" in the file",
+		return wrong(counted(n, h.noun)+" in the file",
 			thousands(h.edges)+", as this line says").onLine(h.line, 1)
 	}
 	if most := mostVertices(n); h.vertices > most {
-		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun, h.nouns)), fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
+		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun)), fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 		field, text = cutField(text)
 		x, bad := wholeNumber(field)
 		if bad == nil && len(all) == n+optional {
-			bad = &fault{found: "more than " + counted(n+optional, "number", "numbers")}
+			bad = &fault{found: "more than " + counted(n+optional, "number")}
 		}
 		if bad != nil {
 			bad.expected = what
@@ -49,7 +49,7 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 		all = append(all, x)
 	}
 	if len(all) < n {
-		return nil, wrong(counted(len(all), "number", "numbers"), what).at(line, line[len(line):])
+		return nil, wrong(counted(len(all), "number"), what).at(line, line[len(line):])
 	}
 	return all, nil
 }
@@ -74,7 +74,7 @@ func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, err
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: 2, letter: kind.letter, low: 1, high: h.vertices, single: r.Weights == edges.Float32, layout: kind.form}
+	g := grammar{columns: 2, letter: kind.letter, low: 1, high: h.vertices, single: r.single(), layout: kind.form}
 	if kind.weighted {
 		g.columns = 3
 	}
@@ -121,7 +121,7 @@ func (h *countedHeader) read(lines *lineReader, expected *string, parse func(lin
 // readDIMACSHeader reads the lines up to that of the problem.
 func readDIMACSHeader(lines *lineReader) (kind dimacsKind, h *countedHeader, err error) {
 	expected := "p sp VERTICES ARCS or p edge VERTICES EDGES"
-	h = &countedHeader{noun: "edge", nouns: "edges"}
+	h = &countedHeader{noun: "edge"}
 	err = h.read(lines, &expected, func(line []byte) (bool, *fault) {
 		word, rest := cutField(trimLine(line))
 		switch string(word) {

@@ -76,7 +76,7 @@ var listNames = map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: 
 
 // listGrammar is that of an edge list with or, as layout says in words, without weights.
 func (r *reader) listGrammar(weighted bool, layout string) grammar {
-	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, layout: layout}
+	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.single(), layout: layout}
 	if weighted {
 		g.columns, g.layout = 3, triples
 	}
@@ -94,7 +94,7 @@ func (g *grammar) follow(columns int) {
 // others says how many columns are not looked at, if any.
 func (g *grammar) others() string {
 	if n := g.before + g.after; n > 0 {
-		return " with " + counted(n, "other column", "other columns")
+		return " with " + counted(n, "other column")
 	}
 	return ""
 }
@@ -129,18 +129,18 @@ func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, 
 		parts = append(parts, f.codec.String())
 	}
 	if remarks > 0 {
-		parts = append(parts, counted(remarks, "comment line", "comment lines"))
+		parts = append(parts, counted(remarks, "comment line"))
 	}
-	parts = append(parts, counted(s.Edges.Len(), "edge", "edges"), counted(s.Vertices, "vertex", "vertices"))
+	parts = append(parts, counted(s.Edges.Len(), "edge"), counted(s.Vertices, "vertex"))
 	if ids := idsAccount(&s.Input); ids != "" {
 		parts = append(parts, ids)
 	}
 	name := f.path
 	if len(r.others) > 0 {
-		name = fmt.Sprintf("%s (%s)", r.name, counted(1+len(r.others), "file", "files"))
+		name = fmt.Sprintf("%s (%s)", r.name, counted(1+len(r.others), "file"))
 	}
 	if n := len(r.skipped); n > 0 {
-		parts = append(parts, counted(n, "malformed line", "malformed lines")+" left out")
+		parts = append(parts, counted(n, "malformed line")+" left out")
 	}
 	return []string{name + ": " + strings.Join(append(parts, "weights "+weightsAccount(weighted, r.Weights), directedAccount(s.Directed)), ", ")}
 }

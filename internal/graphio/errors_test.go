@@ -179,10 +179,8 @@ func TestGraph500Errors(t *testing.T) {
 	wrong := "found edges of 16 bytes, two numbers of 64 bits, expected packed edges of 12 bytes, 48 bits a vertex; or " + asText
 	tests := []struct{ name, text, weights, want string }{
 		{"a.bin", string(pairs), "-", "a.bin: " + wrong},
-		{"a.bin.gz", gz(strings.Repeat(string(pairs), 7)), "-", "a.bin.gz: " + wrong},
 		{"a.bin", tuple + "x", "-", "a.bin: found 13 bytes, expected a multiple of 12"},
-		{"a.bin.gz", gz(tuple + "x"), "-", "a.bin.gz: found 13 bytes, expected a multiple of 12"},
-		{"a.bin.gz", tuple, "-", "a.bin.gz: found no gzip data, expected that, by the file's name"},
+		{"a.bin.gz", gz(tuple), "-", "a.bin.gz: found gzip data, expected binary data that are not compressed: it is read from several places at once"},
 		{
 			"a.bin", string(appendEdge(nil, 1,
 				1<<32)), "-",
@@ -192,15 +190,11 @@ func TestGraph500Errors(t *testing.T) {
 		{"a.bin", tuple, "12345678", "a.bin.weights: found 8 bytes, expected 4: 4 for each tuple of a.bin"},
 		{"a.bin", tuple, "\x00\x00\xc0\x7f", "a.bin.weights: found the weight NaN of tuple 0, expected a finite number"},
 		{"a.bin", tuple, "\x00\x00\x80\xff", "a.bin.weights: found the weight -Inf of tuple 0, expected a finite number"},
-		{"a.bin.gz", gz(tuple +
-			tuple), gz("1234"), "a.bin.weights.gz: found 1 record, expected 2, one a tuple"},
-		{"a.bin.gz", gz(tuple), gz("12345678"), "a.bin.weights.gz: found more than 1 record, expected 1, one a tuple"},
 	}
 	for _, test := range tests {
 		path := put(t, test.name, test.text)
 		if test.weights != "-" {
-			base, c := splitCodec(path)
-			putIn(t, "/", base+".weights"+c.suffix(), test.weights)
+			putIn(t, "/", path+".weights", test.weights)
 		}
 		_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float32})
 		wantError(t, err, path, test.want)
@@ -230,7 +224,7 @@ func TestOpenErrors(t *testing.T) {
 // TestNoEdges: a file that says nothing but its edges, and has none, is no graph, read whole or in
 // parts.
 func TestNoEdges(t *testing.T) {
-	for name, text := range map[string]string{"a.el": "", "b.txt": "# c\n\n", "c.txt": "\xef\xbb\xbf", "d.wel.gz": gz("# c\n"), "e.graph500": "", "f.g500.gz": gz("")} {
+	for name, text := range map[string]string{"a.el": "", "b.txt": "# c\n\n", "c.txt": "\xef\xbb\xbf", "d.wel.gz": gz("# c\n"), "e.graph500": ""} {
 		path := put(t, name, text)
 		_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float64})
 		wantError(t, err, path, name+": found no edges, expected one or more")

@@ -33,6 +33,9 @@ func fileFault(path, found, expected string) *fault {
 	return &fault{file: path, found: found, expected: expected}
 }
 
+// fault is a fault of the file as a whole.
+func (f *file) fault(found, expected string) *fault { return fileFault(f.path, found, expected) }
+
 // firstLineFault is a fault of the first line of a table, whose file is not named yet.
 func firstLineFault(found, expected string) *fault { return wrong(found, expected).onLine(1, 1) }
 
@@ -88,9 +91,18 @@ func thousands[T int | int64 | uint64](n T) string {
 }
 
 // counted is a count and its noun, in the plural unless there is one.
-func counted[T int | int64 | uint64](n T, noun, plural string) string {
-	if n == 1 {
+func counted[T int | int64 | uint64](n T, noun string, plural ...string) string {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case len(plural) > 0:
+		noun = plural[0]
+	case noun == "vertex":
+		noun = "vertices"
+	case noun == "entry":
+		noun = "entries"
+	default:
+		noun += "s"
 	}
-	return thousands(n) + " " + plural
+	return thousands(n) + " " + noun
 }

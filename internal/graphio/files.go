@@ -169,7 +169,7 @@ func (r *reader) alike(paths []string, format Format) error {
 		}
 	}
 	if family(format) != "edge lists" && format != CSV && format != TSV && format != "" {
-		return fileFault(r.name, counted(len(paths), "file", "files")+" of format "+string(format), "one file: edge lists, CSV and TSV may be in several")
+		return fileFault(r.name, counted(len(paths), "file")+" of format "+string(format), "one file: edge lists, CSV and TSV may be in several")
 	}
 	return nil
 }

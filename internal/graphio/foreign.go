@@ -48,19 +48,19 @@ func (f *file) foreign(head []byte, format Format) error {
 	for _, m := range magics {
 		if bytes.HasPrefix(text, []byte(m.bytes)) {
 			if m.bytes == zipMagic && strings.EqualFold(filepath.Ext(f.path), ".xlsx") {
-				return fileFault(f.path, "an Excel workbook", "CSV: save the sheet of the edges as CSV UTF-8")
+				return f.fault("an Excel workbook", "CSV: save the sheet of the edges as CSV UTF-8")
 			}
-			return fileFault(f.path, m.found, m.expected)
+			return f.fault(m.found, m.expected)
 		}
 	}
 	switch {
 	case len(head) > 262 && string(head[257:262]) == "ustar" && bytes.IndexByte(head[:257], 0) >= 0:
-		return fileFault(f.path, "a tar archive", "a file of a graph: unpack it with tar xf")
+		return f.fault("a tar archive", "a file of a graph: unpack it with tar xf")
 	case f.mayBePacked(head):
-		return fileFault(f.path, "binary data that can be packed edges", "text (--format graph500 reads packed edges)")
+		return f.fault("binary data that can be packed edges", "text (--format graph500 reads packed edges)")
 	}
 	if format != "" && !columnar[format] && isBinary(text) {
-		return fileFault(f.path, "binary data", "text in UTF-8")
+		return f.fault("binary data", "text in UTF-8")
 	}
 	// its reader says what it is not; a name of a column or a vertex may be any word
 	if !columnar[format] {

@@ -51,7 +51,7 @@ var known = []Description{
 	},
 	{
 		Format: Graph500, Suffixes: []string{".g500", ".graph500", ".bin"}, Layout: "12 bytes an edge, 48 bits a vertex, little-endian", Edges: "undirected",
-		Vertices: "0 to the largest id", Weights: "FILE.weights, a float32 an edge", Written: true, Needs: "an undirected graph, " + counted0 + ", weights that fit a float32",
+		Vertices: "0 to the largest id", Weights: "FILE.weights, a float32 an edge", Written: true, Needs: "an undirected graph, " + counted0 + ", weights that fit a float32, a name without `.gz` or `.zst`",
 		Lost: "isolated vertices at the end, digits of weights",
 	},
 	{

@@ -246,6 +246,9 @@ var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.R
 	SerializedW:  (*reader).readSerialized,
 }
 
+// single reports whether weights are rounded to single precision.
+func (r *reader) single() bool { return r.Weights == edges.Float32 }
+
 // directed returns what the caller says of the edges' direction, or else what the format or the
 // file says.
 func (r *reader) directed(file bool) bool {

@@ -59,12 +59,12 @@ type graphml struct {
 // names are nodes, and keeps the edges of its part.
 func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
-		return nil, fileFault(f.path, "GraphML with --skip-bad", "a format of lines: elements are not left out")
+		return nil, f.fault("GraphML with --skip-bad", "a format of lines: elements are not left out")
 	}
 	g := &graphml{r: r, f: f, bytes: &tokenReader{Reader: f.content}, names: names.NewTable(), pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name"}
 	g.d = xml.NewDecoder(g.bytes)
 	g.t = r.newTable(f, 3)
-	g.p.grammar = grammar{columns: 3, single: r.Weights == edges.Float32}
+	g.p.grammar = grammar{columns: 3, single: r.single()}
 	defer g.t.slabs.close()
 	defer g.names.Close()
 	if err := g.read(ctx); err != nil {

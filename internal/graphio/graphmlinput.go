@@ -53,7 +53,7 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 		return nil, inFile(tooMany(uint64(g.nodes)), f.path)
 	}
 	if g.nodes == 0 {
-		return nil, fileFault(f.path, "no nodes", "one or more")
+		return nil, f.fault("no nodes", "one or more")
 	}
 	what := "GraphML"
 	if g.weight != "" {

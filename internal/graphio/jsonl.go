@@ -29,7 +29,7 @@ func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, 
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: j.columns, high: maxID, single: r.Weights == edges.Float32, own: j, named: j.names}
+	g := grammar{columns: j.columns, high: maxID, single: r.single(), own: j, named: j.names}
 	return r.readNamed(ctx, start{}, g, &parsed{f: f, names: j.names, what: said, weighted: j.columns == 3, directed: true}, nil)
 }
 
@@ -59,7 +59,7 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	}
 	c.columns = len(c.titles)
 	if c.columns < 2 {
-		return nil, "", wrong(counted(c.columns, "member", "members")+": "+quote(lines[0].text),
+		return nil, "", wrong(counted(c.columns, "member")+": "+quote(lines[0].text),
 			`2 or more, such as {"source": 1, "target": 2}`).onLine(lines[0].number, 1)
 	}
 	if err := o.choose(c, true, nil); err != nil {

@@ -30,8 +30,7 @@ func (c *jsonCursor) column() int { return len(c.all) - len(c.text) + 1 }
 func (c *jsonCursor) bad(expected string) *fault {
 	c.space()
 	if len(c.text) == 0 {
-		return wrong("the end of the line after "+quote(tail(c.all)),
-			expected).inColumn(c.column())
+		return wrong("the end of the line after "+quote(tail(c.all)), expected).inColumn(c.column())
 	}
 	return wrong(quote(c.text), expected).inColumn(c.column())
 }
@@ -166,7 +165,7 @@ func (c *jsonCursor) number() ([]byte, *fault) {
 // skip reads a value that is not looked at.
 func (c *jsonCursor) skip(depth int) *fault {
 	if depth > jsonDepth {
-		return wrong(counted(jsonDepth, "bracket", "brackets")+" within each other",
+		return wrong(counted(jsonDepth, "bracket")+" within each other",
 			"fewer").inColumn(c.column())
 	}
 	switch b := c.next(); b {

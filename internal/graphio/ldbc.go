@@ -107,7 +107,7 @@ func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
 func (g *ldbcGraph) check() error {
 	head := g.v.head()
 	if columns(head) == 0 && g.v.headIsAll() {
-		return fileFault(g.v.path, "no vertices", "one a line")
+		return g.v.fault("no vertices", "one a line")
 	}
 	if err := g.v.foreign(head, LDBC); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		"one of the vertices in "+g.vertices)
 	s, err := r.finish(ctx, p)
 	if err == nil && !r.partial {
-		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(s.Vertices, "vertex", "vertices"))},
+		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(s.Vertices, "vertex"))},
 			append(s.Account, g.account(r.Directed))...)
 	}
 	return s, err

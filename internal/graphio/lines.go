@@ -90,7 +90,7 @@ func (r *reader) eachLine(f *file, g grammar, from start, each func(at int64, li
 // for the line.
 func (r *reader) lineOf(f *file, g grammar, from int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
-		bad := fileFault(f.path, fmt.Sprintf("vertex %d%s", id, what), expected)
+		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
 		return r.again(ctx, f, bad, func(f *file) error {
 			if err := r.eachLine(f, g, start{}, func(at int64, line int, text []byte, p *parser) bool {
 				n := len(p.ids) / min(g.columns, 2)

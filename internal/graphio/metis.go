@@ -29,7 +29,7 @@ type metisLists struct{ *metisHeader }
 // parts of it are parsed at the same time, and who reads a part reads those before it, too.
 func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
-		return nil, fileFault(f.path, "METIS with --skip-bad", "a format whose lines say whose they are: the number of a line of METIS is its vertex, so that none is left out")
+		return nil, f.fault("METIS with --skip-bad", "a format whose lines say whose they are: the number of a line of METIS is its vertex, so that none is left out")
 	}
 	h, err := readMETISHeader(&lineReader{r: f.content})
 	if err == nil && r.directed(false) {
@@ -39,7 +39,7 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: 2, twice: true, low: 1, high: h.vertices, single: r.Weights == edges.Float32, own: metisLists{h}}
+	g := grammar{columns: 2, twice: true, low: 1, high: h.vertices, single: r.single(), own: metisLists{h}}
 	if h.weighted {
 		g.columns = 3
 	}
@@ -51,7 +51,7 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	// that of the last part has read all
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
 		t.slabs.close()
-		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line", "lines") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
+		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
 	}
 	p := h.parsed(f, t, "METIS", false, h.weighted)
 	p.unbalanced = r.unbalanced(f, g, h.from)
@@ -70,7 +70,7 @@ func metisRows(data []byte) int {
 // readMETISHeader reads the lines up to the first that is no comment.
 func readMETISHeader(lines *lineReader) (*metisHeader, error) {
 	const what = "the numbers of vertices and edges, and perhaps a format and a number of weights"
-	h := &metisHeader{countedHeader: countedHeader{noun: "edge", nouns: "edges"}}
+	h := &metisHeader{countedHeader: countedHeader{noun: "edge"}}
 	expected := what
 	return h, h.read(lines, &expected, func(line []byte) (bool, *fault) {
 		if len(line) > 0 && line[0] == '%' {
@@ -100,7 +100,7 @@ func (h *metisHeader) parse(line []byte, what string) *fault {
 	}
 	if len(numbers) == 4 {
 		if numbers[3] > 1024 || weights == 0 && numbers[3] > 1 {
-			return wrong(counted(numbers[3], "weight", "weights")+" of each vertex",
+			return wrong(counted(numbers[3], "weight")+" of each vertex",
 				"as many as the format has, at most 1024")
 		}
 		weights *= numbers[3]
@@ -121,13 +121,13 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 		if len(text) == 0 {
 			return nil
 		}
-		return wrong(fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)), fmt.Sprintf("%s, as line %d says", counted(m.vertices, "line", "lines"), m.metisHeader.line)).inColumn(offsetIn(line, text) + 1)
+		return wrong(fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)), fmt.Sprintf("%s, as line %d says", counted(m.vertices, "line"), m.metisHeader.line)).inColumn(offsetIn(line, text) + 1)
 	}
 	for range m.before {
 		var field []byte
 		from := text
 		if field, text = cutField(text); len(field) == 0 {
-			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(m.before, "number", "numbers")), "sizes and weights of the vertex").inColumn(len(line) + 1)
+			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(m.before, "number")), "sizes and weights of the vertex").inColumn(len(line) + 1)
 		}
 		if _, bad := weight(field, false); bad != nil {
 			return bad.at(line, from)

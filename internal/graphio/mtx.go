@@ -21,7 +21,7 @@ type mtxKind struct {
 	banner [4][]string // the words after the first
 	sizes  string      // in words
 	count  int         // of these numbers
-	noun   [2]string   // a line of data, and several
+	noun   string      // a line of data
 }
 
 // The kinds of matrices that are read: graphs, and columns of values. Unsigned integers are written
@@ -29,13 +29,11 @@ type mtxKind struct {
 var (
 	mtxGraph = mtxKind{
 		[4][]string{{"matrix"}, {"coordinate"}, {"pattern", "real", "integer", "unsigned-integer"}, {"general", "symmetric"}},
-		"rows, columns and entries", 3,
-		[2]string{"entry", "entries"},
+		"rows, columns and entries", 3, "entry",
 	}
 	mtxColumn = mtxKind{
 		[4][]string{{"matrix"}, {"array"}, {"real", "integer", "unsigned-integer"}, {"general"}},
-		"rows and columns", 2,
-		[2]string{"value", "values"},
+		"rows and columns", 2, "value",
 	}
 )
 
@@ -62,7 +60,7 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 		return nil, inFile(err, f.path)
 	}
 	g := grammar{
-		columns: 3, marks: "%", low: 1, high: h.vertices, single: r.Weights == edges.Float32,
+		columns: 3, marks: "%", low: 1, high: h.vertices, single: r.single(),
 		lower: h.symmetric, layout: `3: "row column value"`,
 	}
 	if h.field == "pattern" {
@@ -86,7 +84,7 @@ func isMatrixMarket(head []byte) bool {
 
 // readMTXHeader reads the lines before the data.
 func readMTXHeader(lines *lineReader, kind *mtxKind) (*mtxHeader, error) {
-	h := &mtxHeader{countedHeader: countedHeader{noun: kind.noun[0], nouns: kind.noun[1]}}
+	h := &mtxHeader{countedHeader: countedHeader{noun: kind.noun}}
 	expected := mtxBanner
 	return h, h.read(lines, &expected, func(line []byte) (bool, *fault) {
 		first := expected == mtxBanner

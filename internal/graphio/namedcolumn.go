@@ -49,7 +49,7 @@ func namedLines(ctx context.Context, lines *lineReader, of *Column, each eachLin
 		}
 		if column := of.Number; column > 0 {
 			if column-2 >= len(fields) {
-				return wrong(counted(len(fields)+1, "column", "columns"),
+				return wrong(counted(len(fields)+1, "column"),
 					fmt.Sprintf("%d or more", column)).onLine(lines.line, 0)
 			}
 			text = fields[column-2]

@@ -65,7 +65,7 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	f.codec = codecOf(head)
 	if _, named := splitCodec(path); named != plain && f.codec == plain && len(head) < 4 {
 		_ = f.Close()
-		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte", "bytes")), named.String()+" data")
+		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte")), named.String()+" data")
 	}
 	f.decode()
 	// a beginning that is cut would be taken for a short text, and that be blamed
@@ -209,7 +209,7 @@ func (f *file) unchanged() error {
 	case !os.SameFile(now, f.info):
 		return f.changed("another file")
 	case now.Size() != f.size():
-		return f.changed(counted(now.Size(), "byte", "bytes"))
+		return f.changed(counted(now.Size(), "byte"))
 	case !now.ModTime().Equal(f.info.ModTime()):
 		return f.changed("a new time of change")
 	}
@@ -217,7 +217,7 @@ func (f *file) unchanged() error {
 }
 
 func (f *file) changed(found string) error {
-	return fileFault(f.path, found+" while it was read", "the "+counted(f.size(), "byte", "bytes")+" it had when it was opened")
+	return f.fault(found+" while it was read", "the "+counted(f.size(), "byte")+" it had when it was opened")
 }
 
 // random prepares reading by offset alone, for which what is expected must be neither compressed nor
@@ -226,9 +226,9 @@ func (f *file) random(expected string) error {
 	const why = ": it is read from several places at once"
 	switch {
 	case f.codec != plain:
-		return fileFault(f.path, f.codec.String()+" data", expected+why)
+		return f.fault(f.codec.String()+" data", expected+why)
 	case !f.regular:
-		return fileFault(f.path, "a pipe or device", "a regular file"+why)
+		return f.fault("a pipe or device", "a regular file"+why)
 	}
 	f.uncount()
 	return nil
@@ -241,7 +241,7 @@ func (f *file) readAt(p []byte, off int64) error {
 	case n == len(p):
 		return nil
 	case err == io.EOF:
-		return f.changed(counted(off+int64(n), "byte", "bytes"))
+		return f.changed(counted(off+int64(n), "byte"))
 	default:
 		return &readError{err}
 	}

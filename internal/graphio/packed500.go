@@ -3,6 +3,7 @@ package graphio
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,7 +38,7 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 // Its vertices are 0 to the largest endpoint. The file is read twice, first for the largest
 // endpoint and then for the tuples, so that nothing but the packed list takes memory.
 func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInput, error) {
-	f, err := r.openRecords(ctx, path, 2)
+	f, err := r.openRecords(ctx, path, packedSize, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -55,26 +56,24 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 		}
 		return largestTuple(path, last, tuples)
 	}
-	n, last := int(f.size())/packedSize, uint64(0)
-	if !r.partial || f.codec != plain {
-		n, last, err = r.scanTuples(ctx, f, all)
-	}
+	n := int(f.size()) / packedSize
 	part := extent{0, n}
-	if r.partial && err == nil {
+	if r.partial {
 		part.from, part.to = edges.Part((n+edges.BlockSize-1)/edges.BlockSize, r.rank, r.ranks)
 		part.from, part.to = min(part.from*edges.BlockSize, n), min(part.to*edges.BlockSize, n)
-		_, last, err = r.scanTuples(ctx, f, part)
 	}
+	last, err := r.largestEnd(ctx, f, part)
 	if err == nil && (n > 0 || !r.partial) {
 		err = check(n, last)
 	}
 	if err != nil {
-		if f.restart(); f.isPairs() {
-			err = fileFault(path, "edges of 16 bytes, two numbers of 64 bits", "packed edges of 12 bytes, 48 bits a vertex; or "+asText)
+		if f.isPairs() {
+			err = f.fault("edges of 16 bytes, two numbers of 64 bits",
+				"packed edges of 12 bytes, 48 bits a vertex; or "+asText)
 		}
 		return nil, err
 	}
-	list, err := r.load(ctx, f, w, n, part, last+1)
+	list, err := r.load(ctx, f, w, part, last+1)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func largestTuple(path string, last uint64, tuples int) error {
 	case last >= maxVertices:
 		return fileFault(path, fmt.Sprintf("the vertex %d", last), fmt.Sprintf("at most %d: %s", maxVertices-1, all))
 	case last >= most:
-		return fileFault(path, fmt.Sprintf("the vertex %d in a file of %s", last, counted(tuples, "edge", "edges")),
+		return fileFault(path, fmt.Sprintf("the vertex %d in a file of %s", last, counted(tuples, "edge")),
 			fmt.Sprintf("at most %d: %s, and may name %s (1024 an edge)", most-1, all, thousands(most)))
 	}
 	return nil
@@ -106,24 +105,29 @@ func largestTuple(path string, last uint64, tuples int) error {
 // damaged one.
 func mostVertices(n int) uint64 { return max(1024*uint64(n), 1<<20) }
 
-// load makes the list of some of n tuples, whose endpoints are below vertices, with weights if they
-// are wanted and w is not nil.
-func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, vertices uint64) (*edges.Packed, error) {
-	if w != nil && w.codec == plain && w.size() != int64(n)*singleSize {
-		return nil, fileFault(w.path, counted(w.size(), "byte", "bytes"), fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path))
-	}
-	kind := r.Weights
+// load makes the list of some of the tuples, whose endpoints are below vertices unless the file has
+// changed, with weights if they are wanted and w is not nil.
+func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uint64) (*edges.Packed, error) {
+	kind, n := r.Weights, part.to-part.from
 	if w == nil {
 		kind = edges.Unweighted
 	}
-	need := edges.PackedBytes(vertices, part.to-part.from, kind)
-	if err := r.admission(f).admit(need, "the list of "+counted(part.to-part.from, "edge", "edges")); err != nil {
+	need := edges.PackedBytes(vertices, n, kind)
+	if err := r.admission(f).admit(need, "the list of "+counted(n, "edge")); err != nil {
 		return nil, err
 	}
-	list := edges.NewPacked(vertices, part.to-part.from, kind)
-	err := r.loadTuples(ctx, f, part, list, vertices)
+	list := edges.NewPacked(vertices, n, kind)
+	err := r.fill(ctx, f, packedSize, part, list, func(_ int, b *edges.Block, data []byte) error {
+		for j := range b.N {
+			b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
+			if max(b.U[j], b.V[j]) >= vertices {
+				return f.changed("other tuples")
+			}
+		}
+		return nil
+	})
 	if err == nil && kind != edges.Unweighted {
-		if err = r.loadWeights(ctx, w, n, part, list); err == nil {
+		if err = r.loadWeights(ctx, w, part, list); err == nil {
 			err = f.unchanged() // weights of other tuples would be wrong ones
 		}
 	}
@@ -134,28 +138,21 @@ func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, verti
 	return list, nil
 }
 
-// openRecords opens a binary file to be read the number of times given. Its name says whether it is
-// compressed: its first bytes may be anything.
-func (r *reader) openRecords(ctx context.Context, path string, times int64) (*file, error) {
+// openRecords opens a file of records of a size, to be read the number of times given.
+func (r *reader) openRecords(ctx context.Context, path string, size, times int64) (*file, error) {
 	f, err := r.openRaw(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	r.progress.expect(times * f.size())
+	r.progress.expect(times * f.size() / int64(r.ranks))
 	_, f.codec = splitCodec(path)
-	if !f.regular {
-		err = fileFault(path, "a pipe or device", "a regular file, to be read twice")
-	} else if f.codec != plain {
-		head, _ := f.raw.Peek(4)
-		if codecOf(head) != f.codec {
-			err = fileFault(path, "no "+f.codec.String()+" data", "that, by the file's name")
-		}
+	if err = f.random("binary data that are not compressed"); err == nil && f.size()%size != 0 {
+		err = f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size))
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	f.decode()
 	return f, nil
 }
 
@@ -164,7 +161,7 @@ func (r *reader) openRecords(ctx context.Context, path string, times int64) (*fi
 func (f *file) isPairs() bool {
 	head := f.head()
 	head = head[:len(head)&^7]
-	if f.codec == plain && f.size()%16 != 0 || len(head) < 6*8 {
+	if f.size()%16 != 0 || len(head) < 6*8 {
 		return false
 	}
 	some := byte(0)
@@ -177,65 +174,53 @@ func (f *file) isPairs() bool {
 	return some != 0
 }
 
-// openWeights opens the weights beside f, compressed like f, or returns nil when there are none.
+// weightsBeside is the name of the weights beside a file of packed edges.
+func weightsBeside(path string) string {
+	base, _ := splitCodec(path)
+	return base + ".weights"
+}
+
+// openWeights opens the weights beside f, or returns nil when there are none.
 func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
-	base, c := splitCodec(f.path)
-	path := base + ".weights" + c.suffix()
+	path, times := weightsBeside(f.path), int64(1)
 	if !exists(path) {
 		return nil, nil
 	}
 	if r.Weights == edges.Unweighted {
-		return r.openRecords(ctx, path, 0)
+		times = 0
 	}
-	return r.openRecords(ctx, path, 1)
+	w, err := r.openRecords(ctx, path, 1, times)
+	if n := f.size() / packedSize; err == nil && w.size() != n*singleSize {
+		err = errors.Join(w.fault(counted(w.size(), "byte"),
+			fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path)), w.Close())
+	}
+	return w, err
 }
 
 // extent is some of the records of a file: from the first, a multiple of a block of a list, to
 // before the last.
 type extent struct{ from, to int }
 
-// all is every record, however many there are.
-var all = extent{0, math.MaxInt}
-
 // records calls do with runs of those records of f, of the size given, that are in part. The runs
 // begin at multiples of a block of a list; first is the number of the first record in data, counted
-// from that of part. It returns how many records the file has or, of a plain one, those up to the
-// end of part.
-func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) (int, error) {
-	f.restart()
+// from that of part.
+func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) error {
 	block := size * edges.BlockSize
-	src := f.source(0, max(r.piece/block, 1)*block, true)
-	if plain, ok := src.(*fileSource); ok {
-		plain.lo = int64(part.from * size)
-		if part.to < int(plain.hi)/size { // else there is an end of the file to be looked at
-			plain.hi = int64(part.to * size)
-		}
-	}
-	seen := make([]int, r.Team.Size())
+	src := &fileSource{f: f, size: int64(max(r.piece/block, 1) * block), records: true}
+	src.lo, src.hi = int64(part.from*size), int64(part.to*size)
 	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
-		if extra := len(p.data) % size; extra != 0 {
-			total := p.at + int64(len(p.data))
-			return fileFault(f.path, counted(total, "byte", "bytes"), fmt.Sprintf("a multiple of %d", size))
-		}
-		first := int(p.at) / size
-		seen[worker] = max(seen[worker], first+len(p.data)/size)
-		lo, hi := max(first, part.from), min(first+len(p.data)/size, part.to)
-		if lo >= hi {
-			return nil
-		}
-		return do(worker, lo-part.from, p.data[(lo-first)*size:(hi-first)*size])
+		return do(worker, int(p.at)/size-part.from, p.data)
 	})
-	f.rawRead = 0 // one of the times is over
 	if err == nil {
 		err = f.unchanged()
 	}
-	return slices.Max(seen), err
+	return err
 }
 
-// scanTuples returns what records returns of the tuples in part, and their largest endpoint.
-func (r *reader) scanTuples(ctx context.Context, f *file, part extent) (n int, last uint64, err error) {
+// largestEnd returns the largest endpoint of the tuples in part.
+func (r *reader) largestEnd(ctx context.Context, f *file, part extent) (uint64, error) {
 	largest := make([]uint64, r.Team.Size())
-	n, err = r.records(ctx, f, packedSize, part, func(worker, _ int, data []byte) error {
+	err := r.records(ctx, f, packedSize, part, func(worker, _ int, data []byte) error {
 		most := largest[worker]
 		for i := 0; i < len(data); i += packedSize {
 			u, v := unpackEdge(data[i:])
@@ -244,70 +229,41 @@ func (r *reader) scanTuples(ctx context.Context, f *file, part extent) (n int, l
 		largest[worker] = most
 		return nil
 	})
-	return n, slices.Max(largest), err
+	return slices.Max(largest), err
 }
 
-// loadTuples stores the tuples, whose endpoints are below vertices unless the file has changed.
-func (r *reader) loadTuples(ctx context.Context, f *file, part extent, list *edges.Packed, vertices uint64) error {
-	_, err := r.fill(ctx, f, packedSize, part, list, func(_ int, b *edges.Block, data []byte) error {
-		for j := range b.N {
-			b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
-			if max(b.U[j], b.V[j]) >= vertices {
-				return f.changed("other tuples")
-			}
-		}
-		return nil
-	})
-	return err
-}
-
-// loadWeights adds the weights to the tuples in part, of n.
-func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, list *edges.Packed) error {
-	if part.to == n {
-		part.to = math.MaxInt // more would be an error
-	}
-	found, err := r.fill(ctx, f, singleSize, part, list, func(i int, b *edges.Block, data []byte) error {
+// loadWeights adds the weights to the tuples in part.
+func (r *reader) loadWeights(ctx context.Context, f *file, part extent, list *edges.Packed) error {
+	return r.fill(ctx, f, singleSize, part, list, func(i int, b *edges.Block, data []byte) error {
 		if err := list.Read(i, b); err != nil {
 			return err
 		}
 		for j := range b.N {
 			b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
 			if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
-				return fileFault(f.path, fmt.Sprintf("the weight %v of tuple %d", b.W[j], part.from+i*edges.BlockSize+j), "a finite number")
+				return f.fault(fmt.Sprintf("the weight %v of tuple %d", b.W[j],
+					part.from+i*edges.BlockSize+j), "a finite number")
 			}
 		}
 		return nil
 	})
-	if err == nil && found != n && f.codec != plain { // that of a plain one was compared before
-		what := counted(found, "record", "records")
-		if found > n {
-			what = "more than " + counted(n, "record", "records")
-		}
-		err = fileFault(f.path, what, thousands(n)+", one a tuple")
-	}
-	return err
 }
 
 // fill stores the records of f in part, of the size given, in the blocks of a list: decode makes a
-// block, whose length is set, of its records. Records that are no whole block, as the list has it,
-// are left out. It returns what records does.
+// block, whose length is set, of its records.
 func (r *reader) fill(ctx context.Context, f *file, size int, part extent, list *edges.Packed,
 	decode func(i int, b *edges.Block, data []byte) error,
-) (int, error) {
+) error {
 	blocks := make([]edges.Block, r.Team.Size())
 	return r.records(ctx, f, size, part, func(worker, first int, data []byte) error {
 		b := &blocks[worker]
 		for at := first; len(data) > 0; at += edges.BlockSize {
-			b.N = min(edges.BlockSize, list.Len()-at)
-			some := data[:min(edges.BlockSize*size, len(data))]
-			if len(some) != b.N*size {
-				return nil
-			}
-			if err := decode(at/edges.BlockSize, b, some); err != nil {
+			b.N = min(edges.BlockSize, len(data)/size)
+			if err := decode(at/edges.BlockSize, b, data[:b.N*size]); err != nil {
 				return err
 			}
 			list.Write(at/edges.BlockSize, b)
-			data = data[len(some):]
+			data = data[b.N*size:]
 		}
 		return nil
 	})

@@ -69,7 +69,7 @@ func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, 
 	}
 	// A row takes so much at least, and a footer may speak of rows that pages of some bytes have.
 	mine := p.rows[p.hi] - p.rows[p.lo]
-	return p, said, r.admission(f).admit(8*mine, "the list of "+counted(mine, "row", "rows"))
+	return p, said, r.admission(f).admit(8*mine, "the list of "+counted(mine, "row"))
 }
 
 // understand finds the columns of edges, or of a table of vertices that of these.
@@ -83,7 +83,7 @@ func (p *parquetTable) understand(columns []StoredColumn, o *Columns) (string, e
 		c.titles = append(c.titles, columns[i].Name)
 	}
 	if len(columns) < 2 && !o.ofVertices || len(columns) == 0 {
-		return "", wrong(counted(len(columns), "column", "columns"), "2 or more")
+		return "", wrong(counted(len(columns), "column"), "2 or more")
 	}
 	if err := o.choose(c, true, nil); err != nil {
 		var bad *fault
@@ -247,13 +247,13 @@ func (g *rowGroup) fault(column int, err error) error {
 	var bad *fault
 	switch {
 	case errors.As(err, &value):
-		return fileFault(g.f.path, fmt.Sprintf("%s in %q, row %d", value.found, name, g.row+int64(value.row)+1), value.expected)
+		return g.f.fault(fmt.Sprintf("%s in %q, row %d", value.found, name, g.row+int64(value.row)+1), value.expected)
 	case errors.As(err, &null):
-		return fileFault(g.f.path, fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1), "a value in every row")
+		return g.f.fault(fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1), "a value in every row")
 	case errors.As(err, &read), errors.As(err, &bad), errors.Is(err, context.Canceled):
 		return err
 	default:
-		return fileFault(g.f.path, fmt.Sprintf("the column %q of row group %d at fault: %v", name, g.number, err), "a whole file of Parquet")
+		return g.f.fault(fmt.Sprintf("the column %q of row group %d at fault: %v", name, g.number, err), "a whole file of Parquet")
 	}
 }
 
@@ -344,7 +344,7 @@ func (g *rowGroup) readWeights(n int) error {
 		return err
 	}
 	g.weights = slices.Grow(g.weights[:0], n)[:n]
-	single := g.r.Weights == edges.Float32
+	single := g.r.single()
 	for i, x := range g.bits {
 		var w float64
 		switch {

@@ -115,7 +115,7 @@ func NewParquetWriter(w io.Writer, columns []ParquetColumn) (ParquetWriter, erro
 
 // readFooter opens a file by its end.
 func (r *reader) readFooter(f *file) (*ParquetFile, error) {
-	fault := func(found, expected string) error { return fileFault(f.path, found, expected) }
+	fault := func(found, expected string) error { return f.fault(found, expected) }
 	if parquetDriver.Open == nil {
 		return nil, fmt.Errorf("reading %s: %w", f.path, errNoParquet)
 	}
@@ -123,7 +123,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 		return nil, err
 	}
 	if f.size() < 12 {
-		return nil, fault(counted(f.size(), "byte", "bytes"), "a file of Parquet, which has more")
+		return nil, fault(counted(f.size(), "byte"), "a file of Parquet, which has more")
 	}
 	var ends [12]byte
 	if err := errors.Join(f.readAt(ends[:4], 0), f.readAt(ends[4:], f.size()-8)); err != nil {
@@ -136,7 +136,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	case string(ends[:4]) != parquetMagic || string(ends[8:]) != parquetMagic:
 		return nil, fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
 	case size > f.size()-12 || size > maxFooter:
-		return nil, fault("a footer of "+counted(size, "byte", "bytes"), fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
+		return nil, fault("a footer of "+counted(size, "byte"), fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
 	}
 	if err := r.admission(f).admit(footerMemory*size, "its footer"); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func TestSilentPipe(t *testing.T) {
 	}
 	_, err = Read(t.Context(), path, ReadOptions{Format: Graph500})
 	wantError(t, err, path,
-		"pipe: found a pipe or device, expected a regular file, to be read twice")
+		"pipe: found a pipe or device, expected a regular file: it is read from several places at once")
 }
 
 var errEnough = errors.New("enough")

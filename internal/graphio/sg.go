@@ -60,7 +60,7 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 	parsers := make([]parser, r.Team.Size())
 	_, err = r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		q := &parsers[worker]
-		q.grammar = grammar{columns: columns, twice: !h.directed, single: r.Weights == edges.Float32}
+		q.grammar = grammar{columns: columns, twice: !h.directed, single: r.single()}
 		q.reset()
 		if err := h.lists(f, q, (p.at-h.neighbors())/size, p.data); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
 		numbering: consecutive(0, int(h.nodes)),
 		unbalanced: func(context.Context) error {
-			return fileFault(f.path, "an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
+			return f.fault("an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
 		},
 	})
 }
@@ -94,7 +94,7 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 		return nil, err
 	}
 	if f.size() < serializedHead+8 {
-		return nil, fileFault(f.path, counted(f.size(), "byte", "bytes"), "a header of 17 bytes and an offset")
+		return nil, f.fault(counted(f.size(), "byte"), "a header of 17 bytes and an offset")
 	}
 	var head [serializedHead]byte
 	if err := f.readAt(head[:], 0); err != nil {
@@ -104,20 +104,20 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 	h.m, h.nodes = int64(binary.LittleEndian.Uint64(head[1:])), int64(binary.LittleEndian.Uint64(head[9:]))
 	switch {
 	case head[0] > 1:
-		return nil, fileFault(f.path, fmt.Sprintf("the byte %d", head[0]), "0 or 1 (directed), with which a serialized graph begins")
+		return nil, f.fault(fmt.Sprintf("the byte %d", head[0]), "0 or 1 (directed), with which a serialized graph begins")
 	case h.nodes < 0 || h.nodes > math.MaxInt32 || h.m < 0 || h.m > 1<<48:
-		return nil, fileFault(f.path, fmt.Sprintf("%d nodes and %d edges", h.nodes, h.m), "numbers that a serialized graph can have")
+		return nil, f.fault(fmt.Sprintf("%d nodes and %d edges", h.nodes, h.m), "numbers that a serialized graph can have")
 	}
 	want := 8*(h.nodes+1) + h.recordSize()*h.m
 	if h.directed {
 		want *= 2
 	}
 	if want += serializedHead; want != f.size() {
-		expected := fmt.Sprintf("%s: those of %s and %s", thousands(want), counted(h.nodes, "node", "nodes"), counted(h.m, "edge", "edges"))
+		expected := fmt.Sprintf("%s: those of %s and %s", thousands(want), counted(h.nodes, "node"), counted(h.m, "edge"))
 		if other := (&serialized{weighted: !weighted}).recordSize(); !weighted && want+(other-4)*h.m*int64(1+head[0]) == f.size() {
 			expected += " (--format wsg reads weights)"
 		}
-		return nil, fileFault(f.path, counted(f.size(), "byte", "bytes"), expected)
+		return nil, f.fault(counted(f.size(), "byte"), expected)
 	}
 	return h, nil
 }
@@ -142,7 +142,7 @@ func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error
 			node := first + int64(i)/8
 			switch {
 			case node == 0 && at != 0, at < before, node == h.nodes && at != h.m:
-				return fileFault(f.path, fmt.Sprintf("the offset %d of node %d after %d", at, node, before), fmt.Sprintf("offsets that rise from 0 to %d", h.m))
+				return f.fault(fmt.Sprintf("the offset %d of node %d after %d", at, node, before), fmt.Sprintf("offsets that rise from 0 to %d", h.m))
 			}
 			before = at
 		}
@@ -210,7 +210,7 @@ func (h *serialized) neighbor(q *parser, u uint64, data []byte) *fault {
 	v := uint64(binary.LittleEndian.Uint32(data))
 	if v >= uint64(h.nodes) {
 		return wrong(fmt.Sprintf("the neighbour %d", int32(v)),
-			fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node", "nodes")))
+			fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node")))
 	}
 	w := 0.0
 	if h.weighted {

@@ -75,28 +75,12 @@ func lookOf(head []byte) Format {
 
 // columns counts the columns of the first line of data in the head of an edge list; 0 when there is
 // none.
-func columns(head []byte) int {
-	head, _ = bytes.CutPrefix(head, utf8BOM)
-	for len(head) > 0 {
-		line := head
-		end := bytes.IndexByte(head, '\n')
-		if end >= 0 {
-			line, head = head[:end], head[end+1:]
-		} else {
-			head = nil
-		}
-		line = trimLine(line)
-		if len(line) == 0 || line[0] == '#' || line[0] == '%' {
-			continue
-		}
-		n := 0
-		for len(line) > 0 {
-			_, line = cutField(line)
-			n++
-		}
-		return n
+func columns(head []byte) (n int) {
+	line, _ := firstLine(bytes.TrimPrefix(head, utf8BOM))
+	for ; len(line) > 0; n++ {
+		_, line = cutField(line)
 	}
-	return 0
+	return n
 }
 
 // isLDBCBase reports whether path names no file, but the vertices and the edges beside it exist.

@@ -19,7 +19,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 		o.Source = of.IDs[0]
 	case len(of.IDs) > 0:
 		ids := counted(len(of.IDs), "column of ids", "columns of ids")
-		return fileFault(f.path, ids+": "+strings.Join(of.IDs, ","),
+		return f.fault(ids+": "+strings.Join(of.IDs, ","),
 			fmt.Sprintf("%d: %s", of.ids(), of.idColumns()))
 	}
 	if _, err := strconv.Atoi(of.Name); err != nil && of.Name != "" {

@@ -97,10 +97,8 @@ func ReadColumn(
 		err = namedLines(ctx, lines, &of, each)
 	case format != "":
 		err = readTableColumn(ctx, f, format, &of, each)
-	case isMatrixMarket(head) && of.OfEdges:
-		err = readEntries(ctx, lines, &of, each)
 	case isMatrixMarket(head):
-		err = readVector(ctx, lines, column, each)
+		err = readMatrix(ctx, lines, &of, each)
 	default:
 		_, err = readFields(ctx, lines, &of, each)
 	}
@@ -113,47 +111,28 @@ func ReadColumn(
 	return f.unchanged()
 }
 
-// readVector reads a Matrix Market array of one column, a value a line, whose ids are its rows from 1
-// on.
-func readVector(ctx context.Context, lines *lineReader, column int, each eachLine) error {
-	if column > 0 {
-		return wrong("a Matrix Market array, which has no column "+strconv.Itoa(column),
+// readMatrix reads the values of a matrix in Market's coordinates, whose entries are edges, or of an
+// array of one column, whose rows are vertices.
+func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
+	kind := &mtxGraph
+	if !of.OfEdges {
+		kind, of.rows = &mtxColumn, true
+	}
+	if of.rows && of.Number > 0 {
+		return wrong("a Matrix Market array, which has no column "+strconv.Itoa(of.Number),
 			"lines "+vertexLine)
 	}
-	h, err := readMTXHeader(lines, &mtxColumn)
-	for v := (Value{}); err == nil && ctx.Err() == nil; {
-		var line []byte
-		if line, err = lines.next(); err == io.EOF {
-			return h.check(int(v.ID))
-		}
-		text := trimLine(line)
-		if err != nil || len(text) == 0 || text[0] == '%' {
-			continue
-		}
-		value, rest := cutField(text)
-		at := offsetIn(line, value) + 1
-		v = Value{Line: lines.line, IDAt: at, At: at, ID: v.ID + 1, Text: value}
-		switch {
-		case len(rest) > 0:
-			err = lines.at(wrong("more than one number: "+quote(text),
-				"one a line").at(line, rest))
-		case v.ID > h.edges:
-			err = lines.at(wrong("a value of row "+thousands(v.ID),
-				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)))
-		default:
-			err = v.tell(each)
-		}
-	}
-	return err
-}
-
-// readEntries reads the values of a matrix in Market's coordinates, whose entries are edges.
-func readEntries(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
-	h, err := readMTXHeader(lines, &mtxGraph)
+	h, err := readMTXHeader(lines, kind)
 	if err != nil {
 		return err
 	}
-	n, err := readFields(ctx, lines, of, each)
+	n, err := readFields(ctx, lines, of, func(v *Value) (found, expected string) {
+		if of.rows && v.ID > h.edges {
+			return "a value of row " + thousands(v.ID),
+				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row"), h.line)
+		}
+		return each(v)
+	})
 	if err != nil {
 		return err
 	}
@@ -171,7 +150,7 @@ func readFields(ctx context.Context, lines *lineReader, of *Column, each eachLin
 		if err != nil || len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
 			continue
 		}
-		v := Value{Line: lines.line, IDAt: offsetIn(line, text) + 1}
+		v := Value{Line: lines.line, IDAt: offsetIn(line, text) + 1, ID: uint64(n) + 1}
 		if bad := v.parse(line, text, of); bad != nil {
 			return n, lines.at(bad.at(line, text))
 		}
@@ -181,9 +160,16 @@ func readFields(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	return n, err
 }
 
-// parse reads the ids and the value of a line, which text is without the blanks before it.
+// parse reads the ids and the value of a line, which text is without the blanks before it. Where
+// lines are rows, these are counted.
 func (v *Value) parse(line, text []byte, of *Column) *fault {
 	g, rest := grammar{high: maxID}, text
+	if of.rows {
+		if v.Text, rest = cutField(trimLine(text)); len(rest) > 0 {
+			return wrong("more than one number: "+quote(trimLine(text)), "one a line").at(line, rest)
+		}
+		return nil
+	}
 	for _, id := range []*uint64{&v.ID, &v.To}[:of.ids()] {
 		rest = bytes.TrimLeft(rest, " \t")
 		field, _ := cutField(rest)

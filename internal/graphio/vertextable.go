@@ -55,10 +55,10 @@ func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 	if t.n == 0 && !r.partial {
 		return noVertices(f.path)
 	}
-	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, counted(t.n, "line", "lines"))
+	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, counted(t.n, "line"))
 	p.repeated = func(ctx context.Context, k int, _ uint64) error {
 		if c == nil {
-			return fileFault(f.path, fmt.Sprintf("the vertex of row %d again", int(t.spans[0].From)+k+1), "every vertex once")
+			return f.fault(fmt.Sprintf("the vertex of row %d again", int(t.spans[0].From)+k+1), "every vertex once")
 		}
 		return r.repeatedVertex(ctx, f, *c, from, t.spans[0].From, k)
 	}
@@ -119,7 +119,7 @@ func (r *reader) added(s *edges.RankInput, n int) {
 // repeatedVertex is the fault of the k-th vertex of those in records that begin at first or later,
 // which has come before. It parses the table anew.
 func (r *reader) repeatedVertex(ctx context.Context, f *file, c csvGrammar, from start, first int64, k int) error {
-	bad := fileFault(f.path, "a vertex twice", "every vertex once")
+	bad := f.fault("a vertex twice", "every vertex once")
 	p := parser{grammar: grammar{columns: 1, high: maxID, csv: &c}}
 	cut := func(data []byte) (record, rest []byte, ends bool) {
 		p.reset()

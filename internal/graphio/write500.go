@@ -14,6 +14,9 @@ func (w *writer) graph500() error {
 	if w.in.Directed {
 		return fmt.Errorf("format graph500 holds undirected graphs, the graph is directed")
 	}
+	if w.codec != plain {
+		return fmt.Errorf("format graph500 is not compressed: a name without %s", w.codec.suffix())
+	}
 	vertices, last, err := w.extent()
 	if err != nil {
 		return err
@@ -26,11 +29,11 @@ func (w *writer) graph500() error {
 			counted(lost, "isolated vertex at the end is", "isolated vertices at the end are"))
 	}
 	if !w.in.Edges.Weighted() {
-		w.stale = append(w.stale, w.base+".weights"+w.codec.suffix())
+		w.stale = append(w.stale, weightsBeside(w.path))
 	} else if err := w.singles(); err != nil {
 		return err
 	}
-	out, err := w.create(w.path, w.codec, "")
+	out, err := w.create(w.path, plain, "")
 	if err != nil {
 		return err
 	}
@@ -44,7 +47,7 @@ func (w *writer) graph500() error {
 
 // singles writes the weights in single precision.
 func (w *writer) singles() error {
-	out, err := w.create(w.base+".weights"+w.codec.suffix(), w.codec, "")
+	out, err := w.create(weightsBeside(w.path), plain, "")
 	if err != nil {
 		return err
 	}

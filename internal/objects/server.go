@@ -82,10 +82,18 @@ func (s *Server) Close() {
 
 // PutObject is the call of control.Workers.
 func (s *Server) PutObject(ctx context.Context, r *connect.Request[control.PutObjectRequest]) (*connect.Response[control.PutObjectResponse], error) {
+	return answered(s, &control.PutObjectResponse{}, func() error { return s.put(ctx, r.Msg) })
+}
+
+// answered returns an answer that do completes, and makes of its error that of a call.
+func answered[T any](s *Server, answer *T, do func() error) (*connect.Response[T], error) {
 	if s.dir == nil {
 		return nil, errNone
 	}
-	return &connect.Response[control.PutObjectResponse]{Msg: &control.PutObjectResponse{}}, coded(s.put(ctx, r.Msg))
+	if err := do(); err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(answer), nil
 }
 
 func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
@@ -206,48 +214,41 @@ func (u *upload) end(why error) {
 
 // GetObject is the call of control.Workers.
 func (s *Server) GetObject(ctx context.Context, r *connect.Request[control.GetObjectRequest]) (*connect.Response[control.GetObjectResponse], error) {
-	m := r.Msg
-	switch {
-	case s.dir == nil:
-		return nil, errNone
-	case m.Length > piece || m.Offset < 0:
-		return nil, coded(invalid("%d bytes from %d on, expected at most %d", m.Length, m.Offset, piece))
-	}
-	p := make([]byte, m.Length)
-	if err := s.dir.GetRange(ctx, store.Object{Name: m.Name, Version: m.Version}, m.Offset, p); err != nil {
-		return nil, coded(err)
-	}
-	return connect.NewResponse(&control.GetObjectResponse{Data: p}), nil
+	m, answer := r.Msg, &control.GetObjectResponse{}
+	return answered(s, answer, func() error {
+		if m.Length > piece || m.Offset < 0 {
+			return invalid("%d bytes from %d on, expected at most %d", m.Length, m.Offset, piece)
+		}
+		answer.Data = make([]byte, m.Length)
+		return s.dir.GetRange(ctx, store.Object{Name: m.Name, Version: m.Version}, m.Offset, answer.Data)
+	})
 }
 
 // ListObjects is the call of control.Workers.
 func (s *Server) ListObjects(ctx context.Context, r *connect.Request[control.ListObjectsRequest]) (*connect.Response[control.ListObjectsResponse], error) {
-	if s.dir == nil {
-		return nil, errNone
-	}
 	answer, bytes := &control.ListObjectsResponse{}, 0
-	for o, err := range s.dir.List(ctx, r.Msg.Prefix) {
-		if err != nil {
-			return nil, coded(err)
+	return answered(s, answer, func() error {
+		for o, err := range s.dir.List(ctx, r.Msg.Prefix) {
+			if err != nil {
+				return err
+			}
+			if o.Name <= r.Msg.After {
+				continue
+			}
+			bytes += len(o.Name) + len(o.Version) + 32
+			if answer.More = len(answer.Objects) == mostListed || bytes > piece; answer.More {
+				break
+			}
+			found := &control.ListObjectsResponse_Object{Name: o.Name, Size: o.Size, Version: o.Version}
+			answer.Objects = append(answer.Objects, found)
 		}
-		if o.Name <= r.Msg.After {
-			continue
-		}
-		if bytes += len(o.Name) + len(o.Version) + 32; len(answer.Objects) == mostListed || bytes > piece {
-			answer.More = true
-			break
-		}
-		answer.Objects = append(answer.Objects, &control.ListObjectsResponse_Object{Name: o.Name, Size: o.Size, Version: o.Version})
-	}
-	return connect.NewResponse(answer), nil
+		return nil
+	})
 }
 
 // DeleteObject is the call of control.Workers.
 func (s *Server) DeleteObject(ctx context.Context, r *connect.Request[control.DeleteObjectRequest]) (*connect.Response[control.DeleteObjectResponse], error) {
-	if s.dir == nil {
-		return nil, errNone
-	}
-	return &connect.Response[control.DeleteObjectResponse]{Msg: &control.DeleteObjectResponse{}}, coded(s.dir.Delete(ctx, r.Msg.Name))
+	return answered(s, &control.DeleteObjectResponse{}, func() error { return s.dir.Delete(ctx, r.Msg.Name) })
 }
 
 func invalid(format string, args ...any) error {

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"context"
+	"errors"
 	"hash/crc32"
 	"io"
 	"os"
@@ -82,15 +83,19 @@ func ForgeFile(dir, name string, change func(name string, array []byte) []byte) 
 // RestorePart makes a graph of one file alone, whatever it says of the graph that it is of.
 func RestorePart(ctx context.Context, s store.Store, f File, id string) (*graph.Graph, error) {
 	arena := new(mem.Arena)
-	p, err := OpenPart(ctx, s, f, id, arena, nil)
+	a, err := read(ctx, s, partitionKind, f, id, arena, nil)
+	if err == nil && a.header.Partition == nil {
+		err = errors.New("it is no partition")
+	}
 	if err != nil {
 		arena.Close()
 		return nil, err
 	}
+	p := a.header.Partition
 	g := &graph.Graph{N: p.Vertices, Directed: p.Directed, Weights: p.Weights, Options: graph.Options{Grid: p.Grid, Weights: p.Weights}}
 	r, err := graph.NewRestorer(g, arena, nil)
 	if err == nil {
-		if err = p.Restore(r); err == nil {
+		if err = faultless(func() error { return errors.Join(r.Partition(*p, a), a.end()) }); err == nil {
 			if g, err = r.Graph(); err == nil {
 				return g, nil
 			}

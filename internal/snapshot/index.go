@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -24,13 +25,6 @@ type Index struct {
 	// may be another run than that of the vertices.
 	Names     *names.Dictionary
 	FirstName uint64
-}
-
-// writeIndex stores a part of the index.
-func writeIndex(ctx context.Context, s store.Store, f *File, id string, x Index) error {
-	m := &image{header: header{Kind: verticesKind, ID: id, Count: f.Count}}
-	x.visit(m)
-	return m.write(ctx, s, f)
 }
 
 func (x *Index) visit(v graph.Arrays) {
@@ -86,29 +80,44 @@ func (x *Index) check(vertices int) error {
 	return nil
 }
 
-// maps sets a graph's maps between vertices and input ids.
-func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena *mem.Arena, team *parallel.Team) error {
-	var all Index
+// openRun brings the vertices from from on below to into memory. Their ids may lie in the arena;
+// their labels do not, for graphs that are made of this one keep them, also when it is closed.
+func openRun(ctx context.Context, s store.Store, m *Manifest, from, to int, arena *mem.Arena, team *parallel.Team) (*Index, error) {
+	x, before := new(Index), 0
+	if m.Labels == "listed" {
+		x.Labels = []uint64{}
+	}
 	for _, f := range m.Index {
-		x, err := openIndex(ctx, s, f, m, arena, team)
-		if err != nil {
-			return err
+		lo, hi := max(from-before, 0), min(to-before, f.Count)
+		before += f.Count
+		if lo >= hi {
+			continue
 		}
-		// copied, for graphs that are made of this one keep them, also when it is closed
-		if m.Labels == "listed" {
-			before := len(all.Labels)
-			all.Labels = x.appendLabels(all.Labels, 0, f.Count)
-			if before > 0 && before < len(all.Labels) &&
-				all.Labels[before] <= all.Labels[before-1] {
-				return fmt.Errorf("%s: it does not follow the file before it",
+		some, err := openIndex(ctx, s, f, m, arena, team)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(x.Labels); m.Labels == "listed" {
+			x.Labels = some.appendLabels(x.Labels, lo, hi)
+			if n > 0 && x.Labels[n] <= x.Labels[n-1] {
+				return nil, fmt.Errorf("%s: it does not follow the file before it",
 					store.NameOf(s, f.Name))
 			}
 		}
-		if len(m.Index) == 1 {
-			all.IDs = x.IDs
+		if x.IDs == nil {
+			x.IDs = some.IDs[lo:hi:hi]
 		} else {
-			all.IDs = append(all.IDs, x.IDs...)
+			x.IDs = append(x.IDs, some.IDs[lo:hi]...)
 		}
+	}
+	return x, nil
+}
+
+// maps sets a graph's maps between vertices and input ids.
+func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena *mem.Arena, team *parallel.Team) error {
+	all, err := openRun(ctx, s, m, 0, m.Vertices, arena, team)
+	if err != nil {
+		return err
 	}
 	if m.Labels == "listed" {
 		g.Labels = edges.NewLabels(all.Labels)
@@ -139,29 +148,11 @@ func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena
 func OpenShare(ctx context.Context, s store.Store, m *Manifest, rank, ranks int, o Options) (_ *Index, err error) {
 	defer mem.Recover(&err)
 	from, to := edges.Part(m.Vertices, rank, ranks)
-	x := &Index{IDs: make([]uint32, 0, to-from)}
-	before := 0
-	for _, f := range m.Index {
-		lo, hi := max(from-before, 0), min(to-before, f.Count)
-		before += f.Count
-		if lo >= hi {
-			continue
-		}
-		arena := &mem.Arena{Kind: mem.Graph}
-		some, err := openIndex(ctx, s, f, m, arena, o.Team)
-		if err == nil {
-			x.IDs = append(x.IDs, some.IDs[lo:hi]...)
-			if m.Labels == "listed" {
-				x.Labels = some.appendLabels(x.Labels, lo, hi)
-			}
-		}
-		arena.Close()
-		if err != nil {
-			return nil, err
-		}
+	arena := &mem.Arena{Kind: mem.Graph}
+	defer arena.Close()
+	x, err := openRun(ctx, s, m, from, to, arena, o.Team)
+	if err == nil {
+		x.IDs = slices.Clone(x.IDs)
 	}
-	if m.Labels == "listed" && x.Labels == nil {
-		x.Labels = []uint64{}
-	}
-	return x, x.check(m.Vertices)
+	return x, err
 }

@@ -34,15 +34,6 @@ func namesFiles(id string, vertices, rank int, x Index) []File {
 	return all
 }
 
-// writeNames stores a file of names.
-func writeNames(ctx context.Context, s store.Store, f *File, id string, x Index) error {
-	from := f.First - x.FirstName
-	piece := x.Names.AppendPiece(nil, from, from+uint64(f.Count))
-	m := &image{header: header{Kind: namesKind, ID: id, Count: f.Count}}
-	put(m, "names", "uint8", piece)
-	return m.write(ctx, s, f)
-}
-
 // checkNames refuses files of names that do not follow one another from the first input id on.
 func (m *Manifest) checkNames() error {
 	next := uint64(0)

@@ -12,37 +12,24 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// writePart stores a partition.
-func writePart(ctx context.Context, s store.Store, f *File, id string, p *graph.Partition) error {
-	shape := p.Shape()
-	m := &image{header: header{Kind: partitionKind, ID: id, Partition: &shape}}
-	p.Arrays(m)
-	return m.write(ctx, s, f)
-}
-
-// Part is a partition that was stored, in memory: its arrays are in an arena.
-type Part struct {
-	graph.Shape
-	arrays *arrays
-}
-
-// OpenPart brings a partition into memory, which is that of arena. Where the store has files they
-// are mapped, and must not be changed as long as the arena is open. Every byte is checked against
-// its checksum; graph.Restorer checks what the arrays say.
-func OpenPart(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*Part, error) {
-	a, err := read(ctx, s, partitionKind, f, id, arena, team)
+// restore makes a stored partition one of a graph. Its memory is that of arena: where the store has
+// files they are mapped, and must not be changed as long as the arena is open. Every byte is checked
+// against its checksum; graph.Restorer checks what the arrays say.
+func restore(ctx context.Context, s store.Store, m *Manifest, i int, r *graph.Restorer, arena *mem.Arena, team *parallel.Team) error {
+	f := m.Parts[i]
+	a, err := read(ctx, s, partitionKind, f, m.ID, arena, team)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if a.header.Partition == nil {
-		return nil, fmt.Errorf("%s: it is no partition", store.NameOf(s, f.Name))
+	if p := a.header.Partition; p == nil || p.Index != i {
+		err = fmt.Errorf("expected partition %d", i)
+	} else {
+		err = faultless(func() error { return errors.Join(r.Partition(*p, a), a.end()) })
 	}
-	return &Part{*a.header.Partition, a}, nil
-}
-
-// Restore makes the partition one of a graph.
-func (p *Part) Restore(r *graph.Restorer) error {
-	return faultless(func() error { return errors.Join(r.Partition(p.Shape, p.arrays), p.arrays.end()) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
+	}
+	return nil
 }
 
 // write stores the file, and notes what must be known of it.

@@ -18,24 +18,31 @@ import (
 func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
 	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
-	jobs := []func(ctx context.Context) error{func(ctx context.Context) error { return writeIndex(ctx, s, &m.Index[0], id, x) }}
-	for i := range m.Names {
-		jobs = append(jobs, func(ctx context.Context) error { return writeNames(ctx, s, &m.Names[i], id, x) })
-	}
-	for i, p := range g.Parts {
-		if p == nil {
-			continue
-		}
+	var jobs []func(ctx context.Context) error
+	save := func(f *File, h header, visit func(m *image)) {
 		jobs = append(jobs, func(ctx context.Context) error {
-			f := &m.Parts[i]
-			if err := writePart(ctx, s, f, id, p); err != nil {
-				return err
-			}
-			if now := done.Add(f.Size); o.Progress != nil {
+			h.ID, h.Count = id, f.Count
+			m := &image{header: h}
+			visit(m)
+			err := m.write(ctx, s, f)
+			if now := done.Add(f.Size); o.Progress != nil && err == nil && h.Kind == partitionKind {
 				o.Progress(now, max(g.Bytes(), now))
 			}
-			return nil
+			return err
 		})
+	}
+	save(&m.Index[0], header{Kind: verticesKind}, func(m *image) { x.visit(m) })
+	for i, f := range m.Names {
+		save(&m.Names[i], header{Kind: namesKind}, func(m *image) {
+			from := f.First - x.FirstName
+			put(m, "names", "uint8", x.Names.AppendPiece(nil, from, from+uint64(f.Count)))
+		})
+	}
+	for i, p := range g.Parts {
+		if p != nil {
+			shape := p.Shape()
+			save(&m.Parts[i], header{Kind: partitionKind, Partition: &shape}, func(m *image) { p.Arrays(m) })
+		}
 	}
 	if err := store.Together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
 		return nil, errors.Join(err, Remove(ctx, s, id))

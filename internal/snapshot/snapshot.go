@@ -170,19 +170,10 @@ func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string
 		total += m.Parts[i].Size
 	}
 	for _, i := range own {
-		f := m.Parts[i]
-		p, err := OpenPart(ctx, s, f, m.ID, arena, o.Team)
-		if err != nil {
+		if err := restore(ctx, s, m, i, r, arena, o.Team); err != nil {
 			return nil, err
 		}
-		if p.Index != i {
-			return nil, fmt.Errorf("%s: found partition %d, expected %d", store.NameOf(s, f.Name),
-				p.Index, i)
-		}
-		if err := p.Restore(r); err != nil {
-			return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
-		}
-		if done += f.Size; o.Progress != nil {
+		if done += m.Parts[i].Size; o.Progress != nil {
 			o.Progress(done, total)
 		}
 	}

@@ -30,8 +30,7 @@ func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collec
 		}
 		for _, q := range asked {
 			if of(Q(q)) != group.Link().Rank() {
-				return nil, fmt.Errorf("from rank %d: %w: asked for %d", rank,
-					collective.ErrMessage, q)
+				return nil, lied(rank, "asked for %d", q)
 			}
 			back[rank] = appendWord(back[rank], uint64(answer(Q(q))))
 		}
@@ -56,4 +55,9 @@ func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collec
 		given[to] = given[to][1:]
 	}
 	return answers, nil
+}
+
+// lied is the error of a message from a rank that makes no sense.
+func lied(rank int, format string, args ...any) error {
+	return fmt.Errorf("from rank %d: %w: %s", rank, collective.ErrMessage, fmt.Sprintf(format, args...))
 }

@@ -59,7 +59,7 @@ type builder struct {
 	loops     int        // here
 	dropped   int        // here
 	mu        sync.Mutex
-	duplicate *pair // the least edge found more than once
+	duplicate []uint64 // the places of the least edge found more than once
 
 	piece int // bytes that this rank wants in a piece at most
 	// What shuffles use again and again: send buffers by worker and rank, and the messages of the
@@ -225,6 +225,7 @@ func (b *builder) begin(ctx context.Context) error {
 // collect finds the degrees of all vertices of this range, duplicates dropped. What is not alone
 // brings all edges to those who own the entries of their rows.
 func (b *builder) collect(ctx context.Context) error {
+	b.places = b.ranges
 	if b.tuples != nil {
 		return b.tuples.degrees(ctx)
 	}
@@ -233,7 +234,7 @@ func (b *builder) collect(ctx context.Context) error {
 			return err
 		}
 	}
-	if b.places = b.ranges; !b.dense {
+	if !b.dense {
 		if err := b.name(ctx); err != nil {
 			return err
 		}

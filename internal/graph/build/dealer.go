@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -36,11 +35,12 @@ func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*deale
 	d := &dealer{b: b, lists: lists, workers: make([]dealerWorker, b.team.Size())}
 	d.arena.Meter, d.arena.Kind = b.o.Meter, mem.Loading
 	for _, s := range lists {
-		plans, err := b.group.Allgather(ctx, b.call(), s.AppendPlan(nil))
+		plan := s.Plan()
+		plans, err := gather(ctx, b.group, b.call(), &plan)
 		if err != nil {
 			return nil, err
 		}
-		to, err := graph.NewDeal(b.g.N, len(b.owner), plans)
+		to, err := graph.NewDeal(b.g.N, len(b.owner), plans...)
 		if err != nil {
 			return nil, err
 		}
@@ -165,8 +165,7 @@ func (d *dealer) consume(from []sendBuffer) error {
 		for i := r.lo; i < r.hi; i++ {
 			bucket, n, ok := p.head(r.way, i, stride)
 			if !ok || r.way >= len(d.lists) {
-				return fmt.Errorf("from rank %d: %w: arcs of bucket %d", r.rank,
-					collective.ErrMessage, bucket)
+				return lied(r.rank, "arcs of bucket %d", bucket)
 			}
 			var w graph.WeightColumn
 			if d.b.o.Weights != edges.Unweighted {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -69,8 +68,7 @@ func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uin
 			for rank, p := range from {
 				for words := p.words[0]; len(words) > 0; words = words[2:] {
 					if words[0] >= b.end || b.ranges.of(words[0]) != b.rank {
-						return fmt.Errorf("from rank %d: %w: id %d", rank, collective.ErrMessage,
-							words[0])
+						return lied(rank, "id %d", words[0])
 					}
 					f(rank, words[0], words[1])
 				}
@@ -91,7 +89,7 @@ func (b *builder) any(ctx context.Context, here bool) (bool, error) {
 }
 
 // place is one of a list or of the tuples, and what is wrong with it.
-type place struct{ at, id uint64 }
+type place struct{ At, ID uint64 }
 
 // repeated finds the first listed id that has come before, and returns the error of it.
 func (b *builder) repeated(ctx context.Context) error {
@@ -99,48 +97,34 @@ func (b *builder) repeated(ctx context.Context) error {
 	if err := b.eachListed(ctx, func(_ int, id, at uint64) { all = append(all, place{at, id}) }); err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(x, y place) int { return cmp.Or(cmp.Compare(x.id, y.id), cmp.Compare(x.at, y.at)) })
-	least := place{at: noPlace}
+	slices.SortFunc(all, func(x, y place) int { return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(x.At, y.At)) })
+	least := place{At: noPlace}
 	for i, p := range all {
-		if i > 0 && p.id == all[i-1].id && p.at < least.at {
+		if i > 0 && p.ID == all[i-1].ID && p.At < least.At {
 			least = p
 		}
 	}
-	least, _, err := b.first(ctx, least)
-	if err != nil {
-		return err
-	}
-	if at := least.at - uint64(b.all.listedBefore); at < uint64(len(b.in.IDs)) {
-		return ofInput(b.in.Repeated(ctx, int(at), least.id))
-	}
-	return b.elsewhere(ctx)
+	return b.first(ctx, least, b.all.listedBefore, len(b.in.IDs), b.in.Repeated)
 }
 
 // noPlace is after all places.
 const noPlace = 1<<64 - 1
 
-// first returns the least place that any rank has found, and which rank that was.
-func (b *builder) first(ctx context.Context, mine place) (least place, rank int, err error) {
-	all, err := b.group.Allgather(ctx, b.call(), appendWord(appendWord(nil, mine.at), mine.id))
+// first returns the error of the least place that any rank has found, which say has on the rank
+// whose place it is: of n from before on.
+func (b *builder) first(ctx context.Context, mine place, before, n int, say func(ctx context.Context, at int, id uint64) error) error {
+	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
-		return mine, 0, err
+		return err
 	}
-	least.at = noPlace
-	for from, data := range all {
-		w, err := words(data, 2)
-		if err != nil {
-			return mine, 0, fmt.Errorf("from rank %d: %w", from, err)
-		}
-		if w[0] < least.at {
-			least, rank = place{w[0], w[1]}, from
-		}
+	least := slices.MinFunc(all, func(x, y place) int { return cmp.Compare(x.At, y.At) })
+	if at := least.At - uint64(before); at < uint64(n) {
+		return ofInput(say(ctx, int(at), least.ID))
 	}
-	return least, rank, nil
-}
-
-// elsewhere waits for the error that another rank is about to return.
-func (b *builder) elsewhere(ctx context.Context) error {
-	<-ctx.Done()
+	if least.At == noPlace {
+		return errors.New("an end of an edge is not listed")
+	}
+	<-ctx.Done() // for the error that another rank is about to return
 	return context.Cause(ctx)
 }
 
@@ -153,10 +137,10 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 	}
 	list := b.in.Edges
 	var block edges.Block
-	mine := place{at: noPlace}
-	for i := 0; ; i++ {
+	mine := place{At: noPlace}
+	for i, more := 0, true; more; i++ {
 		block.N = 0
-		if i < edges.Blocks(list) && mine.at == noPlace {
+		if i < edges.Blocks(list) && mine.At == noPlace {
 			if err := list.Read(i, &block); err != nil {
 				return err
 			}
@@ -165,28 +149,14 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 		if err != nil {
 			return err
 		}
-		if here.at != noPlace {
-			mine = place{here.at + uint64(b.all.before+i*edges.BlockSize), here.id}
+		if here.At != noPlace {
+			mine = place{here.At + uint64(b.all.before+i*edges.BlockSize), here.ID}
 		}
-		least, rank, err := b.first(ctx, mine)
-		if err != nil {
+		if more, err = b.any(ctx, i+1 < edges.Blocks(list) && mine.At == noPlace); err != nil {
 			return err
-		}
-		// Lower ranks may have an earlier one yet.
-		more, err := b.any(ctx, i+1 < edges.Blocks(list) && (least.at == noPlace || b.rank < rank))
-		if err != nil {
-			return err
-		}
-		switch {
-		case more:
-		case least.at == noPlace:
-			return errors.New("an end of an edge is not listed")
-		case rank == b.rank:
-			return ofInput(b.in.Undeclared(ctx, int(least.at)-b.all.before, least.id))
-		default:
-			return b.elsewhere(ctx)
 		}
 	}
+	return b.first(ctx, mine, b.all.before, list.Len(), b.in.Undeclared)
 }
 
 // undeclaredIn asks the owners of the entries of a block's ends, and returns the first end that is
@@ -210,7 +180,7 @@ func (b *builder) undeclaredIn(ctx context.Context, block *edges.Block) (place, 
 			return place{uint64(i / 2), ends[i]}, nil
 		}
 	}
-	return place{at: noPlace}, nil
+	return place{At: noPlace}, nil
 }
 
 func (b *builder) isListed(id uint64) bool {

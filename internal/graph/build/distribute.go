@@ -134,8 +134,7 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 				for ; len(words) > 0; words = words[stride:] {
 					id := pregel.VertexID(uint32(words[0]))
 					if !a.Has(id) {
-						return fmt.Errorf("from rank %d: %w: vertex %d", run.rank,
-							collective.ErrMessage, id)
+						return lied(run.rank, "vertex %d", id)
 					}
 					a.Vertex(id, graph.Facts{
 						Label: words[2], Out: uint32(words[0] >> 32), In: uint32(words[1]),
@@ -199,14 +198,12 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 	table := mem.Make[uint32](arena, b.sizes[at])
 	set := 8 * bitmap.Words(len(table))
 	if len(data) < set {
-		return nil, fmt.Errorf("from rank %d: %w: %d bytes of ids", at, collective.ErrMessage,
-			len(data))
+		return nil, lied(at, "%d bytes of ids", len(data))
 	}
 	known, ids := wire.Slice[uint64](data[:set]), wire.Slice[uint32](data[set:])
 	if bitmap.Count(known) != len(ids) || len(table)&63 != 0 &&
 		known[len(known)-1]>>(len(table)&63) != 0 {
-		return nil, fmt.Errorf("from rank %d: %w: %d ids for %d vertices", at,
-			collective.ErrMessage, len(ids), bitmap.Count(known))
+		return nil, lied(at, "%d ids for %d vertices", len(ids), bitmap.Count(known))
 	}
 	next := 0
 	bitmap.Each(known, func(v uint32) {
@@ -214,8 +211,7 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 		next++
 	})
 	if slices.ContainsFunc(ids, func(id uint32) bool { return int(id) >= b.g.N }) {
-		return nil, fmt.Errorf("from rank %d: %w: an id that is not below %d", at,
-			collective.ErrMessage, b.g.N)
+		return nil, lied(at, "an id that is not below %d", b.g.N)
 	}
 	return table, nil
 }

@@ -52,18 +52,6 @@ func (t *counters) tuples(v uint32) uint32 {
 	return n
 }
 
-// pair is an edge by the numbers of its ends, each with the rank that owns its directory entry.
-type pair struct{ u, v vertex }
-
-type vertex struct {
-	rank  int
-	local uint32
-}
-
-func (a vertex) before(z vertex) bool {
-	return a.rank < z.rank || a.rank == z.rank && a.local < z.local
-}
-
 // deduplicator drops duplicates and counts what is left.
 type deduplicator struct {
 	b       *builder
@@ -188,11 +176,11 @@ func (s *deduplicator) twice(d *side, e *tileEnds, way int, key uint64) {
 	u, v := d.split(key)
 	u, v = u+e.row, v+e.end
 	if b.o.Duplicates == graph.RefuseDuplicates {
-		here, there := vertex{b.rank, u}, vertex{d.at, v}
-		if b.in.Directed && way == toRow || !b.in.Directed && there.before(here) {
+		here, there := b.places.starts[b.rank]+uint64(u), b.places.starts[d.at]+uint64(v)
+		if b.in.Directed && way == toRow || !b.in.Directed && there < here {
 			here, there = there, here
 		}
-		b.found(pair{here, there})
+		b.found(here, there)
 	}
 	if b.o.TupleDegrees && (!e.diagonal || u != v) {
 		s.add(b.rows.more, u, 1)
@@ -274,5 +262,3 @@ func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice 
 		at += c.n
 	}
 }
-
-func (a pair) before(z pair) bool { return a.u.before(z.u) || a.u == z.u && a.v.before(z.v) }

@@ -121,7 +121,7 @@ func (t *tuples) searchBucket(pool *keyPool, heads [][]cursor, bucket int, width
 func (t *tuples) drop(u, v uint32) {
 	b := t.b
 	if b.o.Duplicates == graph.RefuseDuplicates {
-		b.found(pair{vertex{0, u}, vertex{0, v}})
+		b.found(uint64(u), uint64(v))
 	}
 	atomic.AddUint32(&b.rows.out[u], ^uint32(0))
 	switch {

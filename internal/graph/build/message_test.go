@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -32,21 +31,6 @@ func FuzzMessages(f *testing.F) {
 		}
 		if more != (data[0] == 1) || !bytes.Equal(again, data[1:]) {
 			t.Errorf("%x is read as %x, %t", data, again, more)
-		}
-	})
-}
-
-func FuzzDegreeRuns(f *testing.F) {
-	f.Add(encodeRuns([]degreeRun{{7, 0, 1}, {3, 0, 1000}}))
-	f.Add([]byte{1, 0})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := decodeRuns(nil, 2, data)
-		if err != nil {
-			return
-		}
-		again, err := decodeRuns(nil, 2, encodeRuns(all))
-		if err != nil || !slices.Equal(all, again) {
-			t.Errorf("%x: %v, %v", data, all, again)
 		}
 	})
 }

@@ -23,18 +23,17 @@ func (b *builder) name(ctx context.Context) error {
 	if err := b.exchangeNames(ctx, ids); err != nil {
 		return err
 	}
-	known, err := b.group.Allgather(ctx, b.call(), appendWord(nil, uint64(len(b.labels.IDs()))))
-	if err != nil {
+	mine := len(b.labels.IDs())
+	if b.sizes, err = gather(ctx, b.group, b.call(), &mine); err != nil {
 		return err
 	}
 	starts, total := make([]uint64, b.ranks), uint64(0)
-	for rank, data := range known {
-		n, err := words(data, 1)
-		if err != nil || n[0] > graph.MaxVertices {
-			return fmt.Errorf("rank %d has %v ids: %w", rank, n, collective.ErrMessage)
+	for rank, n := range b.sizes {
+		if n < 0 || n > graph.MaxVertices {
+			return fmt.Errorf("rank %d has %d ids: %w", rank, n, collective.ErrMessage)
 		}
-		b.sizes[rank], starts[rank] = int(n[0]), total
-		total += n[0]
+		starts[rank] = total
+		total += uint64(n)
 	}
 	if total > graph.MaxVertices {
 		return graph.TooManyVertices(total)
@@ -203,8 +202,7 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 	numbers := wire.Slice[uint32](data)
 	if len(data) != 4*len(ids[to]) || !slices.IsSorted(numbers) || len(numbers) > 0 &&
 		int(numbers[len(numbers)-1]) >= b.sizes[to] {
-		return fmt.Errorf("from rank %d: %w: %d bytes for the numbers of %d ids", to,
-			collective.ErrMessage, len(data), len(ids[to]))
+		return lied(to, "%d bytes for the numbers of %d ids", len(data), len(ids[to]))
 	}
 	b.numbers[to] = numbered{edges.NewIndex(&b.numbering, ids[to]), numbers}
 	return nil

@@ -26,15 +26,13 @@ func newNames(ctx context.Context, group *collective.Group, call collective.Call
 	for c := own.Cursor(0, uint64(own.Len())); c.Next(); {
 		longest = max(longest, len(c.Name()))
 	}
-	all, err := group.Allgather(ctx, call, appendWord(appendWord(nil, uint64(own.Len())),
-		uint64(longest)))
+	all, err := gather(ctx, group, call, &[2]uint64{uint64(own.Len()), uint64(longest)})
 	if err != nil {
 		return nil, err
 	}
 	x := &Names{rank: group.Link().Rank(), starts: make([]uint64, 1, len(all)+1), own: own}
-	for rank, data := range all {
-		said, err := words(data, 2)
-		if err != nil || said[0] > graph.MaxVertices || said[1] > maxName {
+	for rank, said := range all {
+		if said[0] > graph.MaxVertices || said[1] > maxName {
 			return nil, fmt.Errorf("rank %d has %v names: %w", rank, said, collective.ErrMessage)
 		}
 		x.starts = append(x.starts, x.starts[rank]+said[0])
@@ -163,16 +161,14 @@ func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
 	for rank, data := range in {
 		asked, err := words(data, len(data)/8)
 		if err != nil || len(asked) == 0 || asked[0] > 1 || len(asked) > fetchLabels+1 {
-			return nil, false, fmt.Errorf("from rank %d: %w: %d bytes ask for names", rank,
-				collective.ErrMessage, len(data))
+			return nil, false, lied(rank, "%d bytes ask for names", len(data))
 		}
 		more = more || asked[0] == 1
 		var name []byte
 		for _, label := range asked[1:] {
 			var ok bool
 			if name, ok = x.Append(name[:0], label); !ok {
-				return nil, false, fmt.Errorf("from rank %d: %w: asked for the name of %d", rank,
-					collective.ErrMessage, label)
+				return nil, false, lied(rank, "asked for the name of %d", label)
 			}
 			if back[rank] = append(binary.AppendUvarint(back[rank], uint64(len(name))),
 				name...); len(back[rank]) >= fetchBytes/len(in) {

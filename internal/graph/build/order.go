@@ -3,14 +3,11 @@ package build
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -20,9 +17,9 @@ const noID = math.MaxUint32
 
 // degreeRun is how many vertices of a degree have their entries with a rank.
 type degreeRun struct {
-	degree uint32
+	Degree uint32
+	N      uint64
 	rank   int
-	n      uint64
 }
 
 // order gives ids to the vertices of this range: their ranks among all by falling degree, of equals
@@ -60,42 +57,45 @@ func (b *builder) order(ctx context.Context) error {
 	var mine []degreeRun
 	for _, v := range order {
 		d := degree(v)
-		if k := len(mine); k > 0 && mine[k-1].degree == d {
-			mine[k-1].n++
+		if k := len(mine); k > 0 && mine[k-1].Degree == d {
+			mine[k-1].N++
 		} else {
-			mine = append(mine, degreeRun{d, b.rank, 1})
+			mine = append(mine, degreeRun{Degree: d, N: 1})
 		}
 	}
-	all, err := b.group.Allgather(ctx, b.call(), encodeRuns(mine))
+	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}
 	var everybody []degreeRun
-	for rank, data := range all {
-		if everybody, err = decodeRuns(everybody, rank, data); err != nil {
-			return fmt.Errorf("degrees from rank %d: %w", rank, err)
+	for rank, runs := range all {
+		for _, r := range runs {
+			if r.N == 0 || r.N > graph.MaxVertices {
+				return lied(rank, "%d vertices of a degree", r.N)
+			}
+			everybody = append(everybody, degreeRun{r.Degree, r.N, rank})
 		}
 	}
-	slices.SortFunc(everybody, func(x, y degreeRun) int { return cmp.Or(cmp.Compare(y.degree, x.degree), cmp.Compare(x.rank, y.rank)) })
+	slices.SortFunc(everybody, func(x, y degreeRun) int { return cmp.Or(cmp.Compare(y.Degree, x.Degree), cmp.Compare(x.rank, y.rank)) })
 	for v := range ids {
 		ids[v] = noID
 	}
 	next, mineLeft := uint64(0), order
 	for _, d := range everybody {
-		if next+d.n > graph.MaxVertices {
-			return graph.TooManyVertices(next + d.n)
+		if next+d.N > graph.MaxVertices {
+			return graph.TooManyVertices(next + d.N)
 		}
 		if d.rank == b.rank {
-			run := mineLeft[:d.n]
-			mineLeft = mineLeft[d.n:]
+			run := mineLeft[:d.N]
+			mineLeft = mineLeft[d.N:]
 			b.team.For(len(run), 1<<14, func(_, lo, hi int) {
 				for i, v := range run[lo:hi] {
 					ids[v] = uint32(next) + uint32(lo+i)
 				}
 			})
 		}
-		next += d.n
-		if d.degree > 0 {
+		next += d.N
+		if d.Degree > 0 {
 			b.g.Connected = int(next)
 		}
 	}
@@ -108,27 +108,3 @@ func (b *builder) order(ctx context.Context) error {
 
 // exists reports whether a place of this rank's range is a vertex.
 func (b *builder) exists(v uint32) bool { return b.present == nil || bitmap.Get(b.present, v) }
-
-// encodeRuns encodes falling degrees and how many vertices have each, as varints.
-func encodeRuns(all []degreeRun) []byte {
-	var data []byte
-	for _, d := range all {
-		data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(d.degree)), d.n)
-	}
-	return data
-}
-
-// decodeRuns appends what a rank has encoded.
-func decodeRuns(dst []degreeRun, rank int, data []byte) ([]degreeRun, error) {
-	for len(data) > 0 {
-		degree, i := binary.Uvarint(data)
-		n, j := binary.Uvarint(data[max(i, 0):])
-		if i <= 0 || j <= 0 || degree > math.MaxUint32 || n == 0 || n > math.MaxUint32 {
-			return nil, fmt.Errorf("%w: neither a degree nor a number of vertices",
-				collective.ErrMessage)
-		}
-		dst = append(dst, degreeRun{uint32(degree), rank, n})
-		data = data[i+j:]
-	}
-	return dst, nil
-}

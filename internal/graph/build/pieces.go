@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -30,50 +29,42 @@ func pieceBytes() int {
 // mostSent bounds what a rank may say that it sends another: some words for each vertex.
 const mostSent = 1 << 38
 
-// pieceHeader is the size of what ranks tell each other before the pieces:
-//
-//	| bytes that the sender sends in all (8) | bytes that it wants in a piece at most (8) |
-const pieceHeader = 16
+// sent is what ranks tell each other before the pieces: the bytes that one sends in all, and that
+// it wants in a piece at most.
+type sent struct{ Bytes, Piece int }
 
 // sendReceive sends data to the rank so many ranks on, and returns what comes from as many ranks
 // back, in an arena. All ranks call it together; pieces are as small as the rank wants them that
 // has the least memory.
 func (b *builder) sendReceive(ctx context.Context, step int, data []byte, into *mem.Arena) ([]byte, error) {
 	to, from := (b.rank+step)%b.ranks, (b.rank-step+b.ranks)%b.ranks
-	out := make([][]byte, b.ranks)
-	for rank := range out {
-		out[rank] = appendWord(appendWord(make([]byte, 0, pieceHeader), uint64(len(data))),
-			uint64(b.piece))
-	}
-	in, err := b.group.Alltoall(ctx, b.call(), out)
+	all, err := gather(ctx, b.group, b.call(), &sent{len(data), b.piece})
 	if err != nil {
 		return nil, err
 	}
-	sizes, piece := make([]uint64, b.ranks), uint64(mostPiece)
-	most := uint64(0)
-	for rank, d := range in {
-		if len(d) != pieceHeader {
-			return nil, fmt.Errorf("from rank %d: %w: %d bytes before the first piece", rank,
-				collective.ErrMessage, len(d))
+	most, piece := 0, mostPiece
+	for _, s := range all {
+		most, piece = max(most, s.Bytes), min(piece, s.Piece)
+		if s.Bytes < 0 {
+			piece = 0
 		}
-		sizes[rank] = binary.LittleEndian.Uint64(d)
-		most, piece = max(most, sizes[rank]), min(piece, binary.LittleEndian.Uint64(d[8:]))
 	}
 	if most > mostSent || piece < leastPiece {
 		return nil, fmt.Errorf("%w: %d bytes in pieces of %d", collective.ErrMessage, most, piece)
 	}
-	came := mem.Make[byte](into, int(sizes[from]))
+	came := mem.Make[byte](into, all[from].Bytes)
+	out := make([][]byte, b.ranks)
 	for rest := came; most > 0; most -= min(piece, most) {
 		clear(out)
-		n := min(int(piece), len(data))
+		n := min(piece, len(data))
 		out[to], data = data[:n], data[n:]
-		if in, err = b.group.Alltoall(ctx, b.call(), out); err != nil {
+		in, err := b.group.Alltoall(ctx, b.call(), out)
+		if err != nil {
 			return nil, err
 		}
 		got := in[from]
-		if len(got) != min(int(piece), len(rest)) {
-			return nil, fmt.Errorf("from rank %d: %w: a piece of %d bytes", from,
-				collective.ErrMessage, len(got))
+		if len(got) != min(piece, len(rest)) {
+			return nil, lied(from, "a piece of %d bytes", len(got))
 		}
 		rest = rest[copy(rest, got):]
 		collective.Release(b.group.Link(), got)

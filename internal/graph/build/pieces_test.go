@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -61,14 +62,17 @@ func TestSendReceive(t *testing.T) {
 
 // TestSendReceiveOfALiar: a rank that says what makes no sense ends with an error.
 func TestSendReceiveOfALiar(t *testing.T) {
-	for _, said := range [][]byte{{}, make([]byte, 7), appendWord(appendWord(nil, mostSent+1),
-		leastPiece), appendWord(appendWord(nil, 10), leastPiece-1), appendWord(appendWord(nil, 10),
-		leastPiece)} {
+	for _, said := range []string{
+		"", "7", fmt.Sprintf(`{"Bytes":%d,"Piece":%d}`, mostSent+1, leastPiece),
+		fmt.Sprintf(`{"Bytes":-1,"Piece":%d}`, leastPiece),
+		fmt.Sprintf(`{"Bytes":10,"Piece":%d}`, leastPiece-1),
+		fmt.Sprintf(`{"Bytes":10,"Piece":%d}`, leastPiece),
+	} {
 		all := pieceBuilders(t, 2)
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() {
-			for _, data := range [][]byte{said, make([]byte, 11)} {
+			for _, data := range [][]byte{[]byte(said), make([]byte, 11)} {
 				if _, err := all[1].group.Alltoall(ctx, all[1].call(),
 					[][]byte{data, nil}); err != nil {
 					return // nobody waits any more
@@ -78,7 +82,7 @@ func TestSendReceiveOfALiar(t *testing.T) {
 		arena := &mem.Arena{}
 		_, err := all[0].sendReceive(t.Context(), 1, nil, arena)
 		if !errors.Is(err, collective.ErrMessage) {
-			t.Errorf("%x: %v", said, err)
+			t.Errorf("%s: %v", said, err)
 		}
 		cancel()
 		done.Wait()

@@ -61,16 +61,16 @@ func (r *ranges) sizes() []int {
 }
 
 // point is an id of a sample, and how much work it stands for.
-type point struct{ id, cost uint64 }
+type point struct{ ID, Cost uint64 }
 
 // cut returns the first ids of n runs of the ids below end that are about the same work: that of
 // the sample's points, and each for every id, whether it occurs or not. All together must be below
 // 2^64.
 func cut(sample []point, end, each uint64, n int) []uint64 {
-	slices.SortFunc(sample, func(a, b point) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(sample, func(a, b point) int { return cmp.Compare(a.ID, b.ID) })
 	total := each * end
 	for _, p := range sample {
-		total += p.cost
+		total += p.Cost
 	}
 	starts := make([]uint64, n)
 	before := uint64(0) // the points that were passed
@@ -78,8 +78,8 @@ func cut(sample []point, end, each uint64, n int) []uint64 {
 	for d := 1; d < n; d++ {
 		high, low := bits.Mul64(total, uint64(d))
 		goal, _ := bits.Div64(high, low, uint64(n))
-		for next < len(sample) && before+each*sample[next].id+sample[next].cost/2 < goal {
-			before += sample[next].cost
+		for next < len(sample) && before+each*sample[next].ID+sample[next].Cost/2 < goal {
+			before += sample[next].Cost
 			next++
 		}
 		// The run begins between the point that was passed last and the next one.
@@ -88,10 +88,10 @@ func cut(sample []point, end, each uint64, n int) []uint64 {
 			first = (goal - min(before, goal)) / each
 		}
 		if next > 0 {
-			first = max(first, sample[next-1].id+1)
+			first = max(first, sample[next-1].ID+1)
 		}
 		if next < len(sample) {
-			first = min(first, sample[next].id)
+			first = min(first, sample[next].ID)
 		}
 		starts[d] = max(min(first, end-1), starts[d-1])
 	}

@@ -64,15 +64,15 @@ func TestCutBalances(t *testing.T) {
 				id >>= rng.IntN(32) // many small ids, as where hubs have them
 			}
 			sample[i] = point{id, 1 + rng.Uint64N(1000)}
-			total += sample[i].cost
+			total += sample[i].Cost
 		}
 		n := 1 + rng.IntN(8)
 		r := newRanges(cut(sample, end, each, n), end)
 		byID, work := map[uint64]uint64{}, make([]uint64, n)
 		for _, p := range sample {
-			byID[p.id] += p.cost
-			most = max(most, byID[p.id])
-			work[r.of(p.id)] += p.cost
+			byID[p.ID] += p.Cost
+			most = max(most, byID[p.ID])
+			work[r.of(p.ID)] += p.Cost
 		}
 		for d, size := range r.sizes() {
 			if got, limit := work[d]+each*uint64(size), total/uint64(n)+most+2*each+1; got > limit {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/graph"
 )
@@ -37,70 +38,35 @@ func (b *builder) label(v uint32) uint64 {
 	return b.in.Labels.Of(b.ranges.starts[b.rank] + uint64(v))
 }
 
-// found takes note of an edge that occurs more than once.
-func (b *builder) found(p pair) {
+// found takes note of an edge between two places that occurs more than once.
+func (b *builder) found(u, v uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.duplicate == nil || p.before(*b.duplicate) {
-		b.duplicate = &p
+	if p := []uint64{u, v}; b.duplicate == nil || slices.Compare(p, b.duplicate) < 0 {
+		b.duplicate = p
 	}
 }
 
 // refuse fails if any rank has found an edge more than once and that is not wanted: with the least
-// of them.
+// of them. The rank that owns the entry of an end knows its id.
 func (b *builder) refuse(ctx context.Context) error {
 	if b.o.Duplicates != graph.RefuseDuplicates {
 		return nil
 	}
-	var data []byte
-	if mine := b.duplicate; mine != nil {
-		for _, v := range []vertex{mine.u, mine.v} {
-			data = appendWord(appendWord(data, uint64(v.rank)), uint64(v.local))
-		}
-	}
-	all, err := b.group.Allgather(ctx, b.call(), data)
+	ids, err := ask(ctx, b.group, b.call(), b.duplicate, b.places.of, func(place uint64) uint64 {
+		return b.label(uint32(place - b.places.starts[b.rank]))
+	})
 	if err != nil {
 		return err
 	}
-	var least *pair
-	for rank, data := range all {
-		if len(data) == 0 {
-			continue
-		}
-		w, err := words(data, 4)
-		if err != nil {
-			return fmt.Errorf("from rank %d: %w", rank, err)
-		}
-		p := pair{vertex{int(w[0]), uint32(w[1])}, vertex{int(w[2]), uint32(w[3])}}
-		if least == nil || p.before(*least) {
-			least = &p
-		}
-	}
-	if least == nil {
-		return nil
-	}
-	// The rank that owns the entry of an end knows its id.
-	data = nil
-	for _, v := range []vertex{least.u, least.v} {
-		id := uint64(0)
-		if v.rank == b.rank {
-			id = b.label(v.local)
-		}
-		data = appendWord(data, id)
-	}
-	if all, err = b.group.Allgather(ctx, b.call(), data); err != nil {
+	all, err := gather(ctx, b.group, b.call(), &ids)
+	if err != nil {
 		return err
 	}
-	var ids [2]uint64
-	for i, v := range []vertex{least.u, least.v} {
-		if v.rank < 0 || v.rank >= len(all) {
-			return fmt.Errorf("an edge of rank %d", v.rank)
-		}
-		w, err := words(all[v.rank], 2)
-		if err != nil {
-			return fmt.Errorf("from rank %d: %w", v.rank, err)
-		}
-		ids[i] = w[i]
+	all = slices.DeleteFunc(all, func(edge []uint64) bool { return len(edge) != 2 })
+	if len(all) == 0 {
+		return nil
 	}
-	return fmt.Errorf("edge %d-%d occurs more than once", ids[0], ids[1])
+	least := slices.MinFunc(all, slices.Compare[[]uint64])
+	return fmt.Errorf("edge %d-%d occurs more than once", least[0], least[1])
 }

@@ -2,12 +2,10 @@ package build
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -237,8 +235,7 @@ func (b *builder) route(ctx context.Context) error {
 				for i := run.lo; i < run.hi; i++ {
 					tile, n, ok := p.head(run.way, i, stride)
 					if !ok || run.way > 0 || !b.takeBlock(lane, tile, p, i, n) {
-						return fmt.Errorf("from rank %d: %w: edges of tile %d", run.rank,
-							collective.ErrMessage, tile)
+						return lied(run.rank, "edges of tile %d", tile)
 					}
 				}
 				return nil

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // terms are what all ranks must have been given alike.
@@ -87,7 +87,7 @@ func gather[T any](ctx context.Context, group *collective.Group, call collective
 	ranks := make([]T, len(all))
 	for rank, data := range all {
 		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
-			return nil, fmt.Errorf("what rank %d was given: %w", rank, err)
+			return nil, fmt.Errorf("what rank %d was given: %w: %w", rank, collective.ErrMessage, err)
 		}
 	}
 	return ranks, nil
@@ -139,27 +139,10 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 
 // same says what two ranks were given differently.
 func same(a, z *terms) error {
-	for _, t := range []struct {
-		what string
-		a, z any
-	}{
-		{"owners of partitions", fmt.Sprint(a.Owner), fmt.Sprint(z.Owner)},
-		{"grid", a.Grid, z.Grid},
-		{"input order", a.InputOrder, z.InputOrder},
-		{"duplicates", a.Duplicates, z.Duplicates},
-		{"dropped loops", a.DropLoops, z.DropLoops},
-		{"unit weights", a.Units, z.Units},
-		{"tuple degrees", a.Degrees, z.Degrees},
-		{"weights", a.Weights, z.Weights},
-		{"naming of vertices", a.Naming, z.Naming},
-		{"directed", a.Directed, z.Directed},
-		{"named", a.Named, z.Named},
-		{"weighted", a.Weighted, z.Weighted},
-		{"vertices", a.Vertices, z.Vertices},
-		{"first id", a.First, z.First},
-	} {
-		if t.a != t.z {
-			return fmt.Errorf("%s: %v and %v", t.what, t.a, t.z)
+	x, y := reflect.ValueOf(*a), reflect.ValueOf(*z)
+	for i := range x.NumField() {
+		if p, q := fmt.Sprint(x.Field(i)), fmt.Sprint(y.Field(i)); p != q {
+			return fmt.Errorf("%s: %s and %s", x.Type().Field(i).Name, p, q)
 		}
 	}
 	return nil
@@ -209,40 +192,31 @@ const (
 const (
 	endpointCost = 3
 	idCost       = 16
+	maxCost      = 1 << 48 // of a point of a sample, so that sums do not overflow
 )
 
-// divide cuts the ids into ranges, by a sample that rank 0 gathers.
+// divide cuts the ids into ranges, by samples of all ranks.
 func (b *builder) divide(ctx context.Context) error {
-	end := b.end
-	if b.ranks == 1 {
-		b.ranges = newRanges([]uint64{0}, end)
-		return nil
-	}
-	mine, err := b.sample(end)
+	mine, err := b.sample(b.end)
 	if err != nil {
 		return err
 	}
-	all, err := b.group.Gather(ctx, b.call(), 0, wire.Bytes(mine))
+	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}
-	var starts []uint64
-	if b.rank == 0 {
-		each := uint64(0)
-		if b.dense {
-			each = idCost
+	for rank, points := range all {
+		for _, p := range points {
+			if p.ID >= b.end || p.Cost > maxCost {
+				return lied(rank, "id %d, of cost %d", p.ID, p.Cost)
+			}
 		}
-		starts = cut(wire.Slice[point](slices.Concat(all...)), end, each, b.ranks)
 	}
-	data, err := b.group.Broadcast(ctx, b.call(), 0, wire.Bytes(starts))
-	if err != nil {
-		return err
+	each := uint64(0)
+	if b.dense {
+		each = idCost
 	}
-	starts, err = words(data, b.ranks)
-	if err != nil || starts[0] != 0 || !slices.IsSorted(starts) || starts[b.ranks-1] >= end {
-		return fmt.Errorf("the ranges %v of ids below %d make no sense: %w", starts, end, err)
-	}
-	b.ranges = newRanges(starts, end)
+	b.ranges = newRanges(cut(slices.Concat(all...), b.end, each, b.ranks), b.end)
 	return nil
 }
 

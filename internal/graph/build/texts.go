@@ -220,43 +220,27 @@ const (
 // textPoint is a text between a rank's names, and how many bytes the names have from there to the
 // next.
 type textPoint struct {
-	text   []byte
-	weight uint64
+	Text   []byte
+	Weight uint64
 }
 
 // cutNames returns in how many pieces each rank's range comes, and the texts at which all pieces
-// but the first begin, by a sample that rank 0 gathers.
+// but the first begin, by samples of all ranks.
 func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds int, cuts [][]byte, err error) {
-	all, err := b.group.Gather(ctx, b.call(), 0, encodePoints(sampleNames(own)))
+	mine := sampleNames(own)
+	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return 0, nil, err
 	}
-	var data []byte
-	if b.rank == 0 {
-		var points []textPoint
-		for rank, data := range all {
-			if points, err = decodePoints(points, data); err != nil {
-				return 0, nil, fmt.Errorf("from rank %d: %w", rank, err)
+	for rank, points := range all {
+		for _, p := range points {
+			if p.Weight > maxWeight {
+				return 0, nil, lied(rank, "%d bytes of names", p.Weight)
 			}
 		}
-		data = encodePoints(cutPoints(points, b.ranks))
 	}
-	if data, err = b.group.Broadcast(ctx, b.call(), 0, data); err != nil {
-		return 0, nil, err
-	}
-	points, err := decodePoints(nil, data)
-	if err != nil || (len(points)+1)%b.ranks != 0 {
-		return 0, nil, fmt.Errorf("%d cuts of the names for %d ranks: %w", len(points), b.ranks,
-			cmp.Or(err, collective.ErrMessage))
-	}
-	for i, p := range points {
-		if i > 0 && bytes.Compare(p.text, cuts[i-1]) < 0 {
-			return 0, nil, fmt.Errorf("%w: the cuts of the names do not rise",
-				collective.ErrMessage)
-		}
-		cuts = append(cuts, p.text)
-	}
-	return (len(points) + 1) / b.ranks, cuts, nil
+	cuts = cutPoints(slices.Concat(all...), b.ranks)
+	return (len(cuts) + 1) / b.ranks, cuts, nil
 }
 
 // sampleNames returns texts between a rank's names about every so many bytes: the shortest that are
@@ -279,10 +263,10 @@ func sampleNames(d *names.Dictionary) []textPoint {
 					k++
 				}
 				text := bytes.Clone(name[:min(k+1, len(name))])
-				points, size, since = append(points, textPoint{text: text}), size+len(text), 0
+				points, size, since = append(points, textPoint{Text: text}), size+len(text), 0
 			}
 			since += uint64(len(name))
-			points[len(points)-1].weight += uint64(len(name))
+			points[len(points)-1].Weight += uint64(len(name))
 			before = append(before[:0], name...)
 		}
 		if size <= textSampleBytes || most == 1 {
@@ -293,58 +277,34 @@ func sampleNames(d *names.Dictionary) []textPoint {
 
 // cutPoints returns the points at which the pieces of all ranks' ranges begin, but the first: each
 // piece has about as many bytes, of all ranks together, as a round may have.
-func cutPoints(points []textPoint, ranks int) []textPoint {
-	slices.SortFunc(points, func(a, z textPoint) int { return bytes.Compare(a.text, z.text) })
+func cutPoints(points []textPoint, ranks int) [][]byte {
+	slices.SortFunc(points, func(a, z textPoint) int { return bytes.Compare(a.Text, z.Text) })
 	total := uint64(0)
 	for _, p := range points {
-		total += p.weight
+		total += p.Weight
 	}
 	rounds := int(total/uint64(ranks)/uint64(limits.textRound)) + 1
 	pieces := ranks * max(min(rounds, len(points)/ranks), 1)
-	cuts := make([]textPoint, 0, pieces-1)
+	cuts := make([][]byte, 0, pieces-1)
 	next, before := 0, uint64(0)
 	for i := 1; i < pieces; i++ {
 		goal := uint64(float64(total) / float64(pieces) * float64(i))
 		for next < len(points) && before < goal {
-			before += points[next].weight
+			before += points[next].Weight
 			next++
 		}
 		switch {
 		case next < len(points):
-			cuts = append(cuts, textPoint{text: points[next].text})
+			cuts = append(cuts, points[next].Text)
 		case len(cuts) > 0:
 			cuts = append(cuts, cuts[len(cuts)-1])
 		default:
-			cuts = append(cuts, textPoint{})
+			cuts = append(cuts, nil)
 		}
 	}
 	return cuts
 }
 
-func encodePoints(points []textPoint) []byte {
-	var data []byte
-	for _, p := range points {
-		data = binary.AppendUvarint(data, p.weight)
-		data = append(binary.AppendUvarint(data, uint64(len(p.text))), p.text...)
-	}
-	return data
-}
-
 // maxWeight bounds the bytes of names that a point of a sample stands for, so that sums do not
 // overflow.
 const maxWeight = 1 << 50
-
-// decodePoints appends what another rank has encoded. The texts are parts of data.
-func decodePoints(points []textPoint, data []byte) ([]textPoint, error) {
-	for len(data) > 0 {
-		weight, i := binary.Uvarint(data)
-		size, j := binary.Uvarint(data[max(i, 0):])
-		if i <= 0 || j <= 0 || weight > maxWeight || size > uint64(len(data)-i-j) {
-			return nil, fmt.Errorf("%w: neither a weight nor a text", collective.ErrMessage)
-		}
-		data = data[i+j:]
-		points = append(points, textPoint{data[:size:size], weight})
-		data = data[size:]
-	}
-	return points, nil
-}

@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -227,13 +228,18 @@ func FuzzTextMessages(f *testing.F) {
 	}
 	d := b.Dictionary()
 	f.Add(d.AppendPiece(nil, 0, 4))
-	f.Add(encodePoints(sampleNames(d)))
+	points, err := json.Marshal(sampleNames(d))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(points)
 	f.Add([]byte("\x00\x01\x01\x02"))
 	f.Add([]byte("\x01a\x02bc"))
 	f.Add(appendWord(appendWord(nil, 1), 2))
 	x := &Names{starts: []uint64{0, 4}, own: d}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if points, err := decodePoints(nil, data); err == nil {
+		var points []textPoint
+		if json.Unmarshal(data, &points) == nil {
 			for ranks := 1; ranks < 4; ranks++ {
 				if cuts := cutPoints(points, ranks); (len(cuts)+1)%ranks != 0 {
 					t.Fatalf("%d cuts for %d ranks", len(cuts), ranks)

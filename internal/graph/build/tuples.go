@@ -206,8 +206,12 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 	if err != nil {
 		return err
 	}
+	d, err := graph.NewDeal(b.g.N, len(b.owner), s.Plan())
+	if err != nil {
+		return err
+	}
 	err = b.scan(ctx, stage, b.o.Ordered(), func(worker int, block *edges.Block) error {
-		s.Tuples(worker, block, b.ids)
+		s.Tuples(worker, block, b.ids, d)
 		return nil
 	})
 	if err != nil {
