@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -29,9 +30,7 @@ func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	}
 	same := next.slots.Ghost == p.slots.Ghost
 	for _, b := range blocks {
-		if err := b.gather(all); err != nil {
-			return nil, err
-		}
+		b.gather(all)
 		if err := b.splice(ctx); err != nil {
 			return nil, err
 		}
@@ -104,9 +103,10 @@ func (p *Partition) continued() *Partition {
 	}
 }
 
-// link makes the new blocks, as the Builder does of lists of ids.
+// link makes the new blocks.
 func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
-	var flat []*Block
+	arena := a.next.graph.arena
+	var flat []*Side // the sides with ghosts in a flat grid, whose blocks are of one partition
 	for _, b := range blocks {
 		if b.part != a.p {
 			b.next = a.next.continued()
@@ -115,24 +115,27 @@ func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
 		if err != nil {
 			return err
 		}
-		if err := b.relist(ctx, lengths); err != nil {
+		if err := b.senders(ctx); err != nil {
 			return err
 		}
+		if b.new.ByReceiver, b.places, err = a.relist(ctx, arena, lengths,
+			&relister{old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs}); err != nil {
+			return err
+		}
+		b.next.index(b.new.ByReceiver)
 		if a.p.Grid.Flat() {
-			flat = append(flat, b.new)
+			flat = append(flat, b.new.Senders)
 			continue
 		}
-		if err := b.next.linkBlocks(ctx, a.tmp, b.new); err != nil {
-			return err
-		}
+		b.next.name(arena, b.new.Receivers, b.new.Senders)
 		if b.new.BySender = b.next.transpose(ctx, b.new.ByReceiver); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-	if len(flat) == 0 {
-		return nil
+	if a.p.Grid.Flat() {
+		a.next.name(arena, flat...)
 	}
-	return a.next.linkBlocks(ctx, a.tmp, flat...)
+	return nil
 }
 
 // blockChange changes a block, of the arcs or of the reversed arcs.
@@ -145,29 +148,25 @@ type blockChange struct {
 	// forward and backward say which rows an arc has here: its target's, its source's.
 	forward, backward bool
 
-	e edits
-	// Rows are numbered in the order of the lists: those of owned vertices, then those of the other
-	// partitions of the processor row; base[q] is the first of partition q.
-	base    []uint32
-	line    []int    // the other partitions, rising
-	slotIDs []uint32 // the vertices of the old slots, nil if each is its own
-	s       *splices
+	e    edits
+	rows []uint32        // of each edit, the receiver
+	sets []bitmap.Ranked // by owner, the receivers that have a row or may get one
+	base []uint32        // by owner, the slots of these
+	ids  []uint32        // of these slots
+	s    *splices
+	wide kernel.Lists // the old lists, by these slots
+	// slotIDs are the vertices of the old slots and, once the new sides are known, their new slots.
+	// It is nil if these are all the same.
+	slotIDs []uint32
 	places  []uint32 // where the new arcs were, if Change.Places asked for it
 }
 
-// gather takes the edits of the block's rows, and sorts them.
-func (b *blockChange) gather(all []*arcs) error {
+// gather takes the edits of the block's rows.
+func (b *blockChange) gather(all []*arcs) {
 	b.e.idBits = uint(bits.Len(uint(b.a.N)))
-	parts, rows := uint32(b.a.p.Of), owned(b.a.N, b.a.p.Index, b.a.p.Of)
-	b.base = make([]uint32, parts)
-	b.line = slices.Sorted(slices.Values(b.a.p.Row))
-	for _, q := range b.line {
-		b.base[q] = uint32(rows)
-		rows += owned(b.a.N, q, b.a.p.Of)
-	}
 	put := func(row, neighbor uint32, what uint64) {
-		key := uint64(b.base[row%parts]+row/parts)<<b.e.idBits | uint64(neighbor)
-		b.e.list = append(b.e.list, edit{key, what})
+		b.rows = append(b.rows, row)
+		b.e.list = append(b.e.list, edit{uint64(neighbor), what})
 	}
 	mirrored := uint64(0)
 	if !b.a.p.graph.Directed {
@@ -194,84 +193,193 @@ func (b *blockChange) gather(all []*arcs) error {
 			}
 		}
 	}
-	return b.e.sort(rows)
 }
 
-// id returns the vertex of a row.
-func (b *blockChange) id(row uint32) uint32 {
-	of := b.a.p.Index
-	for _, q := range b.line {
-		if row >= b.base[q] {
-			of = q
+// splice finds out what the edits do to the block's lists. Rows have slots of their own meanwhile,
+// with room for new ones.
+func (b *blockChange) splice(ctx context.Context) error {
+	a, parts := b.a, uint32(b.a.p.Of)
+	b.sets, b.base = make([]bitmap.Ranked, parts), make([]uint32, parts)
+	sets := make([][]uint64, parts)
+	for _, q := range a.p.Row {
+		sets[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, a.p.Of)))
+		copy(sets[q], b.old.Receivers.Ghosts[q].Bits)
+	}
+	for i, row := range b.rows {
+		if q := row % parts; b.e.list[i].what&removalEdit == 0 && sets[q] != nil {
+			bitmap.Set(sets[q], row/parts)
 		}
 	}
-	return (row-b.base[of])*uint32(b.a.p.Of) + uint32(of)
+	slots := a.next.slots.Ghost
+	for q, set := range sets {
+		if set != nil {
+			b.sets[q], b.base[q] = bitmap.Rank(set, nil), slots
+			slots += uint32(b.sets[q].Count()+63) &^ 63
+		}
+	}
+	b.ids = mem.Make[uint32](a.tmp, int(slots))
+	for row := range a.next.Owned {
+		b.ids[row] = uint32(a.next.Global(uint32(row)))
+	}
+	for q, set := range b.sets {
+		at := b.base[q]
+		bitmap.Each(set.Bits, func(local uint32) {
+			b.ids[at] = local*parts + uint32(q)
+			at++
+		})
+	}
+	kept := b.e.list[:0]
+	for i, x := range b.e.list {
+		if row, ok := b.row(b.rows[i]); ok {
+			kept = append(kept, edit{uint64(row)<<b.e.idBits | x.key, x.what})
+		}
+	}
+	b.e.list = kept
+	b.widen(slots)
+	b.slotIDs = a.slotIDs(b.part)
+	sorted, err := b.e.sort(int(slots))
+	if err != nil {
+		return err
+	}
+	b.s, err = a.splice(ctx, &splicer{a: a, l: &b.wide, of: b.slotIDs, e: sorted, rowIDs: b.ids})
+	return err
 }
 
-// slot returns the slot of a receiver among those of a side, or where it would be.
-func (b *blockChange) slot(s *Side, id uint32) (slot uint32, there bool) {
+// row returns the slot of a receiver's row, if there is one.
+func (b *blockChange) row(id uint32) (uint32, bool) {
 	q, local := id%uint32(b.a.p.Of), id/uint32(b.a.p.Of)
 	if int(q) == b.a.p.Index {
 		return local, true
 	}
-	set, group := s.Ghosts[q], s.Groups[q]
-	if int(local>>6) >= len(set.Bits) {
-		return group.Start + group.Count, false
+	if !b.sets[q].Get(local) {
+		return 0, false
 	}
-	return group.Start + set.Of(local), set.Get(local)
+	return b.base[q] + b.sets[q].Of(local), true
 }
 
-// place returns where a receiver's old list is or would be.
-func (b *blockChange) place(id uint32) (lo, hi uint32) {
-	slot, there := b.slot(b.old.Receivers, id)
-	if ghosts := b.part.slots.Ghost; slot >= ghosts && int(id)%b.a.p.Of == b.a.p.Index {
-		slot, there = ghosts, false
+// widen gives the old lists' rows their slots: the order of rows is the same.
+func (b *blockChange) widen(slots uint32) {
+	b.wide = b.old.ByReceiver.Lists
+	if len(b.a.p.Row) == 0 { // only owned vertices have rows
+		return
 	}
-	if lo, hi = rowPlace(&b.old.ByReceiver.Lists, slot); !there {
-		hi = lo
-	}
-	return lo, hi
+	set := mem.Make[uint64](b.a.tmp, bitmap.Words(int(slots)))
+	bitmap.Each(b.wide.Bits, func(slot uint32) {
+		row, _ := b.row(uint32(b.part.slots.ID(slot)))
+		bitmap.Set(set, row)
+	})
+	b.wide.Bits, b.wide.Rank = set, bitmap.Rank(set, nil).Rank
 }
 
 // receivers makes the new block's side of receivers, and returns the lengths of its rows.
-func (b *blockChange) receivers() (lengths []uint32, err error) {
+func (b *blockChange) receivers() ([]uint32, error) {
 	p, arena := b.next, b.next.graph.arena
-	seen := make([][]uint64, p.Of)
-	for _, q := range p.Row {
-		seen[q] = mem.Make[uint64](arena, bitmap.Words(owned(b.a.N, q, p.Of)))
-		copy(seen[q], b.old.Receivers.Ghosts[q].Bits)
-	}
-	for _, r := range b.s.rows {
-		id := b.id(r.row)
-		set, local := seen[int(id)%p.Of], id/uint32(p.Of)
-		if set == nil {
-			continue
-		}
-		bitmap.Set(set, local)
-		if lo, hi := b.place(id); int64(hi-lo)+r.more == 0 {
-			set[local>>6] &^= 1 << (local & 63)
-		}
-	}
-	b.new = new(Block)
-	if b.new.Receivers, err = p.side(p.Row, seen, arena); err != nil {
-		return nil, err
-	}
-	slots := p.Owned
-	if len(p.Row) > 0 { // else p.Slots may have ghosts of the other block by now
-		slots = p.Slots
-	}
-	lengths = mem.Make[uint32](b.a.tmp, slots)
-	grow := func(id uint32, more int64) {
-		if slot, there := b.slot(b.new.Receivers, id); there {
-			lengths[slot] = uint32(int64(lengths[slot]) + more)
-		}
-	}
-	bitmap.Each(b.old.ByReceiver.Bits, func(slot uint32) {
-		lo, hi := b.old.ByReceiver.Row(slot)
-		grow(uint32(b.part.slots.ID(slot)), int64(hi-lo))
+	lengths := mem.Make[uint32](b.a.tmp, len(b.ids))
+	bitmap.Each(b.wide.Bits, func(row uint32) {
+		lo, hi := b.wide.Row(row)
+		lengths[row] = hi - lo
 	})
 	for _, r := range b.s.rows {
-		grow(b.id(r.row), r.more)
+		lengths[r.row] = uint32(int64(lengths[r.row]) + r.more)
 	}
-	return lengths, nil
+	seen := make([][]uint64, p.Of)
+	for _, q := range p.Row {
+		seen[q] = mem.Make[uint64](arena, len(b.sets[q].Bits))
+		row := b.base[q]
+		bitmap.Each(b.sets[q].Bits, func(local uint32) {
+			if lengths[row] > 0 {
+				bitmap.Set(seen[q], local)
+			}
+			row++
+		})
+	}
+	receivers, err := p.side(p.Row, seen, arena)
+	if err != nil {
+		return nil, err
+	}
+	b.new = &Block{Receivers: receivers}
+	if len(p.Row) == 0 { // p.Slots has ghosts of the other block by now
+		return lengths[:p.Owned], nil
+	}
+	final := mem.Make[uint32](b.a.tmp, p.Slots)
+	copy(final, lengths[:p.Owned])
+	for _, q := range p.Row {
+		at := receivers.Groups[q].Start
+		for _, n := range lengths[b.base[q]:][:b.sets[q].Count()] {
+			if n > 0 {
+				final[at] = n
+				at++
+			}
+		}
+	}
+	return final, nil
+}
+
+// senders makes the new block's side of senders: of the arcs that stay, and of new ones. These get
+// their slots.
+func (b *blockChange) senders(ctx context.Context) (err error) {
+	a, p := b.a, b.next
+	parts, own := uint32(p.Of), uint32(p.Index)
+	seen := make([][]uint64, p.Of)
+	for _, q := range p.Column {
+		seen[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, p.Of)))
+	}
+	for _, id := range b.s.ids {
+		if set := seen[id%parts]; set != nil {
+			bitmap.Set(set, id/parts)
+		}
+	}
+	stay, err := b.stay(ctx)
+	if err != nil {
+		return err
+	}
+	for slot, id := range b.slotIDs {
+		if set := seen[id%parts]; set != nil && stay[slot] {
+			bitmap.Set(set, id/parts)
+		}
+	}
+	if b.new.Senders, err = p.side(p.Column, seen, a.tmp); err != nil {
+		return err
+	}
+	slot := func(id uint32) uint32 {
+		q, local := id%parts, id/parts
+		if q == own {
+			return local
+		}
+		return b.new.Senders.Groups[q].Start + b.new.Senders.Ghosts[q].Of(local)
+	}
+	for i, id := range b.s.ids {
+		b.s.ids[i] = slot(id)
+	}
+	for i, id := range b.slotIDs {
+		if stay[i] {
+			b.slotIDs[i] = slot(id)
+		}
+	}
+	return nil
+}
+
+// stay returns which of the old slots are neighbours in arcs that stay.
+func (b *blockChange) stay(ctx context.Context) ([]bool, error) {
+	if b.slotIDs == nil {
+		return nil, nil
+	}
+	stay, at := mem.Make[bool](b.a.tmp, len(b.slotIDs)), uint32(0)
+	adj := b.old.ByReceiver.Adj
+	mark := func(lo, hi uint32) {
+		for some := range slices.Chunk(adj[lo:hi], limits.linkGrain) {
+			if ctx.Err() != nil {
+				return
+			}
+			for _, slot := range some {
+				stay[slot] = true
+			}
+		}
+	}
+	for _, x := range b.s.list {
+		mark(at, x.at)
+		at = x.at + x.drop
+	}
+	mark(at, uint32(len(adj)))
+	return stay, context.Cause(ctx)
 }

@@ -191,7 +191,7 @@ func (b *blockChange) degreeChanges() [][]degreeChange {
 	parts := uint32(b.a.p.Of)
 	all := make([][]degreeChange, parts)
 	for _, r := range b.s.rows {
-		id := b.id(r.row)
+		id := b.ids[r.row]
 		all[id%parts] = append(all[id%parts], degreeChange{uint64(id / parts), r.more})
 	}
 	return all

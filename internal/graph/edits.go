@@ -52,9 +52,9 @@ type arcs struct {
 }
 
 // sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
-func (e *edits) sort(rows int) error {
+func (e *edits) sort(rows int) (*edits, error) {
 	if err := checkChanges(len(e.list)); err != nil {
-		return err
+		return nil, err
 	}
 	const digit = 12
 	from, to := e.list, make([]edit, len(e.list))
@@ -77,7 +77,7 @@ func (e *edits) sort(rows int) error {
 		from, to = to, from
 	}
 	e.list = from
-	return nil
+	return e, nil
 }
 
 // own returns the change's arcs, without those that are not stored.

@@ -12,32 +12,33 @@ import (
 type relister struct {
 	old, new *kernel.Lists
 	s        *splices
-	ids      []uint32 // the vertices of old slots, nil where they are the same
+	slots    []uint32 // maps old slots to new ones, nil where none has moved
 	places   []uint32 // if not nil, tells where arcs were
 }
 
 // relistGrain is how many old arcs a worker takes at a time.
 const relistGrain = 1 << 16
 
-// relist makes the new block's lists, of rows of the lengths given and of the neighbours' ids, and
-// tells where arcs were.
-func (b *blockChange) relist(ctx context.Context, lengths []uint32) error {
-	r := &relister{old: &b.old.ByReceiver.Lists, s: b.s, ids: b.slotIDs}
-	arena, total := b.next.graph.arena, len(r.old.Adj)+int(r.s.shift)
-	b.new.ByReceiver = &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
-	r.new = &b.new.ByReceiver.Lists
-	makeWeights(arena, r.new, b.next.graph.Weights)
-	if b.a.Places && b.next.Grid.Flat() {
-		b.places = make([]uint32, total)
-		r.places = b.places
+// relist makes the lists of rows of the lengths given, but for their heads and chunks, and tells
+// where arcs were.
+func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32, r *relister) (*Adjacency, []uint32, error) {
+	total := len(r.old.Adj) + int(r.s.shift)
+	l := &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
+	makeWeights(arena, &l.Lists, a.p.graph.Weights)
+	r.new = &l.Lists
+	if a.Places && a.p.Grid.Flat() {
+		r.places = make([]uint32, total)
 	}
 	grains := max(1, (len(r.old.Adj)+relistGrain-1)/relistGrain)
-	b.a.Team.For(grains, 1, func(_, i, _ int) {
+	a.Team.For(grains, 1, func(_, i, _ int) {
 		if ctx.Err() == nil {
 			r.grain(i, i == grains-1)
 		}
 	})
-	return context.Cause(ctx)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	return l, r.places, nil
 }
 
 // grain writes what becomes of a run of the old arcs, and the arcs inserted there.
@@ -81,11 +82,11 @@ func (r *relister) copy(lo, hi uint32, shift int64) {
 	}
 	from, to := r.old.Adj[lo:hi], r.new.Adj[int64(lo)+shift:]
 	to = to[:len(from)]
-	if r.ids == nil {
+	if r.slots == nil {
 		copy(to, from)
 	} else {
 		for i, s := range from {
-			to[i] = r.ids[s]
+			to[i] = r.slots[s]
 		}
 	}
 	weightsOf(r.new).Copy(int(int64(lo)+shift), weightsOf(r.old).Slice(int(lo), int(hi)))

@@ -117,7 +117,6 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	for _, q := range s.Line {
 		other[q] = true
 	}
-	next := uint32(0)
 	for q, group := range s.Groups {
 		if !other[q] {
 			if list := s.Peers.Of(q); group.Count > 0 || list.Count() > 0 {
@@ -128,10 +127,6 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 		if err := p.checkGroup(q, group, valid); err != nil {
 			return fmt.Errorf("ghosts of partition %d: %w", q, err)
 		}
-		if group.Start < next {
-			return fmt.Errorf("slots from %d on come before those of other partitions", group.Start)
-		}
-		next = group.Start + group.Count
 	}
 	return nil
 }

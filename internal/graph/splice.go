@@ -38,11 +38,11 @@ type rowLength struct {
 
 // splicer finds out what edits do to rows of lists.
 type splicer struct {
-	a  *changer
-	b  *blockChange
-	l  *kernel.Lists
-	of []uint32 // the vertices of slots, nil where they are the same
-	e  *edits
+	a      *changer
+	l      *kernel.Lists
+	of     []uint32 // the vertices of slots, nil where they are the same
+	e      *edits
+	rowIDs []uint32 // the vertices of rows
 	splices
 	adds []edit
 }
@@ -50,23 +50,22 @@ type splicer struct {
 // editRows is about how many edits a worker takes at a time.
 const editRows = 4096
 
-// splice finds out what the edits do to the block's lists: many of them work at once.
-func (b *blockChange) splice(ctx context.Context) error {
-	all, l, e := &splices{}, &b.old.ByReceiver.Lists, &b.e
-	b.s, b.slotIDs = all, b.part.slotIDs(b.a.tmp)
+// splice finds out what edits do to lists: many of the splicer given work at once.
+func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
+	all, l, e := &splices{}, of.l, of.e
 	chunks := make([]*splicer, (len(e.list)+editRows-1)/editRows)
-	b.a.Team.For(len(chunks), 1, func(_, c, _ int) {
+	a.Team.For(len(chunks), 1, func(_, c, _ int) {
 		if ctx.Err() != nil {
 			return
 		}
-		s := &splicer{a: b.a, b: b, l: l, of: b.slotIDs, e: e}
+		s := &splicer{a: a, l: l, of: of.of, e: e, rowIDs: of.rowIDs}
 		lo, hi := e.border(c*editRows), e.border((c+1)*editRows)
 		s.reserve(hi-lo, hi-lo)
 		s.chunk(lo, hi)
 		chunks[c] = s
 	})
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	list, inserted := 0, 0
 	for _, s := range chunks {
@@ -86,7 +85,10 @@ func (b *blockChange) splice(ctx context.Context) error {
 		all.places = append(all.places, s.places...)
 		all.rows = append(all.rows, s.rows...)
 	}
-	return checkArcs(len(l.Adj) + int(all.shift))
+	if err := checkArcs(len(l.Adj) + int(all.shift)); err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // reserve makes room for so many splices and inserted arcs.
@@ -132,8 +134,7 @@ func rowPlace(l *kernel.Lists, row uint32) (lo, hi uint32) {
 // editRow goes through a row's edits.
 func (s *splicer) editRow(first, last int) {
 	row := s.e.row(first)
-	id := s.b.id(row)
-	at, hi := s.b.place(id)
+	at, hi := rowPlace(s.l, row)
 	before := s.shift
 	for i := first; i < last; {
 		end := i + 1
@@ -146,7 +147,7 @@ func (s *splicer) editRow(first, last int) {
 		for run < hi && s.id(run) == neighbor {
 			run++
 		}
-		s.resolve(id, i, end, at, run)
+		s.resolve(row, i, end, at, run)
 		at, i = run, end
 	}
 	if s.shift != before {
@@ -163,11 +164,11 @@ func (s *splicer) id(at uint32) uint32 {
 }
 
 // slotIDs returns the vertices of a partition's slots, nil if each is its own.
-func (p *Partition) slotIDs(arena *mem.Arena) []uint32 {
+func (a *changer) slotIDs(p *Partition) []uint32 {
 	if p.Of == 1 {
 		return nil
 	}
-	ids := mem.Make[uint32](arena, p.Slots)
+	ids := mem.Make[uint32](a.tmp, p.Slots)
 	for slot := range ids {
 		ids[slot] = uint32(p.slots.ID(uint32(slot)))
 	}
@@ -195,8 +196,8 @@ func (s *splicer) search(lo, hi, id uint32) uint32 {
 	return lo
 }
 
-// resolve says what edits [i, end) of one arc to a receiver do to it, which is stored at [at, run).
-func (s *splicer) resolve(to uint32, i, end int, at, run uint32) {
+// resolve says what edits [i, end) of one arc do to it, which is stored at [at, run).
+func (s *splicer) resolve(row uint32, i, end int, at, run uint32) {
 	removed := false
 	s.adds = s.adds[:0]
 	mirrored := 0
@@ -211,7 +212,7 @@ func (s *splicer) resolve(to uint32, i, end int, at, run uint32) {
 	id := s.e.neighbor(i)
 	if mirrored > 0 && mirrored < len(s.adds) { // those given from the smaller end are first
 		first := uint64(0)
-		if id < to {
+		if id < s.rowIDs[row] {
 			first = mirroredEdit
 		}
 		slices.SortStableFunc(s.adds, func(x, y edit) int {
