@@ -3,7 +3,6 @@ package master
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -332,7 +331,7 @@ func (s *server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 	defer s.mu.Unlock()
 	if g.state == control.GraphState_GRAPH_STATE_FAILED {
 		return nil,
-			connect.NewError(connect.CodeAborted, fmt.Errorf("graph %s: %s", g.name, g.reason))
+			failed(connect.CodeAborted, "graph %s: %s", g.name, g.reason)
 	}
 	return connect.NewResponse(describeGraph(g)), nil
 }

@@ -152,7 +152,7 @@ func (s *server) Backup(ctx context.Context, _ *connect.Request[control.BackupRe
 	}
 	var e *connect.Error
 	if err != nil && !errors.As(err, &e) {
-		err = connect.NewError(connect.CodeInternal, fmt.Errorf("backup: %w", err))
+		err = failed(connect.CodeInternal, "backup: %w", err)
 	}
 	return err
 }

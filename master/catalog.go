@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -45,7 +44,7 @@ func (s *server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, connect.NewError(connect.CodeAborted, fmt.Errorf("graph %s: %w", name, err))
+		return nil, failed(connect.CodeAborted, "graph %s: %w", name, err)
 	}
 	return connect.NewResponse(&control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}), nil
 }
@@ -146,8 +145,8 @@ func (s *server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 	for id := r.Msg.First; id < r.Msg.First+count; id++ {
 		worker := placements[id%uint64(len(placements))].Worker
 		if len(labels[worker]) == 0 {
-			return nil, connect.NewError(connect.CodeInternal,
-				fmt.Errorf("worker %s knows nothing of vertex %d", worker, id))
+			return nil, failed(connect.CodeInternal,
+				"worker %s knows nothing of vertex %d", worker, id)
 		}
 		response.Labels = append(response.Labels, labels[worker][0])
 		labels[worker] = labels[worker][1:]

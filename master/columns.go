@@ -96,12 +96,12 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 			to.bytes)
 	case end > uint64(to.bytes) || r.Offset == 0:
 		if err := c.write(to, r.Offset, r.Data, r.Last); err != nil {
-			return connect.NewError(connect.CodeInternal, fmt.Errorf("column %s: %w", r.Id, err))
+			return failed(connect.CodeInternal, "column %s: %w", r.Id, err)
 		}
 	}
 	if r.Last && c.shared != nil {
 		if err := c.publish(ctx, columnsPrefix+r.Id, columnsPrefix+r.Id); err != nil {
-			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("column %s: %w", r.Id, err))
+			return failed(connect.CodeUnavailable, "column %s: %w", r.Id, err)
 		}
 	}
 	c.keptTable.mu.Lock()
@@ -146,13 +146,12 @@ func (c *sentColumns) find(id string, create bool, more int64) (*stored, error) 
 	case s == nil && !create:
 		return nil, c.lost(id)
 	case c.total()+more > maxColumnBytes:
-		return nil, connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("the master keeps at most %d bytes of columns for jobs that have not ended",
-				int64(maxColumnBytes)))
+		return nil, failed(connect.CodeResourceExhausted,
+			"the master keeps at most %d bytes of columns for jobs that have not ended",
+			int64(maxColumnBytes))
 	case s == nil && len(c.all) >= maxColumns:
-		return nil, connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("the master keeps at most %d columns for jobs that have not ended",
-				maxColumns))
+		return nil, failed(connect.CodeResourceExhausted,
+			"the master keeps at most %d columns for jobs that have not ended", maxColumns)
 	case s == nil:
 		s = &stored{id: id, partial: true}
 		c.all[id] = s
@@ -242,8 +241,7 @@ func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
 		}
 		f, err := c.shared.column(ctx, data.ID)
 		if err != nil {
-			return connect.NewError(connect.CodeUnavailable,
-				fmt.Errorf("column %.150s: %w", name, err))
+			return failed(connect.CodeUnavailable, "column %.150s: %w", name, err)
 		}
 		for id, o := range f.objects { // if there is none hold refuses it
 			c.enter(id, o)
@@ -323,8 +321,8 @@ func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.Read
 	ours := s.cluster.worksBy(j, control.CallerOf(ctx).Owner())
 	s.mu.Unlock()
 	if !ours {
-		return connect.NewError(connect.CodePermissionDenied,
-			fmt.Errorf("no worker of job %s registered with this certificate", q.Job))
+		return failed(connect.CodePermissionDenied,
+			"no worker of job %s registered with this certificate", q.Job)
 	}
 	from, data := spec.Inputs[q.Column], spec.ColumnData[q.Column]
 	switch {

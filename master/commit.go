@@ -1,7 +1,6 @@
 package master
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -187,9 +186,9 @@ func (s *server) refuse(b *batch, err error) {
 	if j == nil || s.cluster.jobs[j.id] != j {
 		return
 	}
-	b.err = connect.NewError(connect.CodeInternal,
-		fmt.Errorf("the job cannot be taken, for the master's state cannot be written: %s",
-			control.Text(err.Error(), control.MaxText)))
+	b.err = failed(connect.CodeInternal,
+		"the job cannot be taken, for the master's state cannot be written: %s",
+		control.Text(err.Error(), control.MaxText))
 	b.effects = slices.DeleteFunc(b.effects, func(e effect) bool {
 		start, starts := e.(startJob)
 		turned, turns := e.(jobTurned)

@@ -39,8 +39,6 @@ type graph struct {
 	far      progress
 }
 
-func (g *graph) workers() []string { return workersOf(g.placements) }
-
 // place deals the partitions of a grid to the workers that are there, in turn, but for those to
 // avoid where there are others; a grid of 0 is a partition each, in the grid that shape makes of
 // their number.
@@ -84,18 +82,23 @@ func checkGrid(rows, columns uint32) error {
 	return nil
 }
 
+// failed is an error of a call.
+func failed(code connect.Code, format string, args ...any) error {
+	return connect.NewError(code, fmt.Errorf(format, args...))
+}
+
 func invalid(format string, args ...any) error {
-	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+	return failed(connect.CodeInvalidArgument, format, args...)
 }
 
 // unready is an error of what cannot be done as things are.
 func unready(format string, args ...any) error {
-	return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf(format, args...))
+	return failed(connect.CodeFailedPrecondition, format, args...)
 }
 
 // absent is an error of what is not there.
 func absent(format string, args ...any) error {
-	return connect.NewError(connect.CodeNotFound, fmt.Errorf(format, args...))
+	return failed(connect.CodeNotFound, format, args...)
 }
 
 // loadGraph begins to load a graph. A name may be given anew when what it names failed.
@@ -113,17 +116,16 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 		return unready("graph %s is being freed: try again", name)
 	}
 	if g := c.graphs[name]; g != nil && g.state != control.GraphState_GRAPH_STATE_FAILED {
-		return connect.NewError(connect.CodeAlreadyExists,
-			fmt.Errorf("there is a graph %s already (%s): drop it first, or take another name",
-				name, g.state.Word()))
+		return failed(connect.CodeAlreadyExists,
+			"there is a graph %s already (%s): drop it first, or take another name",
+			name, g.state.Word())
 	}
 	if err := checkGrid(rows, columns); err != nil {
 		return err
 	}
 	if c.graphs[name] == nil && len(c.graphs) >= maxGraphs {
-		return connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("there are %d graphs already, also those that failed: drop some first",
-				maxGraphs))
+		return failed(connect.CodeResourceExhausted,
+			"there are %d graphs already, also those that failed: drop some first", maxGraphs)
 	}
 	g := &graph{name: name, owner: owner, source: from, asked: [2]uint32{rows, columns}}
 	lack, err := c.beginLoad(g, "")

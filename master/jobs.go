@@ -95,9 +95,8 @@ func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, ke
 	}
 	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
 		if j.owner != owner || !sameJob(j.spec, spec) {
-			return nil, false, connect.NewError(connect.CodeAlreadyExists,
-				fmt.Errorf("key %q is that of job %s, which is another: a new job needs a new key",
-					key, j.id))
+			return nil, false, failed(connect.CodeAlreadyExists,
+				"key %q is that of job %s, which is another: a new job needs a new key", key, j.id)
 		}
 		if j.confirmBy != 0 {
 			j.confirmBy = max(j.confirmBy, now+confirm)
@@ -122,8 +121,8 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, k
 		return nil, absent("there is no graph %.150q: superstep graphs list shows those there are", spec.Graph)
 	}
 	if len(c.queued) >= c.queue {
-		return nil, connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("%d jobs wait already: try again later", len(c.queued)))
+		return nil, failed(connect.CodeResourceExhausted,
+			"%d jobs wait already: try again later", len(c.queued))
 	}
 	if err := c.mayQueue(owner); err != nil {
 		return nil, err
@@ -135,8 +134,8 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, k
 		}
 	}
 	if size > maxWaiting {
-		return nil, connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("the jobs that wait already, and this one, are described in %d bytes, expected at most %d: try again later", size, maxWaiting))
+		return nil, failed(connect.CodeResourceExhausted,
+			"the jobs that wait already, and this one, are described in %d bytes, expected at most %d: try again later", size, maxWaiting)
 	}
 	id := ""
 	for id == "" || c.jobs[id] != nil { // an earlier run may have had the same prefix

@@ -3,7 +3,6 @@ package master
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -29,9 +28,8 @@ func allowed(ctx context.Context, owner, what, do string) error {
 	if owner == "" || caller.Owner() == owner || caller.Roles.Has(certs.Operator) {
 		return nil
 	}
-	return connect.NewError(connect.CodePermissionDenied,
-		fmt.Errorf("%s is of %s: %s or an operator may %s it, and not %s",
-			what, owner, owner, do, caller.Name))
+	return failed(connect.CodePermissionDenied,
+		"%s is of %s: %s or an operator may %s it, and not %s", what, owner, owner, do, caller.Name)
 }
 
 // places are files and directories of the master's own, of which workers read no graph, and to

@@ -54,9 +54,9 @@ func (c *cluster) inTurn(now time.Duration) []*job {
 func allowedPriority(caller control.Caller, asked string) error {
 	if p, _ := control.PriorityOf(asked); p == control.Priority_PRIORITY_HIGH &&
 		!caller.Roles.Has(certs.Operator) {
-		return connect.NewError(connect.CodePermissionDenied,
-			fmt.Errorf("priority high is for operators, and %s is none: low and normal are for all",
-				caller.Name))
+		return failed(connect.CodePermissionDenied,
+			"priority high is for operators, and %s is none: low and normal are for all",
+			caller.Name)
 	}
 	return nil
 }
@@ -229,8 +229,8 @@ func (c *cluster) mayQueue(owner string) error {
 	if n == 1 {
 		wait = "waits"
 	}
-	return connect.NewError(connect.CodeResourceExhausted,
-		fmt.Errorf("%d of the jobs of %s %s already, and the quota is queued=%d: try again when one has begun, or cancel one", n, owner, wait, q.Queued))
+	return failed(connect.CodeResourceExhausted,
+		"%d of the jobs of %s %s already, and the quota is queued=%d: try again when one has begun, or cancel one", n, owner, wait, q.Queued)
 }
 
 // mayRun has a job wait when as many of its owner run as may, and reports whether it need not.

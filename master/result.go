@@ -88,15 +88,14 @@ func (s *server) damaged(ctx context.Context, id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		s.log.Error("a stored result is damaged", "job", id, "error", err)
-		return connect.NewError(connect.CodeDataLoss,
-			fmt.Errorf("the result of job %s: %w", id, err))
+		return failed(connect.CodeDataLoss, "the result of job %s: %w", id, err)
 	case err == nil || connect.CodeOf(err) != connect.CodeUnknown:
 		return err
 	case ctx.Err() != nil || errors.As(err, new(malformed)):
 		return fmt.Errorf("result: %w", err)
 	}
-	return connect.NewError(connect.CodeUnavailable,
-		fmt.Errorf("the result of job %s: %s", id, control.Text(err.Error(), control.MaxText)))
+	return failed(connect.CodeUnavailable,
+		"the result of job %s: %s", id, control.Text(err.Error(), control.MaxText))
 }
 
 // maxLine bounds a line of a result, an id and a value: workers write no longer ones.

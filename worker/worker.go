@@ -36,6 +36,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/objects"
+	"github.com/superstep-go/superstep/internal/parallel"
 	files "github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
@@ -174,7 +175,7 @@ func (w *worker) run(ctx context.Context) error {
 		case now.Sub(last) > w.Hold:
 			return fmt.Errorf("no master for %v: %w", w.Hold, control.Explain(address, err))
 		}
-		if held > 0 && !sleep(ctx, held) || !w.pause(ctx, wait) {
+		if parallel.Sleep(ctx, held) != nil || !w.pause(ctx, wait) {
 			return nil
 		}
 		wait = min(2*wait, longestWait)
@@ -223,16 +224,8 @@ func (w *worker) address(given []string, tries int, elsewhere bool) string {
 func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	var random [2]byte
 	_, _ = io.ReadFull(w.Random, random[:])
-	return sleep(ctx, d/2+d*time.Duration(binary.LittleEndian.Uint16(random[:]))>>16)
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	d = d/2 + d*time.Duration(binary.LittleEndian.Uint16(random[:]))>>16
+	return parallel.Sleep(ctx, d) == nil
 }
 
 // unmet words why registering failed: before the first time, what answers may be no master, or one

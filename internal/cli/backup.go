@@ -33,7 +33,7 @@ type backupCommand struct {
 
 func (a *app) backup() *cobra.Command {
 	c := &backupCommand{app: a}
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "backup --data DIR|--master ADDR --output FILE",
 		Short: "Back up what a master keeps",
 		Long: `Write a backup of a master's state: of a running master (--master), or of
@@ -57,9 +57,7 @@ restore and tar read it. A name that ends in .zst or .gz compresses it.`,
 			}
 			return c.execute(cmd.Context())
 		},
-	}
-	clientFlagsOf(cmd, c, "json")
-	return cmd
+	}, c, "json")
 }
 
 func (c *backupCommand) execute(ctx context.Context) error {
@@ -147,7 +145,7 @@ func (a *app) restore() *cobra.Command {
 	var f struct {
 		Data string `flag:"data" help:"restore into {DIR}"`
 	}
-	cmd := &cobra.Command{
+	return flagsOf(&cobra.Command{
 		Use:   "restore FILE --data DIR",
 		Short: "Restore what a master keeps",
 		Long: `Restore a master's state from a file of superstep backup, into a directory
@@ -172,9 +170,7 @@ again from their sources, unless they still hold them.`,
 			said(a.out, "restored", h)
 			return nil
 		},
-	}
-	flagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 // openBackup opens a backup, which may be compressed.

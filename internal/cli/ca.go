@@ -12,7 +12,7 @@ import (
 
 // ca is `superstep ca`.
 func (a *app) ca() *cobra.Command {
-	cmd := &cobra.Command{
+	return family(&cobra.Command{
 		Use:   "ca init|issue|show",
 		Short: "Make certificates for a cluster with TLS",
 		Long: `Make certificates for a cluster with TLS: a CA in a directory, and
@@ -24,19 +24,14 @@ superstep:role:ROLE. Store ca-key.pem where only the people who issue certificat
   superstep ca issue --ca ca --role worker
   superstep ca issue --ca ca --role client --name alice --days 30
   superstep ca show ca/alice.pem`,
-		SuggestionsMinimumDistance: 2,
-		Args:                       noCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.initCA(), a.issue(), a.showCertificates())
-	return cmd
+	}, a.initCA(), a.issue(), a.showCertificates())
 }
 
 func (a *app) initCA() *cobra.Command {
 	var f struct {
 		Days int `flag:"days" default:"3650" range:"1..36500" help:"the certificate is valid for {N} days"`
 	}
-	cmd := &cobra.Command{
+	return flagsOf(&cobra.Command{
 		Use:   "init DIR",
 		Short: "Make a CA",
 		Long: `Make a CA in DIR. It writes the certificate ca.pem, which every process gets
@@ -47,9 +42,7 @@ as --tls-ca, and the key ca-key.pem. It overwrites no file.`,
 			p, err := certs.Init(args[0], f.Days)
 			return a.made(p, err)
 		},
-	}
-	flagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 func (a *app) issue() *cobra.Command {

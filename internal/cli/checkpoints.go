@@ -20,7 +20,22 @@ import (
 
 // checkpoints is `superstep checkpoints`.
 func (a *app) checkpoints() *cobra.Command {
-	cmd := &cobra.Command{
+	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON,
+		verify bool) error,
+	) *cobra.Command {
+		var f struct {
+			JSON bool `flag:"json" help:"print JSON"`
+		}
+		return flagsOf(&cobra.Command{
+			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
+			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json",
+				example),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return run(cmd.Context(), args[0], f.JSON, use == "verify")
+			},
+		}, &f)
+	}
+	return family(&cobra.Command{
 		Use:   "checkpoints list|show|verify|remove",
 		Short: "List, show, verify and remove the checkpoints of a place",
 		Long: `List, show, verify and remove the checkpoints that superstep run
@@ -30,28 +45,7 @@ one.`,
   superstep checkpoints show ckpt
   superstep checkpoints verify s3://runs/pagerank
   superstep checkpoints remove ckpt --keep 1`,
-		SuggestionsMinimumDistance: 2,
-		Args:                       noCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON,
-		verify bool) error,
-	) *cobra.Command {
-		var f struct {
-			JSON bool `flag:"json" help:"print JSON"`
-		}
-		cmd := &cobra.Command{
-			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
-			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json",
-				example),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return run(cmd.Context(), args[0], f.JSON, use == "verify")
-			},
-		}
-		flagsOf(cmd, &f)
-		return cmd
-	}
-	cmd.AddCommand(
+	},
 		about("list", "List the checkpoints of a place, the newest first", "list ckpt",
 			a.listCheckpoints),
 		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
@@ -59,7 +53,6 @@ one.`,
 			"verify ckpt", a.listCheckpoints),
 		a.removeCheckpoints(),
 	)
-	return cmd
 }
 
 // checkpointListed is what is known of a checkpoint.
@@ -206,7 +199,7 @@ func (a *app) removeCheckpoints() *cobra.Command {
 	var f struct {
 		Keep int `flag:"keep" range:"0.." help:"keep the newest {N} undamaged ones"`
 	}
-	cmd := &cobra.Command{
+	return flagsOf(&cobra.Command{
 		Use:   "remove PLACE",
 		Short: "Remove the checkpoints of a place",
 		Long: `Remove the checkpoints at a place, a directory or s3://BUCKET/PREFIX, and
@@ -226,9 +219,7 @@ and stores new ones.`,
 			}
 			return a.prune(cmd.Context(), s, f.Keep)
 		},
-	}
-	flagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 // prune removes all checkpoints of a place but the newest, and says how many.

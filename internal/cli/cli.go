@@ -177,12 +177,9 @@ measurements.`,
   superstep run pagerank --graph kronecker:scale=18
   superstep info web.txt.gz`,
 		SilenceUsage: true, SilenceErrors: true,
-		Version:                    buildinfo.Version(),
-		SuggestionsMinimumDistance: 2,
-		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:                       noCommand,
-		PersistentPreRunE:          func(cmd *cobra.Command, _ []string) error { return given(cmd) },
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:           buildinfo.Version(),
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return given(cmd) },
 	}
 	root.SetVersionTemplate("superstep {{.Version}}\n")
 	root.SetOut(a.out)
@@ -192,7 +189,7 @@ measurements.`,
 	root.SetUsageTemplate(usageTemplate(root))
 	root.PersistentFlags().Bool(helpAll, false, "show the help of a command with all its flags")
 	defineFlags(root, root.PersistentFlags(), &a.all)
-	root.AddCommand(a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(),
+	family(root, a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(),
 		a.generate(), a.convert(), a.info(), a.ui(), a.report(), a.algorithms(),
 		a.up(), a.master(), a.worker(), a.ca(), a.status(), a.jobs(), a.watch(), a.logs(),
 		a.result(), a.cancel(), a.drain(), a.graphs(), a.backup(), a.restore(), a.health(),
@@ -201,6 +198,14 @@ measurements.`,
 		a.rename(root)
 	}
 	return root
+}
+
+// family makes a command whose arguments are the commands below it.
+func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
+	cmd.SuggestionsMinimumDistance, cmd.Args = 2, noCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(members...)
+	return cmd
 }
 
 // rename has help texts call commands by the name of this binary. A lower-case word after superstep

@@ -81,7 +81,7 @@ type clientFlags struct {
 const waitPatience = job.Duration(time.Minute)
 
 // clientFlagsOf defines flags, of which some have defaults from the environment.
-func clientFlagsOf(cmd *cobra.Command, of any, without ...string) {
+func clientFlagsOf(cmd *cobra.Command, of any, without ...string) *cobra.Command {
 	flagsOf(cmd, of, without...)
 	for name, variable := range variables {
 		if f := cmd.Flags().Lookup(name); f != nil {
@@ -89,6 +89,7 @@ func clientFlagsOf(cmd *cobra.Command, of any, without ...string) {
 			fromEnvironment(f, variable)
 		}
 	}
+	return cmd
 }
 
 // fromEnvironment takes the default of a flag from a variable.

@@ -55,16 +55,21 @@ bash-completion.`,
 	}
 }
 
-// firstOf completes the first argument from a list, and no other.
-func firstOf(list func(cmd *cobra.Command) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string,
-		start string,
-	) ([]string, cobra.ShellCompDirective) {
+// first completes the first argument, and no other.
+func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return starting(list(cmd), start), cobra.ShellCompDirectiveNoFileComp
+		return complete(cmd, args, start)
 	}
+}
+
+// firstOf completes the first argument from a list, and no other.
+func firstOf(list func(cmd *cobra.Command) []string) cobra.CompletionFunc {
+	return first(func(cmd *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+		return starting(list(cmd), start), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // starting returns the items that begin with start.
@@ -88,9 +93,6 @@ func completeGraph(_ *cobra.Command, _ []string, start string) ([]string, cobra.
 
 // completeGenerator is completeGraph for generators alone.
 func completeGenerator(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	all, directive := completeGraph(cmd, args, start)
 	return slices.DeleteFunc(all, func(s string) bool { return !generate.IsGenerator(s) }),
 		directive

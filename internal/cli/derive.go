@@ -98,8 +98,9 @@ var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT",
 
 // flagsOf defines a flag for each field of a struct that has help, but for some, and for names that
 // the command has already.
-func flagsOf(cmd *cobra.Command, of any, without ...string) {
+func flagsOf(cmd *cobra.Command, of any, without ...string) *cobra.Command {
 	defineFlags(cmd, cmd.Flags(), of, without...)
+	return cmd
 }
 
 func defineFlags(cmd *cobra.Command, flags *pflag.FlagSet, of any, without ...string) {

@@ -35,7 +35,7 @@ func (a *app) generate() *cobra.Command {
   superstep generate rmat:scale=16,a=.45,b=.15,c=.15 --output rmat.el.gz
   superstep generate grid:rows=1000,columns=1000 --weighted --output grid.wel`,
 		Args:              exactly(1, "a generator"),
-		ValidArgsFunction: completeGenerator,
+		ValidArgsFunction: first(completeGenerator),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g, err := generate.Parse(args[0])
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // graphs is `superstep graphs`.
 func (a *app) graphs() *cobra.Command {
-	cmd := &cobra.Command{
+	return family(&cobra.Command{
 		Use:   "graphs load|list|show|drop|save|verify",
 		Short: "Load, list, show and drop the graphs of a cluster, and store graphs",
 		Long: `Load, list, show and drop the graphs of a cluster: its catalog. A loaded
@@ -25,13 +25,7 @@ of it is lost. The command also stores built graphs as snapshots, which open at 
 		Example: `  superstep graphs load web --graph /data/web.txt.gz
   superstep graphs list
   superstep run wcc --graph catalog:web`,
-		SuggestionsMinimumDistance: 2,
-		Args:                       noCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph(), a.saveGraph(),
-		a.verifyGraph())
-	return cmd
+	}, a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph(), a.saveGraph(), a.verifyGraph())
 }
 
 // aGraph is what commands for one graph of the catalog want.
@@ -145,7 +139,7 @@ func (a *app) listGraphs() *cobra.Command {
 		clientFlags
 		After string `flag:"after" help:"list only graphs of a cluster after {GRAPH}, by name: the next of a list that has no room for all"`
 	}
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "list [DIR|s3://BUCKET/PREFIX]",
 		Short: "List the graphs of a cluster, or the stored graphs below a place",
 		Long: `List the graphs of a cluster. With a directory or s3://BUCKET/PREFIX, list
@@ -166,14 +160,12 @@ the exit status is 1.`,
 			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.ListGraphs,
 				&control.ListGraphsRequest{After: f.After}, control.GraphsText)
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 func (a *app) showGraph() *cobra.Command {
 	var f clientFlags
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "show NAME --master ADDR",
 		Short: "Show a graph of a cluster, and which workers hold it",
 		Example: `  superstep graphs show web
@@ -184,14 +176,12 @@ func (a *app) showGraph() *cobra.Command {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.InspectGraph,
 				&control.InspectGraphRequest{Name: args[0]}, control.GraphText)
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 func (a *app) dropGraph() *cobra.Command {
 	var f clientFlags
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:               "drop NAME --master ADDR",
 		Short:             "Remove a graph from a cluster, even while it is loading",
 		Example:           `  superstep graphs drop web`,
@@ -203,7 +193,5 @@ func (a *app) dropGraph() *cobra.Command {
 					return fmt.Sprintf("graph %s is dropped\n", escape.Text(g.Name, escape.Most))
 				})
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }

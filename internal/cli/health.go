@@ -29,7 +29,7 @@ func (a *app) health() *cobra.Command {
 		CA    string `flag:"tls-ca" help:"the {FILE} with the CA of a cluster with TLS"`
 		Alive bool   `flag:"alive" help:"ask only whether the process answers"`
 	}
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "health [ADDR]",
 		Short: "Ask a master or a worker whether it is ready",
 		Long: `Ask a master or a worker whether it is ready for work, or with --alive
@@ -57,9 +57,7 @@ No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 			_, err = fmt.Fprintln(a.out, escape.Text(text, escape.Most))
 			return err
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 // unhealthy words why there was no answer.

@@ -28,15 +28,8 @@ func (a *app) info() *cobra.Command {
 		Short: "Say what a graph holds, what memory it takes, and how to run on it",
 		Example: `  superstep info web.txt.gz
   superstep info kronecker:scale=16`,
-		Args: exactly(1, "a graph: a file, or a generator such as kronecker:scale=16"),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string,
-			start string,
-		) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return completeGraph(cmd, args, start)
-		},
+		Args:              exactly(1, "a graph: a file, or a generator such as kronecker:scale=16"),
+		ValidArgsFunction: first(completeGraph),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			team := f.team()
 			defer team.Close()

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,17 +14,7 @@ import (
 
 // writeJSON writes a report to a file, if one is named; - is standard output.
 func (a *app) writeJSON(ctx context.Context, path string, report any) error {
-	if path == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return a.save(ctx, path, 1, func(_ context.Context, w io.Writer) error {
-		_, err := w.Write(append(data, '\n'))
-		return err
-	})
+	return a.save(ctx, path, 1, func(_ context.Context, w io.Writer) error { return printValue(w, report) })
 }
 
 // save writes something to a file, which appears whole or not at all, to standard output if that is

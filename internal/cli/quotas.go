@@ -4,19 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
-// Bounds of what a quota says.
-const (
-	maxQuotaJobs  = 1 << 20
-	maxQuotaOwner = 256 // bytes of a name
-)
+// quotaFields are what a quota says.
+type quotaFields struct {
+	Queued      int          `json:"queued" range:"1..1048576"`
+	Running     int          `json:"running" range:"1..1048576"`
+	Time        job.Duration `json:"time" range:"1ns.."`
+	ResultBytes job.Size     `json:"result-bytes"`
+}
+
+const maxQuotaOwner = 256 // bytes of a name
 
 // quotaForm is what a quota looks like.
 const quotaForm = "[OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these"
@@ -48,43 +52,28 @@ func parseQuota(text string) (owner string, q master.Quota, err error) {
 			return "", master.Quota{}, fmt.Errorf("expected the name of an owner before the colon")
 		}
 	}
-	var seen []string
+	asked, seen := quotaFields{}, []string(nil)
+	fields := job.Fields(&asked)
 	for setting := range strings.SplitSeq(settings, ",") {
 		key, value, ok := strings.Cut(setting, "=")
-		if !ok {
-			return "", master.Quota{}, fmt.Errorf("expected %s", quotaForm)
-		}
-		if slices.Contains(seen, key) {
-			return "", master.Quota{}, fmt.Errorf("expected %s once", key)
-		}
-		seen = append(seen, key)
-		switch key {
-		case "queued":
-			q.Queued, err = jobsOfQuota(key, value)
-		case "running":
-			q.Running, err = jobsOfQuota(key, value)
-		case "time":
-			if q.Time, err = time.ParseDuration(value); err != nil || q.Time <= 0 {
-				err = fmt.Errorf("expected a time, such as time=2h")
-			}
-		case "result-bytes":
-			if q.ResultBytes, err = parseBytes(value); err != nil || value == "" {
-				err = fmt.Errorf("expected a number of bytes, such as result-bytes=500MB")
-			}
-		default:
+		i := slices.IndexFunc(fields, func(f job.Field) bool { return f.Key == key })
+		switch {
+		case !ok:
+			err = fmt.Errorf("expected %s", quotaForm)
+		case i < 0:
 			err = fmt.Errorf("expected %s, and not %.40q", quotaForm, key)
+		case slices.Contains(seen, key):
+			err = fmt.Errorf("expected %s once", key)
+		default:
+			err = fieldFlag{fields[i]}.Set(value)
 		}
 		if err != nil {
 			return "", master.Quota{}, err
 		}
+		seen = append(seen, key)
 	}
-	return owner, q, nil
-}
-
-func jobsOfQuota(key, text string) (int, error) {
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil || n < 1 || n > maxQuotaJobs {
-		return 0, fmt.Errorf("expected a number of jobs, 1 to %d: %s=5", maxQuotaJobs, key)
-	}
-	return int(n), nil
+	return owner, master.Quota{
+		Queued: asked.Queued, Running: asked.Running,
+		Time: time.Duration(asked.Time), ResultBytes: int64(asked.ResultBytes),
+	}, nil
 }

@@ -61,16 +61,16 @@ func TestQuotas(t *testing.T) {
 		":queued=1":                    "expected the name of an owner before the colon",
 		" alice:queued=1":              "expected the name of an owner before the colon",
 		"a\nb:queued=1":                "expected the name of an owner before the colon",
-		"queued=0":                     "expected a number of jobs, 1 to 1048576: queued=5",
-		"running=-1":                   "expected a number of jobs, 1 to 1048576: running=5",
-		"queued=99999999999":           "expected a number of jobs",
-		"queued=1.5":                   "expected a number of jobs",
+		"queued=0":                     "expected 1 to 1048576",
+		"running=-1":                   "expected 1 to 1048576",
+		"queued=99999999999":           "expected 1 to 1048576",
+		"queued=1.5":                   "expected a whole number",
 		"queued=1,queued=1":            "expected queued once",
 		"memory=1GB":                   `expected [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these, and not "memory"`,
-		"time=5":                       "expected a time, such as time=2h",
-		"time=-5s":                     "expected a time, such as time=2h",
-		"result-bytes=":                "expected a number of bytes, such as result-bytes=500MB",
-		"result-bytes=lots":            "expected a number of bytes, such as result-bytes=500MB",
+		"time=5":                       "expected a time, such as 30s",
+		"time=-5s":                     "expected a time, such as 30s",
+		"result-bytes=":                "expected a number of bytes, such as 500MB",
+		"result-bytes=lots":            "expected a number of bytes, such as 500MB",
 		strings.Repeat("x", 257) + ":": "expected the name of an owner",
 	} {
 		if _, err := askedQuotas(t, "", "--quota", text); err == nil ||
@@ -90,8 +90,8 @@ func TestQuotas(t *testing.T) {
 		}
 	}
 	for text, why := range map[string]string{
-		"quota: queued=0\n":                         `quota: found "queued=0", expected a number of jobs`,
-		"quota:\n  - queued=1\n  - a:queued=x\n":    `quota: found "a:queued=x", expected a number of jobs`,
+		"quota: queued=0\n":                         `quota: found "queued=0", expected 1 to 1048576`,
+		"quota:\n  - queued=1\n  - a:queued=x\n":    `quota: found "a:queued=x", expected a whole number`,
 		"quota:\n  - queued=1\n  - running=1\n":     `quota: found "running=1", expected one quota for all others`,
 		"quota: {alice: 5}\n":                       `f.yaml:1: quota: found "map[alice:5]", expected a text`,
 		"quota: [queued=1]\nquota: [a:running=1]\n": `f.yaml:2:1: mapping key "quota" already defined`,

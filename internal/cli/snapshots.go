@@ -248,7 +248,7 @@ func (a *app) verifyGraph() *cobra.Command {
 		threadsFlag
 		JSON bool `flag:"json" help:"print JSON"`
 	}{threadsFlag: allThreads()}
-	cmd := &cobra.Command{
+	return flagsOf(&cobra.Command{
 		Use:   "verify DIR|s3://BUCKET/PREFIX/",
 		Short: "Check every byte of a stored graph",
 		Long:  `Check every byte of a stored graph: open it, which compares all checksums.`,
@@ -284,7 +284,5 @@ func (a *app) verifyGraph() *cobra.Command {
 				things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
 			return nil
 		},
-	}
-	flagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }

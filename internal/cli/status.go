@@ -20,7 +20,7 @@ func (a *app) status() *cobra.Command {
 		Workers int  `flag:"workers" range:"1.." help:"wait until {N} workers are registered"`
 		Page    bool `flag:"page" help:"print the link to the page of the cluster, and nothing else"`
 	}
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "status --master ADDR",
 		Short: "Show the state of a cluster: workers, graphs, jobs",
 		Example: `  superstep status
@@ -35,9 +35,7 @@ func (a *app) status() *cobra.Command {
 			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.Status,
 				&control.StatusRequest{}, control.StatusText)
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 // page prints the link to the page of the cluster, with the token if that is this user's own.
@@ -64,7 +62,7 @@ func (a *app) jobs() *cobra.Command {
 		All    bool   `flag:"all" help:"also list jobs that have ended"`
 		Before string `flag:"before" help:"list only jobs that are older than {JOB}: the next of a list that has no room for all"`
 	}
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "jobs --master ADDR",
 		Short: "List a cluster's jobs",
 		Example: `  superstep jobs
@@ -76,9 +74,7 @@ func (a *app) jobs() *cobra.Command {
 			text := func(l *control.ListJobsResponse) string { return control.JobsText(l, f.All) }
 			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.ListJobs, q, text)
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 // cancel is `superstep cancel`.
@@ -87,7 +83,7 @@ func (a *app) cancel() *cobra.Command {
 		clientFlags
 		Reason string `flag:"reason" help:"the reason, which the job's followers see: {TEXT}"`
 	}
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "cancel JOB --master ADDR",
 		Short: "Cancel a job of a cluster",
 		Example: `  superstep cancel 3f2a-7
@@ -98,15 +94,13 @@ func (a *app) cancel() *cobra.Command {
 			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.CancelJob,
 				&control.CancelJobRequest{Id: args[0], Reason: f.Reason}, cancelled)
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 // drain is `superstep drain`.
 func (a *app) drain() *cobra.Command {
 	var f clientFlags
-	cmd := &cobra.Command{
+	return clientFlagsOf(&cobra.Command{
 		Use:   "drain WORKER --master ADDR",
 		Short: "Make a worker leave a cluster",
 		Long: `Make a worker leave a cluster. It gets no more work, and its process ends
@@ -134,9 +128,7 @@ worker's partitions of graphs again.`,
 					return text.String()
 				})
 		},
-	}
-	clientFlagsOf(cmd, &f)
-	return cmd
+	}, &f)
 }
 
 // cancelled says what became of a job that was to be cancelled.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // Options say which master a client talks to, and how patiently.
@@ -213,7 +214,7 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			return &LostError{c.Master(), c.Patience, c.loss(err)}
 		}
 		c.next()
-		if err := pause(ctx, min(wait, c.Patience-now.Sub(lost))); err != nil {
+		if err := parallel.Sleep(ctx, min(wait, c.Patience-now.Sub(lost))); err != nil {
 			return err
 		}
 		wait = min(2*wait, longestWait)

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // askEvery is how often a load is asked about.
@@ -81,7 +82,7 @@ func (c *Client) DropGraph(ctx context.Context, name string) error {
 			return nil
 		case connect.CodeFailedPrecondition:
 			if time.Since(began) < callTimeout {
-				if pause(ctx, firstWait) == nil {
+				if parallel.Sleep(ctx, firstWait) == nil {
 					continue
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // Times of waiting for what is about to be there.
@@ -69,7 +70,7 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 			c.Log(fmt.Sprintf("%v; trying again for %v", err, c.Patience))
 		}
 		c.next()
-		if err := pause(ctx, min(wait, c.Patience-waited)); err != nil {
+		if err := parallel.Sleep(ctx, min(wait, c.Patience-waited)); err != nil {
 			return nil, err
 		}
 		wait = min(2*wait, longestPoll)
@@ -138,18 +139,8 @@ func (c *Client) AwaitWorkers(ctx context.Context, n int, lost bool, tell func(f
 			told = there
 			tell(told)
 		}
-		if err := pause(ctx, firstWait); err != nil {
+		if err := parallel.Sleep(ctx, firstWait); err != nil {
 			return err
 		}
-	}
-}
-
-// pause waits, or returns why ctx ended.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -55,8 +55,10 @@ type entry struct {
 var catalogue = map[Collective][]entry{
 	Barrier: {
 		{Dissemination, func(s shape) plan { return plan{0, newTeam(s.all(), s.rank).disseminationRounds()} }},
-		{Binomial, func(s shape) plan { return barrierPlan(binomialTree(s.all(), 0, s.rank)) }},
-		{Sites, func(s shape) plan { return barrierPlan(sitesTree(s, 0)) }},
+		{Sites, func(s shape) plan {
+			t := sitesTree(s, 0)
+			return plan{0, append(t.reduceRounds(nil), t.broadcastRounds([][]int{nil})...)}
+		}},
 	},
 	Broadcast: {
 		{Binomial, func(s shape) plan { return broadcastPlan(binomialTree(s.all(), s.root, s.rank), 1) }},
@@ -72,16 +74,11 @@ var catalogue = map[Collective][]entry{
 	Allgather: {
 		{Bruck, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).bruckRounds(singles(s.all()))} }},
 		{Ring, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).ringRounds(singles(s.all()), 0)} }},
-		{Doubling, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).doublingRounds(singles(s.all()))} }},
 		{Sites, sitesAllgatherPlan},
 	},
 	Allreduce: {
 		{Doubling, func(s shape) plan { return plan{1, newTeam(s.all(), s.rank).doublingReduceRounds([]int{0})} }},
 		{Ring, ringAllreducePlan},
-		{Binomial, func(s shape) plan {
-			t := binomialTree(s.all(), 0, s.rank)
-			return plan{1, append(t.reduceRounds([]int{0}), t.broadcastRounds([][]int{{0}})...)}
-		}},
 		{Dissemination, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).bruckRounds(singles(s.all()))} }},
 		{Sites, sitesAllreducePlan},
 	},
@@ -139,10 +136,6 @@ func unknown(c Collective, a Algorithm) error {
 		names = append(names, string(name))
 	}
 	return fmt.Errorf("no algorithm %q of %s; there are %s", a, c, strings.Join(names, ", "))
-}
-
-func barrierPlan(t tree) plan {
-	return plan{0, append(t.reduceRounds(nil), t.broadcastRounds([][]int{nil})...)}
 }
 
 func broadcastPlan(t tree, segments int) plan {

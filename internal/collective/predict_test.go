@@ -95,7 +95,6 @@ func TestClosedForms(t *testing.T) {
 			{Allgather, Ring, n, (q - 1) * c.Time(n)},
 			{Allgather, Bruck, n, rounds*c.Beta + (q-1)*c.Alpha*n},
 			{Allreduce, Ring, n, 2 * (q - 1) * c.Time(n/q)},
-			{Allreduce, Binomial, n, 2 * rounds * c.Time(n)},
 			{Allreduce, Dissemination, n, rounds*c.Beta + (q-1)*c.Alpha*n},
 			{Alltoall, Pairwise, n, (q - 1) * c.Time(n)},
 		} {

@@ -1,7 +1,5 @@
 package collective
 
-import "slices"
-
 // What plans are made of: rounds of a team that has cut its slots into one group for each member,
 // or none.
 
@@ -53,61 +51,10 @@ func (t team) bruckRounds(groups [][]int) []round {
 	return rounds
 }
 
-// doublingRounds exchange with partners at distance 1, 2, 4, ... what both have so far. Members
-// beyond the largest power of two give theirs to one below it first and get everything last
-// (Thakur, Rabenseifner and Gropp 2005).
-func (t team) doublingRounds(groups [][]int) []round {
-	n := t.size()
-	power := powerBelow(n)
-	held := func(member int) []int { // at the start, by those below power
-		slots := slices.Clone(groups[member])
-		if member+power < n {
-			slots = append(slots, groups[member+power]...)
-		}
-		return slots
-	}
-	if t.me >= power {
-		partner := t.ranks[t.me-power]
-		return []round{
-			{sends: send(partner, groups[t.me]...)},
-			{receives: receive(partner, t.others(groups, t.me)...)},
-		}
-	}
-	var rounds []round
-	extra := t.me+power < n
-	if extra {
-		rounds = append(rounds, round{receives: receive(t.at(power), groups[t.me+power]...)})
-	}
-	for d := 1; d < power; d *= 2 {
-		var out, in []int
-		start := t.me &^ (d - 1)
-		for i := range d {
-			out = append(out, held(start+i)...)
-			in = append(in, held((start^d)+i)...)
-		}
-		partner := t.ranks[t.me^d]
-		rounds = append(rounds, exchange(send(partner, out...), receive(partner, in...)))
-	}
-	if extra {
-		rounds = append(rounds, round{sends: send(t.at(power), t.others(groups, t.me+power)...)})
-	}
-	return rounds
-}
-
-// others returns the slots of all groups but one.
-func (t team) others(groups [][]int, but int) []int {
-	var slots []int
-	for i, g := range groups {
-		if i != but {
-			slots = append(slots, g...)
-		}
-	}
-	return slots
-}
-
-// doublingReduceRounds combine slots with partners at distance 1, 2, 4, ...; members beyond the
-// largest power of two as in doublingRounds. All members end with the same bits, if the operator
-// gives the same for (a, b) and (b, a).
+// doublingReduceRounds combine slots with partners at distance 1, 2, 4, ... Members beyond the
+// largest power of two give theirs to one below it first and get the result last (Thakur,
+// Rabenseifner and Gropp 2005). All members end with the same bits, if the operator gives the same
+// for (a, b) and (b, a).
 func (t team) doublingReduceRounds(slots []int) []round {
 	n := t.size()
 	power := powerBelow(n)

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
@@ -68,11 +66,8 @@ type Master struct {
 
 // Paged is a master as its page sees it: a web.Master, and who may see the page.
 type Paged interface {
-	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
+	control.ClusterHandler
 	Submit(context.Context, *control.SubmitJobRequest) (about *control.Job, found bool, err error)
-	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
-	LoadGraph(context.Context, *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error)
-	DropGraph(context.Context, *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error)
 	Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error
 	// Gate decides who may what at the master's port.
 	Gate() *control.Gate

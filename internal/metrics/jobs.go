@@ -74,28 +74,27 @@ func (r *Runs) end(name string) {
 	}
 }
 
-// The label is not called job: Prometheus has one of that name.
-var jobLabels = []string{"job_id", "program"}
-
-// What there is of a job by itself.
-var (
-	jobRunning = prometheus.NewDesc("superstep_job_running", "1 while the job runs, 0 when it has ended.", jobLabels, nil)
-	jobBegan   = prometheus.NewDesc("superstep_job_start_timestamp_seconds", "When the job began.", jobLabels, nil)
-	jobStep    = prometheus.NewDesc("superstep_job_superstep", "Supersteps that have ended.", jobLabels, nil)
-	jobActive  = prometheus.NewDesc("superstep_job_active_vertices", "Vertices that ran in the last superstep.", jobLabels, nil)
-	jobSenders = prometheus.NewDesc("superstep_job_senders", "Vertices whose messages to all neighbours the last superstep delivered.", jobLabels, nil)
-	jobSeconds = prometheus.NewDesc("superstep_job_last_superstep_seconds", "How long the last superstep took.", jobLabels, nil)
-	jobAt      = prometheus.NewDesc("superstep_job_progress_timestamp_seconds", "When the last superstep ended, or the job began.", jobLabels, nil)
-)
-
-var jobTEPS = prometheus.NewDesc("superstep_graph500_teps", "Edges that searches of Graph500 traversed a second: the harmonic mean of the job's searches so far.", append(jobLabels, "kernel"), nil)
-
-// Describe describes the series of jobs.
-func (r *Runs) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{jobRunning, jobBegan, jobStep, jobActive, jobSenders, jobSeconds, jobAt, jobTEPS} {
-		to <- d
-	}
+// series are what there is of a job by itself.
+var series = []struct {
+	desc  *prometheus.Desc
+	value func(*job) float64
+}{
+	{jobDesc("running", "1 while the job runs, 0 when it has ended."), func(j *job) float64 { return j.running }},
+	{jobDesc("start_timestamp_seconds", "When the job began."), func(j *job) float64 { return seconds(j.began) }},
+	{jobDesc("superstep", "Supersteps that have ended."), func(j *job) float64 { return float64(j.superstep) }},
+	{jobDesc("active_vertices", "Vertices that ran in the last superstep."), func(j *job) float64 { return float64(j.active) }},
+	{jobDesc("senders", "Vertices whose messages to all neighbours the last superstep delivered."), func(j *job) float64 { return float64(j.senders) }},
+	{jobDesc("last_superstep_seconds", "How long the last superstep took."), func(j *job) float64 { return j.seconds }},
+	{jobDesc("progress_timestamp_seconds", "When the last superstep ended, or the job began."), func(j *job) float64 { return seconds(j.at) }},
 }
+
+// The label is not called job: Prometheus has one of that name.
+func jobDesc(name, help string) *prometheus.Desc {
+	return clusterDesc("job_"+name, help, "job_id", "program")
+}
+
+var jobTEPS = clusterDesc("graph500_teps",
+	"Edges that searches of Graph500 traversed a second: the harmonic mean of the job's searches so far.", "job_id", "program", "kernel")
 
 // Collect collects the series of jobs.
 func (r *Runs) Collect(to chan<- prometheus.Metric) {
@@ -106,22 +105,11 @@ func (r *Runs) Collect(to chan<- prometheus.Metric) {
 	}
 	r.mu.Unlock()
 	for _, j := range all {
-		for _, m := range []struct {
-			desc  *prometheus.Desc
-			value float64
-		}{
-			{jobRunning, j.running},
-			{jobBegan, seconds(j.began)},
-			{jobStep, float64(j.superstep)},
-			{jobActive, float64(j.active)},
-			{jobSenders, float64(j.senders)},
-			{jobSeconds, j.seconds},
-			{jobAt, seconds(j.at)},
-		} {
-			to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, m.value, j.name, j.program)
+		for _, one := range series {
+			send(to, one.desc, prometheus.GaugeValue, one.value(&j), j.name, j.program)
 		}
 		for _, k := range j.kernels {
-			to <- prometheus.MustNewConstMetric(jobTEPS, prometheus.GaugeValue, k.TEPS, j.name, j.program, text(k.Name))
+			send(to, jobTEPS, prometheus.GaugeValue, k.TEPS, j.name, j.program, text(k.Name))
 		}
 	}
 }

@@ -13,12 +13,13 @@ const maxWorkers = 256
 
 // master is the state of a cluster, asked for at every scrape.
 type master struct {
+	unchecked
 	status func() *control.StatusResponse
 }
 
 // NewMaster adds the metrics of a master to the set. status says how the cluster is.
 func (s *Set) NewMaster(status func() *control.StatusResponse) {
-	s.registry.MustRegister(master{status})
+	s.MustRegister(master{status: status})
 }
 
 func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -45,16 +46,6 @@ var (
 	silenceDesc    = clusterDesc("worker_silence_seconds", "Time since the worker was last heard of.", "worker")
 	upDesc         = clusterDesc("uptime_seconds", "Time since the master started.")
 )
-
-// Describe describes what Collect collects.
-func (m master) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		workersDesc, sessionsDesc, suspectedDesc, coresDesc, lostDesc, stragglersDesc, refusedDesc, staleDesc, jobsDesc, graphsDesc, graphMemDesc,
-		memoryDesc, usedDesc, limitDesc, heldDesc, silenceDesc, upDesc,
-	} {
-		to <- d
-	}
-}
 
 // Collect asks how the cluster is.
 func (m master) Collect(to chan<- prometheus.Metric) {

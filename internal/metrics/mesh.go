@@ -7,10 +7,13 @@ import (
 )
 
 // dataPlane is what a worker's mesh has counted, asked for at every scrape.
-type dataPlane struct{ stats func() mesh.Stats }
+type dataPlane struct {
+	unchecked
+	stats func() mesh.Stats
+}
 
 // NewMesh adds the metrics of a data plane to the set. stats must never fall.
-func (s *Set) NewMesh(stats func() mesh.Stats) { s.registry.MustRegister(dataPlane{stats}) }
+func (s *Set) NewMesh(stats func() mesh.Stats) { s.MustRegister(dataPlane{stats: stats}) }
 
 // What there is of a data plane.
 var (
@@ -23,13 +26,6 @@ var (
 	brokenDesc   = clusterDesc("mesh_broken_connections_total", "Connections to other workers that broke.")
 	corruptDesc  = clusterDesc("mesh_corrupt_connections_total", "Connections given up because a frame was corrupt.")
 )
-
-// Describe describes what Collect collects.
-func (p dataPlane) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{framesDesc, exchangeDesc, bytesDesc, pressedDesc, oldDesc, turnedDesc, brokenDesc, corruptDesc} {
-		to <- d
-	}
-}
 
 // Collect asks what was counted.
 func (p dataPlane) Collect(to chan<- prometheus.Metric) {

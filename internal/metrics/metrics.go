@@ -14,11 +14,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Set is the metrics of a process.
-type Set struct{ registry *prometheus.Registry }
+type Set struct{ *prometheus.Registry }
 
 // New makes a set that has what every process has: its build, its memory, the Go runtime.
 func New(version string) *Set {
@@ -28,7 +29,7 @@ func New(version string) *Set {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	s.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
 
@@ -40,8 +41,35 @@ const (
 
 // Handler answers scrapes.
 func (s *Set) Handler() http.Handler {
-	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout})
+	return promhttp.HandlerFor(s, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout})
 }
 
 // exponential are bounds of a histogram, each four times the one before.
 func exponential(from float64, n int) []float64 { return prometheus.ExponentialBuckets(from, 4, n) }
+
+func (s *Set) gauge(name, help string) prometheus.Gauge {
+	return promauto.With(s).NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+}
+
+func (s *Set) counter(name, help string) prometheus.Counter {
+	return promauto.With(s).NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func (s *Set) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return promauto.With(s).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func (s *Set) histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	o := prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}
+	return promauto.With(s).NewHistogramVec(o, labels)
+}
+
+func (s *Set) histogram(name, help string, bounds []float64) prometheus.Observer {
+	return s.histograms(name, help, bounds).WithLabelValues()
+}
+
+// unchecked is a collector that is asked anew for what it has.
+type unchecked struct{}
+
+// Describe says nothing: what is collected is checked at every scrape.
+func (unchecked) Describe(chan<- *prometheus.Desc) {}

@@ -291,7 +291,7 @@ func TestNamesAndHelp(t *testing.T) {
 	s.NewRuns()
 	s.NewWorker()
 	s.NewMaster(func() *control.StatusResponse { return &control.StatusResponse{} })
-	families, err := s.registry.Gather()
+	families, err := s.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

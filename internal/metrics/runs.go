@@ -15,11 +15,12 @@ import (
 
 // Runs counts runs and their supersteps: those of this process, or those that a master leads.
 type Runs struct {
+	unchecked
 	runs        *prometheus.CounterVec
-	runSeconds  prometheus.Histogram
+	runSeconds  prometheus.Observer
 	supersteps  *prometheus.CounterVec
 	stepSeconds *prometheus.HistogramVec
-	skew, model prometheus.Histogram
+	skew, model prometheus.Observer
 	messages    prometheus.Counter
 	searches    *prometheus.CounterVec
 
@@ -46,36 +47,19 @@ var ends = [][2]string{
 // start, so that increase() sees the first run of each.
 func (s *Set) NewRuns(names ...string) *Runs {
 	r := &Runs{
-		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "superstep_jobs_total", Help: "Jobs that have ended, by state: done, failed, cancelled; and attempts after which another one began: again. ended says how a run that is done did: converged, iterations, limit, halted, stopped.",
-		}, []string{"program", "state", "ended"}),
-		runSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "superstep_job_duration_seconds", Help: "How long the runs of jobs took, without loading and writing.", Buckets: exponential(1e-3, 14),
-		}),
-		supersteps: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "superstep_supersteps_total", Help: "Supersteps run, by the scheme of delivery that was chosen.",
-		}, []string{"scheme"}),
-		stepSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "superstep_superstep_duration_seconds", Help: "How long supersteps took, by whether messages were pushed or pulled.",
-			Buckets: exponential(1e-5, 14),
-		}, []string{"delivery"}),
-		skew: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "superstep_superstep_skew_ratio",
-			Help:    "The busiest partition's time at work over the mean of all, by superstep; 1 is even.",
-			Buckets: []float64{1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10},
-		}),
-		model: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "superstep_delivery_prediction_ratio",
-			Help:    "What delivery took over what the model predicted, by superstep; 1 is right.",
-			Buckets: []float64{.1, .25, .5, .75, .9, 1.1, 1.33, 2, 4, 10},
-		}),
-		messages: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "superstep_messages_total", Help: "Messages programs sent, before combining.",
-		}),
-		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "superstep_graph500_searches_total",
-			Help: "Searches of Graph500 that have ended, by whether they were valid: true, false, or unchecked.",
-		}, []string{"kernel", "valid"}),
+		runs: s.counters("superstep_jobs_total",
+			"Jobs that have ended, by state: done, failed, cancelled; and attempts after which another one began: again. ended says how a run that is done did: converged, iterations, limit, halted, stopped.",
+			"program", "state", "ended"),
+		runSeconds:  s.histogram("superstep_job_duration_seconds", "How long the runs of jobs took, without loading and writing.", exponential(1e-3, 14)),
+		supersteps:  s.counters("superstep_supersteps_total", "Supersteps run, by the scheme of delivery that was chosen.", "scheme"),
+		stepSeconds: s.histograms("superstep_superstep_duration_seconds", "How long supersteps took, by whether messages were pushed or pulled.", exponential(1e-5, 14), "delivery"),
+		skew: s.histogram("superstep_superstep_skew_ratio", "The busiest partition's time at work over the mean of all, by superstep; 1 is even.",
+			[]float64{1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10}),
+		model: s.histogram("superstep_delivery_prediction_ratio", "What delivery took over what the model predicted, by superstep; 1 is right.",
+			[]float64{.1, .25, .5, .75, .9, 1.1, 1.33, 2, 4, 10}),
+		messages: s.counter("superstep_messages_total", "Messages programs sent, before combining."),
+		searches: s.counters("superstep_graph500_searches_total",
+			"Searches of Graph500 that have ended, by whether they were valid: true, false, or unchecked.", "kernel", "valid"),
 		now: time.Now,
 	}
 	for _, kernel := range []string{"bfs", "sssp"} {
@@ -94,7 +78,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 	for _, delivery := range []string{"none", "push", "pull"} {
 		r.stepSeconds.WithLabelValues(delivery)
 	}
-	s.registry.MustRegister(r.runs, r.runSeconds, r.supersteps, r.stepSeconds, r.skew, r.model, r.messages, r.searches, r)
+	s.MustRegister(r)
 	return r
 }
 

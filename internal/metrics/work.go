@@ -16,22 +16,14 @@ type Work struct {
 
 // NewWork adds the metrics of partitions to the set.
 func (s *Set) NewWork() *Work {
-	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		s.registry.MustRegister(c)
-		return c
-	}
-	phases := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "superstep_phase_seconds_total",
-		Help: "Time that this process's partitions spent in the phases of supersteps, summed over partitions; traverse has compute in it where the two are one loop.",
-	}, []string{"phase"})
-	s.registry.MustRegister(phases)
+	phases := s.counters("superstep_phase_seconds_total",
+		"Time that this process's partitions spent in the phases of supersteps, summed over partitions; traverse has compute in it where the two are one loop.", "phase")
 	w := &Work{
-		vertices:   counter("superstep_vertices_computed_total", "Vertices that this process's partitions ran."),
-		edges:      counter("superstep_edges_walked_total", "Edges that this process's partitions walked to deliver messages."),
-		partitions: counter("superstep_partition_supersteps_total", "Supersteps of this process's partitions, each partition counted."),
-		values:     counter("superstep_sent_values_total", "Combined messages that this process's partitions sent to others, in the process or not."),
-		bytes:      counter("superstep_sent_bytes_total", "Bytes of presence and values that this process's partitions sent to others, in the process or not."),
+		vertices:   s.counter("superstep_vertices_computed_total", "Vertices that this process's partitions ran."),
+		edges:      s.counter("superstep_edges_walked_total", "Edges that this process's partitions walked to deliver messages."),
+		partitions: s.counter("superstep_partition_supersteps_total", "Supersteps of this process's partitions, each partition counted."),
+		values:     s.counter("superstep_sent_values_total", "Combined messages that this process's partitions sent to others, in the process or not."),
+		bytes:      s.counter("superstep_sent_bytes_total", "Bytes of presence and values that this process's partitions sent to others, in the process or not."),
 	}
 	for i, phase := range record.Phases {
 		w.phases[i] = phases.WithLabelValues(phase)

@@ -26,22 +26,12 @@ var commands = []string{"load", "locate", "run", "values", "drop"}
 // NewWorker adds the metrics of a worker to the set, and those of its partitions.
 func (s *Set) NewWorker() *Worker {
 	w := &Worker{
-		session: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "superstep_worker_attached", Help: "1 while the worker has a session.",
-		}),
-		leaving: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "superstep_worker_leaving", Help: "1 when the worker has been told to end, and waits for its work.",
-		}),
-		sessions: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "superstep_worker_sessions_total", Help: "Sessions begun with the master: more than one means that some broke.",
-		}),
-		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "superstep_worker_commands_total", Help: "Commands of the master that ended, by how: done, failed, cancelled.",
-		}, []string{"command", "result"}),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "superstep_worker_command_duration_seconds", Help: "How long commands took.", Buckets: exponential(1e-4, 13),
-		}, []string{"command"}),
-		work: s.NewWork(),
+		session:  s.gauge("superstep_worker_attached", "1 while the worker has a session."),
+		leaving:  s.gauge("superstep_worker_leaving", "1 when the worker has been told to end, and waits for its work."),
+		sessions: s.counter("superstep_worker_sessions_total", "Sessions begun with the master: more than one means that some broke."),
+		commands: s.counters("superstep_worker_commands_total", "Commands of the master that ended, by how: done, failed, cancelled.", "command", "result"),
+		took:     s.histograms("superstep_worker_command_duration_seconds", "How long commands took.", exponential(1e-4, 13), "command"),
+		work:     s.NewWork(),
 	}
 	for _, c := range commands {
 		w.took.WithLabelValues(c)
@@ -49,7 +39,6 @@ func (s *Set) NewWorker() *Worker {
 			w.commands.WithLabelValues(c, result)
 		}
 	}
-	s.registry.MustRegister(w.session, w.leaving, w.sessions, w.commands, w.took)
 	return w
 }
 

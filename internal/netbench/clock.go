@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // clock lets all ranks begin at the same time. Ranks leave a barrier up to the delay of the slowest
@@ -98,7 +99,7 @@ func (c *clock) start(ctx context.Context) (float64, error) {
 // wait returns at a time of this rank's clock, more precisely than a timer. In virtual time, which
 // does not pass while anybody runs, the timers do it alone.
 func (c *clock) wait(ctx context.Context, until time.Time) error {
-	if err := sleep(ctx, time.Until(until)-spinAhead); err != nil {
+	if err := parallel.Sleep(ctx, time.Until(until)-spinAhead); err != nil {
 		return err
 	}
 	for range spins {
@@ -107,19 +108,7 @@ func (c *clock) wait(ctx context.Context, until time.Time) error {
 		}
 		runtime.Gosched()
 	}
-	return sleep(ctx, time.Until(until))
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return parallel.Sleep(ctx, time.Until(until))
 }
 
 // repetition is one measurement: the time from the common start until the last rank was done, and

@@ -4,8 +4,7 @@
 // started.
 //
 // Spans are made by the OpenTelemetry SDK when a superstep has ended, from its record, so that they
-// cost a run nothing while it works. They go by OTLP over HTTP through a client of our own: the
-// SDK's brings gRPC along, 6 MB of it.
+// cost a run nothing while it works. They go by OTLP over HTTP.
 package otlp
 
 import (
@@ -45,8 +44,7 @@ const (
 
 // New makes an exporter, or returns nil if the environment names no collector.
 func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
-	to, err := fromEnvironment(os.Getenv)
-	if err != nil || to == nil {
+	if ok, err := collected(os.Getenv); !ok {
 		return nil, err
 	}
 	about, err := resource.New(ctx,
@@ -55,7 +53,7 @@ func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	e := &Exporter{client: newClient(to, o.Log), now: time.Now}
+	e := &Exporter{client: newClient(o.Log), now: time.Now}
 	exporter, err := otlptrace.New(ctx, e.client)
 	if err != nil {
 		return nil, fmt.Errorf("OpenTelemetry: %w", err)
@@ -76,12 +74,12 @@ func (e *Exporter) Close() {
 	if e.root != nil {
 		e.root.End()
 	}
-	t := time.AfterFunc(closingTime, e.client.end) // after which every post fails at once
+	ctx := context.Background()
+	t := time.AfterFunc(closingTime, func() { _ = e.client.Stop(ctx) }) // every post fails then
 	defer t.Stop()
-	if err := e.provider.Shutdown(context.Background()); err != nil {
+	if err := e.provider.Shutdown(ctx); err != nil {
 		e.client.complain(err)
 	}
-	e.client.close()
 }
 
 // environment carries the span that started this process: TRACEPARENT and TRACESTATE.

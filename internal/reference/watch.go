@@ -4,11 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,13 +24,6 @@ type metric struct {
 
 // Names of labels whose values differ from cluster to cluster.
 var open = []string{"worker", "job_id", "program", "version", "goversion"}
-
-var (
-	helpLine  = regexp.MustCompile(`^# HELP (\S+) (.*)$`)
-	typeLine  = regexp.MustCompile(`^# TYPE (\S+) (.*)$`)
-	valueLine = regexp.MustCompile(`^([a-z_0-9]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? \S+$`)
-	labelPair = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
-)
 
 // metricsPage lists what a run, a master and a worker count.
 func metricsPage(to *text, _ string) error {
@@ -61,12 +51,29 @@ func metricsPage(to *text, _ string) error {
 		name string
 		set  *metrics.Set
 	}{{"run", local}, {"master", master}, {"worker", worker}} {
-		w := httptest.NewRecorder()
-		s.set.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-		if w.Code != http.StatusOK {
-			return fmt.Errorf("the scrape of a %s ended with %d: %s", s.name, w.Code, w.Body)
+		families, err := s.set.Gather()
+		if err != nil {
+			return fmt.Errorf("the metrics of a %s: %w", s.name, err)
 		}
-		collect(all, s.name, w.Body.String())
+		for _, f := range families {
+			name := f.GetName()
+			if !strings.HasPrefix(name, "superstep_") {
+				continue
+			}
+			m := all[name]
+			if m == nil {
+				m = &metric{help: f.GetHelp(), kind: strings.ToLower(f.GetType().String()), labels: map[string][]string{}}
+				all[name] = m
+			}
+			m.where = append(m.where, s.name)
+			for _, series := range f.GetMetric() {
+				for _, l := range series.GetLabel() {
+					if values := m.labels[l.GetName()]; !slices.Contains(values, l.GetValue()) {
+						m.labels[l.GetName()] = append(values, l.GetValue())
+					}
+				}
+			}
+		}
 	}
 	to.paragraphs("Masters and workers serve `/metrics`, and so does `superstep run --http ADDR`. Beside these each process has the " +
 		"`go_` and `process_` metrics of Prometheus's client for Go. A process has at most 2,000 series: the first 256 workers by name, the " +
@@ -87,34 +94,6 @@ func metricsPage(to *text, _ string) error {
 	}
 	to.table([]string{"metric", "type", "of", "labels", "meaning"}, rows)
 	return nil
-}
-
-// collect notes the metrics of superstep in a scrape.
-func collect(all map[string]*metric, where, scrape string) {
-	kinds := map[string]bool{}
-	for _, line := range strings.Split(scrape, "\n") {
-		if m := helpLine.FindStringSubmatch(line); m != nil &&
-			strings.HasPrefix(m[1], "superstep_") {
-			if all[m[1]] == nil {
-				all[m[1]] = &metric{labels: map[string][]string{}}
-			}
-			all[m[1]].help, all[m[1]].where = m[2], append(all[m[1]].where, where)
-		}
-		if m := typeLine.FindStringSubmatch(line); m != nil && all[m[1]] != nil {
-			all[m[1]].kind = m[2]
-			kinds[m[1]] = true
-		}
-		m := valueLine.FindStringSubmatch(line)
-		if m == nil || all[m[1]] == nil {
-			continue
-		}
-		for _, pair := range labelPair.FindAllStringSubmatch(m[2], -1) {
-			if values := all[m[1]].labels[pair[1]]; pair[1] != "le" &&
-				!slices.Contains(values, pair[2]) {
-				all[m[1]].labels[pair[1]] = append(values, pair[2])
-			}
-		}
-	}
 }
 
 // schema is a part of a schema in openapi.json.

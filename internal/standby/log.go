@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -170,10 +171,8 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 			l.seen = l.Now() // someone else has, or may have
 			continue
 		}
-		select {
-		case <-time.After(l.Lease / 10):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := parallel.Sleep(ctx, l.Lease/10); err != nil {
+			return err
 		}
 	}
 }
@@ -287,10 +286,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 		}
 		last = err
 		l.warn(err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		}
+		_ = parallel.Sleep(ctx, wait)
 	}
 }
 

@@ -16,11 +16,8 @@ import (
 
 // Master is what a Cluster asks of a master, in its process.
 type Master interface {
-	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
+	control.ClusterHandler
 	Submit(context.Context, *control.SubmitJobRequest) (about *control.Job, found bool, err error)
-	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
-	LoadGraph(context.Context, *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error)
-	DropGraph(context.Context, *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error)
 	Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error
 }
 

@@ -21,6 +21,7 @@ import (
 
 // fakeMaster takes jobs into a Store.
 type fakeMaster struct {
+	control.UnimplementedClusterHandler
 	store     *history.Store
 	specs     []*job.Spec
 	cancelled []string

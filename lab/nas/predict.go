@@ -11,10 +11,11 @@ import (
 )
 
 // Matsumoto15 has CG with rows of the matrix on each process, allgather by recursive doubling, and
-// three allreduce of a number, by dissemination, in each iteration (sections 6 and 4.2).
+// three allreduce of a number, by dissemination, in each iteration (sections 6 and 4.2). Bruck's
+// allgather costs what doubling does, if the ranks are a power of two.
 const paperReductions = 3
 
-var paperAlgorithms = forced{collective.Allgather: collective.Doubling, collective.Allreduce: collective.Dissemination}
+var paperAlgorithms = forced{collective.Allgather: collective.Bruck, collective.Allreduce: collective.Dissemination}
 
 // Parts of an iteration that are predicted and measured.
 const (

@@ -20,6 +20,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -118,12 +119,8 @@ func again(ctx context.Context, request func() error) error {
 		if !errors.Is(err, io.ErrUnexpectedEOF) || try == retries {
 			return err
 		}
-		t := time.NewTimer(50 * time.Millisecond << try)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return context.Cause(ctx)
+		if err := parallel.Sleep(ctx, 50*time.Millisecond<<try); err != nil {
+			return err
 		}
 	}
 }

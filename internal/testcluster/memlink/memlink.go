@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // Memory connects ranks of one process. With costs, messages take as long as these say, on the
@@ -172,18 +174,7 @@ func waitUntil(ctx context.Context, t time.Time) error {
 	if t.IsZero() {
 		return nil
 	}
-	d := time.Until(t)
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return parallel.Sleep(ctx, time.Until(t))
 }
 
 // address tells the messages of a box apart.
