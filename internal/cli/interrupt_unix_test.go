@@ -154,7 +154,7 @@ func TestSecondInterruptKills(t *testing.T) {
 // TestInterruptWhileMeasuring: the processes that netbench starts end with it.
 func TestInterruptWhileMeasuring(t *testing.T) {
 	c := start(t, nil, "superstep", "netbench", "--workers", "2", "--repetitions", "1000000",
-		"--json", "report")
+		"--json", "report", "--svg", "figure")
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skipf("no list of processes: %v", err)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -32,6 +33,7 @@ type netbenchFlags struct {
 	Lengths string `flag:"sizes" group:"run" default:"1B..4MiB" help:"the {LIST} of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4"`
 	Some    string `flag:"collectives" group:"run" help:"measure only the collectives in {NAMES}, of "`
 	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
+	SVG     string `flag:"svg" group:"output" help:"write a chart of time and bandwidth by size to {FILE}"`
 }
 
 func (a *app) netbench() *cobra.Command {
@@ -54,8 +56,8 @@ collective is measured and compared with the prediction from the pairs. Messages
 worker to the last, alone and in a stream, take turns with a raw TCP connection.`,
 		Example: `  superstep netbench
   superstep netbench --workers 2 --collectives point-to-point,stream --sizes 64KiB..16MiB
-  superstep netbench --workers 8 --collectives allreduce --json allreduce.json
-  superstep netbench --master 10.0.0.1:7700 --token-file token --json network.json`,
+  superstep netbench --workers 8 --collectives allreduce --svg allreduce.svg --json allreduce.json
+  superstep netbench --master 10.0.0.1:7700 --token-file token --svg network.svg`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
@@ -133,9 +135,15 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json"},
+	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"},
 		"report: not with --%s; superstep watch shows it later, superstep result as JSON")
 	if err != nil {
+		return err
+	}
+	if n.of.SVG == "-" {
+		return usagef("--svg -: expected the name of a file")
+	}
+	if err := apart("", "--json", n.of.JSON, "--svg", n.of.SVG); err != nil {
 		return err
 	}
 	n.run.Workers, n.run.JSON, n.run.Threads = n.of.Workers, n.of.JSON, 1
@@ -146,11 +154,18 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 				return err
 			}
 			seen.done()
-			if err := report.Text(n.app.reportTo(n.of.JSON)); err != nil {
-				return err
-			}
-			return n.app.writeJSON(ctx, n.of.JSON, report)
-		})
+			return n.write(ctx, report)
+		}, n.of.SVG)
+}
+
+func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) error {
+	if err := report.Text(n.app.reportTo(n.of.JSON)); err != nil {
+		return err
+	}
+	if err := n.app.writeJSON(ctx, n.of.JSON, report); err != nil {
+		return err
+	}
+	return n.app.save(ctx, n.of.SVG, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
 }
 
 // rankProcess makes a process of this binary that is a rank.

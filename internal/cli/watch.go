@@ -86,7 +86,7 @@ was cancelled. After an interrupt the job continues.`,
 				if err != nil {
 					return err
 				}
-				return report.Text(a.reportTo())
+				return (&netbenchCommand{app: a}).write(cmd.Context(), report)
 			}
 			report := &runReport{Algorithm: job.Spec().Program, Graph: graphOf(job.Spec())}
 			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report, true)

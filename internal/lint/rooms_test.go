@@ -27,7 +27,7 @@ var rooms = []room{
 	{"ground", 3558, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
-		"internal/buildinfo", "internal/invariants", "internal/laxgc",
+		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
 		"internal/faults", "internal/lint", "internal/escape", "record", "internal/trace",
 	}},
 	{"programs", 4351, []string{

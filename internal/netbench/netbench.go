@@ -1,7 +1,7 @@
 // Package netbench measures the collectives between the ranks of a link, every algorithm at every
 // size, beside what the model predicts for them, as Matsumoto15's figures 3 to 6 do for
 // point-to-point messages and broadcast, and Matsuda's for clusters joined by a slow link. The
-// report is JSON, and a table of text.
+// report is JSON, a table of text, and a figure as SVG.
 package netbench
 
 import (

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
+	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -16,6 +20,8 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // run calibrates and measures between the ranks of a memory link and returns rank 0's report; all
 // must be the same.
@@ -62,7 +68,7 @@ func costs(sites []int) func(from, to int) memlink.Cost {
 }
 
 // TestTwoSites: on a simulated link what is measured is what was predicted from what was
-// calibrated, and the choices are the fastest or nearly.
+// calibrated, the choices are the fastest or nearly, and the figures are as they were looked at.
 func TestTwoSites(t *testing.T) {
 	var r *Report
 	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
@@ -98,19 +104,87 @@ func TestTwoSites(t *testing.T) {
 	}
 }
 
-// TestFewRanksAndOddSizes: one rank, sizes of 0 and of no whole word, barriers: all are
-// measured.
+// TestFigure compares with the pictures that were looked at, of made-up points.
+func TestFigure(t *testing.T) {
+	for name, q := range map[string][]Quantity{"time.svg": {Time}, "bandwidth.svg": {Bandwidth}, "both.svg": {Time, Bandwidth}} {
+		var b bytes.Buffer
+		if err := example().Figure(&b, q...); err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%s differs; look at it and run with -update (%v)", golden, err)
+		}
+		wellFormed(t, b.Bytes())
+	}
+}
+
+// example is the report of a model, measured a little slower, and the more so the smaller.
+func example() *Report {
+	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
+	m := &collective.Model{Ranks: len(sites), Sites: sites, Trunk: between.Alpha}
+	for i := range m.Ranks * m.Ranks {
+		p := inside
+		if sites[i/m.Ranks] != sites[i%m.Ranks] {
+			p = between
+		}
+		m.Pairs = append(m.Pairs, p)
+	}
+	r := &Report{Ranks: m.Ranks, Model: m}
+	for _, c := range []collective.Collective{PointToPoint, Stream, collective.Broadcast, collective.Allgather, collective.Allreduce, collective.Alltoall} {
+		for i, a := range Algorithms(c) {
+			for n := 1; n <= 4<<20; n *= 4 {
+				p := Point{Collective: c, Algorithm: a, Bytes: n, Repeats: 1}
+				if c == PointToPoint || c == Stream {
+					p.Predicted = m.Pair(0, 7).Time(float64(n))
+				} else {
+					p.Predicted, _ = m.Predict(c, a, n, 0)
+				}
+				p.Seconds = p.Predicted * (1.05 + .1*float64((i*5+n/3)%4))
+				p.Bandwidth = volume(c, r.Ranks) * float64(n) / p.Seconds
+				if a == Raw {
+					p.Predicted = 0
+				}
+				r.Points = append(r.Points, p)
+			}
+		}
+	}
+	r.summarize()
+	return r
+}
+
+func wellFormed(t *testing.T, data []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFewRanksAndOddSizes: one rank, sizes of 0 and of no whole word, barriers: all are measured
+// and drawn.
 func TestFewRanksAndOddSizes(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3} {
 		m := memlink.New(ranks, nil)
 		o := Options{Sizes: []int{0, 5, 1024}, Least: 1, Most: 1, Collectives: append([]collective.Collective{PointToPoint}, collective.Collectives...)}
 		r := run(t, m, ranks, nil, o)
-		var text bytes.Buffer
-		if err := errors.Join(r.Text(&text), r.JSON(io.Discard)); err != nil {
+		var b, text bytes.Buffer
+		if err := errors.Join(r.Figure(&b, Time), r.Figure(&b, Bandwidth), r.Text(&text),
+			r.JSON(io.Discard)); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(text.String(), "NaN") || strings.Contains(text.String(), "Inf") {
-			t.Errorf("the text has what is no number:\n%s", &text)
+		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+			t.Error("the figure has coordinates that are no numbers")
 		}
 	}
 }

@@ -3,6 +3,7 @@ package netbench
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // duration writes seconds with three digits.
@@ -43,6 +44,12 @@ func three(x float64) string {
 		return fmt.Sprintf("%.1f", x)
 	}
 	return fmt.Sprintf("%.0f", x)
+}
+
+// short leaves out decimals that are zero.
+func short(s string) string {
+	s = strings.Replace(s, ".00 ", " ", 1)
+	return strings.Replace(s, ".0 ", " ", 1)
 }
 
 // size writes bytes in powers of 1024 where they come out even.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/lab/figure"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -45,7 +45,7 @@ func bcsrLists(ctx context.Context, b *bench) error {
 	panel := figure.Panel{
 		Title:  "bytes of a block's starts, bits and ranks",
 		X:      figure.Axis{Label: "partitions", Base: 2},
-		Y:      figure.Axis{Base: 10, Text: Bytes.Axis},
+		Y:      figure.Axis{Base: 10, Text: Bytes.axis},
 		Series: []figure.Series{{Name: "CSR", Style: figure.Styles[0]}, {Name: "BCSR", Style: figure.Styles[1]}, {Name: "here", Style: figure.Styles[2]}},
 	}
 	last := ""

@@ -6,8 +6,8 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/lab/figure"
 )
 
 // encodings say who is present as is shortest, or always in one way. All has none of its own: where
@@ -65,7 +65,7 @@ func (b *bench) encodings(ctx context.Context, s *source, name string, grid grap
 	defer g.Close()
 	var ways []way
 	counts := make([]traffic, len(encodings))
-	panel := figure.Panel{Title: name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.Axis}}
+	panel := figure.Panel{Title: name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 	for i, e := range encodings {
 		recorded, err := s.searcher(ctx, g,
 			engine.Options{Delivery: choice, Trace: &counts[i], Experiment: delivery.Experiment{Encoding: e}})

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/lab/figure"
 )
 
 // Experiment is one of the papers' comparisons.

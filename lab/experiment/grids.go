@@ -7,8 +7,8 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/lab/figure"
 )
 
 // layout is a grid with a way to search it.
@@ -61,7 +61,7 @@ func grids(ctx context.Context, b *bench) error {
 		Column{"paper", Bytes, "that it would by the papers' formulas, from the levels and edges counted: 16 bytes a pair, the whole frontier's bits; 2d-hybrid: Nakao20, table 5, alone"},
 	)
 	base := min(gridsBase, b.Scale-4)
-	panel := figure.Panel{Title: "bytes that a partition sends (lines: the papers' formulas)", X: figure.Axis{Label: "partitions", Base: 2}, Y: figure.Axis{Base: 10, Text: Bytes.Axis}}
+	panel := figure.Panel{Title: "bytes that a partition sends (lines: the papers' formulas)", X: figure.Axis{Label: "partitions", Base: 2}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 	messages := figure.Panel{Title: "messages that a partition sends in a search", X: panel.X, Y: figure.Axis{Base: 10}}
 	for i, l := range layouts {
 		panel.Series = append(panel.Series, figure.Series{Name: l.name, Style: figure.Styles[i]})
@@ -216,7 +216,7 @@ func (b *bench) timeGrids(ctx context.Context) error {
 	}
 	panel := figure.Panel{
 		Title: "TEPS of four partitions in one process", X: figure.Axis{},
-		Y:      figure.Axis{Base: 10, Text: TEPS.Axis},
+		Y:      figure.Axis{Base: 10, Text: TEPS.axis},
 		Series: []figure.Series{{Name: "median", Style: figure.Styles[0]}},
 	}
 	of := map[string]float64{}

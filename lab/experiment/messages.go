@@ -11,10 +11,10 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
-	"github.com/superstep-go/superstep/lab/figure"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -86,7 +86,7 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 		name string
 		make func(ctx context.Context, o engine.Options) (way, func(), error)
 	}{{"pagerank", p.pagerank}, {"bfs", p.bfs}} {
-		panel := figure.Panel{Title: program.name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.Axis}}
+		panel := figure.Panel{Title: program.name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 		var ways []way
 		counts := make([]traffic, len(manners))
 		for i, m := range manners {

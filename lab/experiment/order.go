@@ -6,8 +6,8 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/lab/figure"
 )
 
 // orderScales are as many as are compared, the largest first, each a quarter of the one before.
@@ -24,7 +24,7 @@ func order(ctx context.Context, b *bench) error {
 		{"edges", Plain, "looked at in a search"},
 		{"gain", Ratio, "time in the input's order over this, " + byTurns},
 	}, secondsColumns...), tepsColumn)...)
-	panel := figure.Panel{Title: "TEPS of a search", X: figure.Axis{Label: "SCALE"}, Y: figure.Axis{Base: 10, Text: TEPS.Axis}}
+	panel := figure.Panel{Title: "TEPS of a search", X: figure.Axis{Label: "SCALE"}, Y: figure.Axis{Base: 10, Text: TEPS.axis}}
 	for i := range orderScales {
 		scale := b.Scale - 2*(orderScales-1-i)
 		if scale < LeastScale {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/lab/figure"
 )
 
 // cables are what joins the workers: nothing but memory, loopback, Ethernet of a gigabit a second,

@@ -86,8 +86,8 @@ func (t *Table) Text(w io.Writer) error {
 	return out.Flush()
 }
 
-// Axis writes a number beside an axis.
-func (u Unit) Axis(x float64) string { return u.text(x) }
+// axis writes a number beside an axis.
+func (u Unit) axis(x float64) string { return u.text(x) }
 
 func (u Unit) text(cell any) string {
 	x, number := cell.(float64)

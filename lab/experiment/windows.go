@@ -8,8 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/lab/figure"
 	"github.com/superstep-go/superstep/lab/netem"
 )
 
@@ -70,8 +70,8 @@ func windows(ctx context.Context, b *bench) error {
 	}
 	panel := figure.Panel{
 		Title: fmt.Sprintf("bandwidth of a stream, %v of delay each way", lagOneWay),
-		X:     figure.Axis{Label: "size of a message", Base: 2, Text: Bytes.Axis},
-		Y:     figure.Axis{Base: 10, Text: Unit("B/s").Axis},
+		X:     figure.Axis{Label: "size of a message", Base: 2, Text: Bytes.axis},
+		Y:     figure.Axis{Base: 10, Text: Unit("B/s").axis},
 	}
 	for i, l := range links {
 		panel.Series = append(panel.Series, figure.Series{Name: l.name, Style: figure.Styles[i]})

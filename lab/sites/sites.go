@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
-	"github.com/superstep-go/superstep/lab/figure"
+	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/lab/experiment"
 	"github.com/superstep-go/superstep/lab/netem"

@@ -1,0 +1,105 @@
+package netbench
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/figure"
+)
+
+// Quantity is what a figure shows against size.
+type Quantity uint8
+
+const (
+	Time      Quantity = iota // seconds, as Matsumoto15's figures 4 and 5
+	Bandwidth                 // bytes per second, as Matsumoto15's figure 3 and Matsuda's 4 and 6
+)
+
+// styles are the same in all panels, and different from all others of a collective.
+var styles = map[collective.Algorithm]figure.Style{
+	Direct:                   {Colour: "#0072b2", Shape: "circle"},
+	Raw:                      {Colour: "#777777", Shape: "square"},
+	collective.Binomial:      {Colour: "#0072b2", Shape: "circle"},
+	collective.Flat:          {Colour: "#d55e00", Shape: "square"},
+	collective.Chain:         {Colour: "#009e73", Shape: "triangle"},
+	collective.Sites:         {Colour: "#b8357c", Shape: "diamond"},
+	collective.Bruck:         {Colour: "#e69f00", Shape: "cross"},
+	collective.Ring:          {Colour: "#009e73", Shape: "triangle"},
+	collective.Doubling:      {Colour: "#d55e00", Shape: "square"},
+	collective.Dissemination: {Colour: "#e69f00", Shape: "cross"},
+	collective.Pairwise:      {Colour: "#0072b2", Shape: "circle"},
+	collective.Linear:        {Colour: "#d55e00", Shape: "square"},
+}
+
+// Figure draws the report as SVG: a panel for each collective and quantity, both axes logarithmic,
+// dots for what was measured and lines for what is predicted. Of two quantities each collective has
+// its own row.
+func (r *Report) Figure(w io.Writer, quantities ...Quantity) error {
+	f := figure.Figure{Title: r.title(quantities), Subtitle: "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β"}
+	for _, c := range r.Collectives() {
+		for _, q := range quantities {
+			f.Panels = append(f.Panels, r.panel(c, q))
+		}
+	}
+	return f.Write(w)
+}
+
+func (r *Report) title(quantities []Quantity) string {
+	what := "Time"
+	switch {
+	case len(quantities) > 1:
+		what = "Time and bandwidth"
+	case len(quantities) == 1 && quantities[0] == Bandwidth:
+		what = "Bandwidth"
+	}
+	t := fmt.Sprintf("%s of collectives, %d ranks", what, r.Ranks)
+	if r.Model.Sites != nil {
+		sites := slices.Clone(r.Model.Sites)
+		slices.Sort(sites)
+		t += fmt.Sprintf(" at %d sites", len(slices.Compact(sites)))
+	}
+	return t
+}
+
+// panel is the picture of one collective.
+func (r *Report) panel(c collective.Collective, q Quantity) figure.Panel {
+	p := figure.Panel{
+		Title: string(c),
+		X:     figure.Axis{Label: sizeMeans[c], Base: 2, Text: func(v float64) string { return size(int(v)) }},
+		Y:     figure.Axis{Base: 10, Text: func(v float64) string { return short(duration(v)) }},
+	}
+	if q == Bandwidth {
+		p.Y.Text = func(v float64) string { return short(rate(v)) }
+	}
+	for _, a := range r.algorithms(c) {
+		s := figure.Series{Name: string(a), Style: styles[a]}
+		for _, pt := range r.Points {
+			if pt.Collective != c || pt.Algorithm != a || pt.Bytes <= 0 {
+				continue
+			}
+			n := float64(pt.Bytes)
+			measured, predicted := pt.Seconds, pt.Predicted
+			if q == Bandwidth {
+				v := volume(c, r.Ranks)
+				measured, predicted = v*n/measured, v*n/predicted
+			}
+			s.Dots = append(s.Dots, figure.Point{X: n, Y: measured})
+			s.Line = append(s.Line, figure.Point{X: n, Y: predicted})
+		}
+		p.Series = append(p.Series, s)
+	}
+	return p
+}
+
+// sizeMeans says under the axis what n is.
+var sizeMeans = map[collective.Collective]string{
+	PointToPoint:         "size of the message",
+	Stream:               "size of each message",
+	collective.Broadcast: "size of the root's data",
+	collective.Gather:    "size of each rank's data",
+	collective.Allgather: "size of each rank's data",
+	collective.Allreduce: "size of each rank's elements",
+	collective.Alltoall:  "size of each block",
+}
