@@ -277,7 +277,7 @@ func (s *script) show() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.c.graphs)) {
 		g := s.c.graphs[name]
-		s.answer("graph %s %s %dx%d on %v %s", name, g.state.Word(), g.rows, g.columns, g.workers(),
+		s.answer("graph %s %s %dx%d on %v %s", name, g.state.Word(), g.rows, g.columns, workersOf(g.placements),
 			g.reason)
 	}
 	for _, id := range s.c.order {

@@ -7,7 +7,7 @@ import "fmt"
 func (e startJob) String() string { return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers()) }
 func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
 func (e startLoad) String() string {
-	return fmt.Sprintf("load %s on %v", e.graph.name, e.graph.workers())
+	return fmt.Sprintf("load %s on %v", e.graph.name, workersOf(e.graph.placements))
 }
 
 func (e stopLoad) String() string       { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }

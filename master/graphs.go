@@ -39,8 +39,6 @@ type graph struct {
 	far      progress
 }
 
-func (g *graph) workers() []string { return workersOf(g.placements) }
-
 // place deals the partitions of a grid to the workers that are there, in turn, but for those to
 // avoid where there are others; a grid of 0 is a partition each, in the grid that shape makes of
 // their number.

@@ -153,7 +153,7 @@ func FuzzValues(f *testing.F) {
 	f.Add("1 2\n# c\n3 infinity\n")
 	f.Add("18446744073709551614\ta b \r\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		ids, values, err := ReadValues(strings.NewReader(text), "v")
+		ids, values, err := readValues(strings.NewReader(text), "v")
 		if err != nil {
 			return
 		}

@@ -1,7 +1,6 @@
 package graphio
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -79,25 +78,6 @@ func AppendFloat(dst []byte, x float64, bits int) []byte {
 		return append(dst, "-infinity"...)
 	}
 	return strconv.AppendFloat(dst, x, 'g', -1, bits)
-}
-
-// ReadValues reads lines "id value", where a value is the rest of the line; name is for errors.
-// Comments and empty lines are left out.
-func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
-	lines := &lineReader{r: bufio.NewReaderSize(r, headSize)}
-	_, err = readFields(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
-		value := bytes.Trim(v.Text, " \t")
-		if len(value) == 0 {
-			bad := noValue(v.ID)
-			return bad.found, bad.expected
-		}
-		ids, values = append(ids, v.ID), append(values, string(value))
-		return "", ""
-	})
-	if err != nil {
-		return nil, nil, inFile(err, name)
-	}
-	return ids, values, nil
 }
 
 func noValue(id uint64) *fault {
