@@ -15,7 +15,7 @@ func TestStop(t *testing.T) {
 		"Levels": func() error { return Levels(g, 0, []int64{0, 1, 1, 2, 3, far}) },
 		"SSSP":   func() error { return SSSP(g, 0, []float64{0, 1, 2.5, 2, 2, inf}) },
 		"Ranks":  func() error { return Ranks(g, 0.85, 1, 0, []float64{1, 0, 0, 0, 0, 0}) },
-		"WCC": func() error { return WCC(g, []uint64{3, 3, 3, 3, 3, 3}) },
+		"WCC":    func() error { return WCC(g, []uint64{3, 3, 3, 3, 3, 3}) },
 	} {
 		if err := check(); !errors.Is(err, why) {
 			t.Errorf("%s: error %v", name, err)

@@ -202,17 +202,17 @@ func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 	}
 }
 
-// counting counts the vertices that run, also when they send again, and has their number in its
+// countingAgain counts the vertices that run, also when they send again, and has their number in its
 // values.
-type counting struct{ relaying }
+type countingAgain struct{ relaying }
 
-func (p counting) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, int64(v.Label())) }
-func (p counting) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+func (p countingAgain) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, int64(v.Label())) }
+func (p countingAgain) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	chaosCount.Add(v, 1)
 	p.relaying.Compute(v, sum+chaosCount.Value(v))
 }
 
-func (p counting) Resend(v *pregel.Vertex[int64, int64]) {
+func (p countingAgain) Resend(v *pregel.Vertex[int64, int64]) {
 	chaosCount.Add(v, 1)
 	p.send(v)
 }
@@ -221,11 +221,11 @@ func (p counting) Resend(v *pregel.Vertex[int64, int64]) {
 // program watches the run.
 func TestResendAddsToNoAggregator(t *testing.T) {
 	s := setting{parts: 2, threads: 1}
-	resumed(t, s, 1, 0, []setting{s}, func() pregel.Program[int64, int64] { return counting{} })
+	resumed(t, s, 1, 0, []setting{s}, func() pregel.Program[int64, int64] { return countingAgain{} })
 	s.parts = 1
 	g := shapes(1)[18].loadAs(t, s, 0)
-	want, _ := run(t, g, counting{}, s)
-	j, err := engine.NewJob(t.Context(), g, pregel.Erase(counting{}), teamed(t, s))
+	want, _ := run(t, g, countingAgain{}, s)
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(countingAgain{}), teamed(t, s))
 	check(t, err)
 	defer j.Close()
 	_, err = j.Run(engine.Watch(t.Context(), watchNothing{}))
