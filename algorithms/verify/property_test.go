@@ -133,7 +133,7 @@ func TestAgainstReference(t *testing.T) {
 		degrees[x][rng.IntN(3)]++
 		expect("a degree more", false, Degrees(g, degrees))
 
-		for _, k := range []int{0, 1, 5, 300} {
+		for _, k := range []int{0, 1, 5} {
 			rank := reference.PageRank(r, 0.85, k)
 			expect("ranks", true, Ranks(g, 0.85, k, 0, rank))
 			rank[x] *= 1 + 1e-9
