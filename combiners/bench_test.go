@@ -120,7 +120,7 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 	}
 	var column kernel.Packed
 	column.N = benchVertices / 2
-	everyone, list := &bitmap.Frontier{Words: all, All: true}, bitmap.NewList(half)
+	everyone, list := &bitmap.Frontier{Words: all, All: true}, newList(half)
 	each("ns/value", "pack", func() int {
 		k.Pack(everyone, list, &column)
 		return column.N

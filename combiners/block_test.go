@@ -189,8 +189,17 @@ func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel
 			}
 			at++
 		})
-		remote.Pack(&bitmap.Frontier{Words: present, All: true}, bitmap.NewList(g.list), &column)
+		remote.Pack(&bitmap.Frontier{Words: present, All: true}, newList(g.list), &column)
 		k.Unpack(&column, words[:bitmap.Words(int(at-g.start))], g.start)
 	}
 	return s
+}
+
+// newList makes a list of set.
+func newList(set []uint64) *bitmap.List {
+	words, tail := bitmap.Cut(set)
+	l := &bitmap.List{Tail: make([]uint32, tail)}
+	l.Head.Bits, l.Head.Rank = make([]uint64, words), make([]uint32, words+1)
+	l.Fill(set)
+	return l
 }

@@ -38,13 +38,13 @@ func TestABlinkIsNoLoss(t *testing.T) {
 		name, n := team[i].Worker, team[i].Incarnation
 		ours, theirs := net.Pipe()
 		ctx, end := context.WithCancelCause(t.Context())
-		w := &session{name: name, incarnation: n, lane: control.NewLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
+		w := &session{name: name, incarnation: n, lane: newLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
 		t.Cleanup(func() { w.lane.Close() })
 		if _, err := s.attach(w, nil); err != nil {
 			t.Error(err)
 		}
 		go func() {
-			worker := control.NewLane(theirs)
+			worker := newLane(theirs)
 			for {
 				m := &control.ToWorker{}
 				if worker.Receive(m) != nil {

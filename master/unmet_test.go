@@ -1,6 +1,7 @@
 package master
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
+
+// newLane makes a side of a session.
+func newLane(conn net.Conn) *control.Lane { return control.NewLane(conn, bufio.NewReader(conn)) }
 
 // TestATeamMeetsAgain: a worker that attached anew between a meeting and the load is not connected
 // to the others: the team meets again, but not for ever.
@@ -23,12 +27,12 @@ func TestATeamMeetsAgain(t *testing.T) {
 		defer s.gone()
 		ours, theirs := net.Pipe()
 		ctx, end := context.WithCancelCause(t.Context())
-		w := &session{name: "w", incarnation: 1, lane: control.NewLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
+		w := &session{name: "w", incarnation: 1, lane: newLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
 		defer w.lane.Close()
 		s.sessions["w"] = w
 		attempts := map[uint64]bool{}
 		go func() { // the worker
-			worker, loads := control.NewLane(theirs), 0
+			worker, loads := newLane(theirs), 0
 			for {
 				m := &control.ToWorker{}
 				if worker.Receive(m) != nil {
@@ -75,12 +79,12 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			ours, theirs := net.Pipe()
 			ctx, end := context.WithCancelCause(t.Context())
-			w := &session{name: name, incarnation: 1, lane: control.NewLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
+			w := &session{name: name, incarnation: 1, lane: newLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
 			defer w.lane.Close()
 			s.sessions[name] = w
 			team = append(team, &control.Placement{Worker: name, Incarnation: 1})
 			go func() {
-				worker, loads, held := control.NewLane(theirs), 0, false
+				worker, loads, held := newLane(theirs), 0, false
 				for {
 					m := &control.ToWorker{}
 					if worker.Receive(m) != nil {
@@ -153,13 +157,13 @@ func TestARunThatDidNotArrive(t *testing.T) {
 			attach = func(first bool) {
 				ours, theirs := net.Pipe()
 				ctx, end := context.WithCancelCause(t.Context())
-				w := &session{name: "w", incarnation: n, lane: control.NewLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
+				w := &session{name: "w", incarnation: n, lane: newLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
 				t.Cleanup(func() { w.lane.Close() })
 				if _, err := s.attach(w, nil); err != nil {
 					t.Error(err)
 				}
 				go func() {
-					worker := control.NewLane(theirs)
+					worker := newLane(theirs)
 					for {
 						m := &control.ToWorker{}
 						if worker.Receive(m) != nil {

@@ -174,13 +174,6 @@ func (x *executor) offers() (all []*control.Offer) {
 	return all
 }
 
-// holds returns of how many jobs and graphs the worker holds partitions.
-func (x *executor) holds() (jobs, graphs int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.attempts), len(x.graphs)
-}
-
 func (x *executor) threads() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
 
 // use finds a graph for a command, which must release it in the end.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
@@ -11,6 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 )
+
+// newLane makes a side of a session.
+func newLane(conn net.Conn) *control.Lane { return control.NewLane(conn, bufio.NewReader(conn)) }
 
 // masterEnd is the master's end of a session, by which a test commands.
 type masterEnd struct {
@@ -34,8 +38,8 @@ func commanded(t *testing.T, o Config) *masterEnd {
 		t.Fatal(err)
 	}
 	near, far := net.Pipe()
-	m := &masterEnd{t: t, w: w, session: newSession(w, control.NewLane(near),
-		nil), lane: control.NewLane(far)}
+	m := &masterEnd{t: t, w: w, session: newSession(w, newLane(near),
+		nil), lane: newLane(far)}
 	t.Cleanup(func() {
 		m.session.lane.Close()
 		m.lane.Close()

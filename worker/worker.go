@@ -107,7 +107,12 @@ func (w *worker) connection() *control.Connection {
 func (w *worker) Stats() mesh.Stats { return w.executor.stats() }
 
 // Holds returns of how many jobs and graphs the worker holds partitions.
-func (w *worker) Holds() (jobs, graphs int) { return w.executor.holds() }
+func (w *worker) Holds() (jobs, graphs int) {
+	x := w.executor
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.attempts), len(x.graphs)
+}
 
 // Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an
 // error when the master refuses or fences the worker, or is not to be found; then everything it

@@ -71,3 +71,12 @@ func Solution(g Graph, b, x []float64, tolerance float64) (float64, error) {
 }
 
 func square(x float64) float64 { return x * x }
+
+func add(sum *atomic.Uint64, x float64) {
+	for {
+		old := sum.Load()
+		if sum.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+x)) {
+			return
+		}
+	}
+}

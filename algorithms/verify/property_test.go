@@ -133,15 +133,11 @@ func TestAgainstReference(t *testing.T) {
 		degrees[x][rng.IntN(3)]++
 		expect("a degree more", false, Degrees(g, degrees))
 
-		for _, k := range []int{0, 1, 5, 300} {
+		for _, k := range []int{0, 1, 5} {
 			rank := reference.PageRank(r, 0.85, k)
-			residual, err := PageRank(g, 0.85, rank, 2*math.Pow(0.85, float64(k)))
-			expect("ranks", true, err)
-			change := 0.0
-			for v, p := range reference.PageRank(r, 0.85, k+1) {
-				change += math.Abs(p - rank[v])
-			}
-			expect("residual", true, errIf(math.Abs(residual-change) > 1e-12))
+			expect("ranks", true, Ranks(g, 0.85, k, 0, rank))
+			rank[x] *= 1 + 1e-9
+			expect("a rank too high", false, Ranks(g, 0.85, k, 0, rank))
 		}
 		list.Close()
 	}

@@ -160,37 +160,6 @@ func TestUnitWeights(t *testing.T) {
 	wantRule(t, SSSP(bare, 0, []float64{0, 1}), "")
 }
 
-func TestPageRankRules(t *testing.T) {
-	// Vertex 1 of 0 -> 1 has no out-arcs: p0 = .075 + .425 p1, p1 = .075 + .85 p0 + .425 p1.
-	g := graph(t, 2, true, [][2]uint64{{0, 1}}, nil)
-	p0 := 0.5 / 1.425
-	right := []float64{p0, 1 - p0}
-	if residual, err := PageRank(g, 0.85, right, 1e-12); err != nil || residual > 1e-12 {
-		t.Errorf("residual %g, %v", residual, err)
-	}
-	for _, test := range []struct {
-		rule string
-		rank []float64
-	}{
-		{"range", []float64{-.5, 1.5}},
-		{"range", []float64{math.NaN(), 1}},
-		{"range", []float64{inf, 1}},
-		{"sum", []float64{p0, 1 - 2*p0}},
-		{"residual", []float64{1 - p0, p0}},
-		{"residual", []float64{p0 + 1e-6, 1 - p0 - 1e-6}},
-	} {
-		_, err := PageRank(g, 0.85, test.rank, 1e-9)
-		wantRule(t, err, test.rule)
-	}
-	if residual, err := PageRank(g, 0.85, []float64{.5, .5}, 2); err != nil ||
-		math.Abs(residual-2*(.5-.075-.2125)) > 1e-12 {
-		t.Errorf("residual of the start %g, %v", residual, err)
-	}
-	if _, err := PageRank(graph(t, 0, true, nil, nil), 0.85, nil, 1e-9); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestWCCRules(t *testing.T) {
 	g := graph(t, 5, true, [][2]uint64{{1, 0}, {3, 4}}, nil)
 	wantRule(t, WCC(g, []uint64{0, 0, 2, 3, 3}), "")

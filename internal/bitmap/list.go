@@ -63,15 +63,6 @@ func (l *List) Fill(set []uint64) {
 	})
 }
 
-// NewList makes a list of set.
-func NewList(set []uint64) *List {
-	words, tail := Cut(set)
-	l := &List{Head: Ranked{make([]uint64, words), make([]uint32, words+1)}, Tail: make([]uint32,
-		tail)}
-	l.Fill(set)
-	return l
-}
-
 // Count returns the number of members.
 func (l *List) Count() int {
 	if l.to > 0 {

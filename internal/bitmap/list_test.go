@@ -35,7 +35,7 @@ func TestListAgainstItsMembers(t *testing.T) {
 	}
 	sets = append(sets, far)
 	for k, set := range sets {
-		l := NewList(set)
+		l := newList(set)
 		tails += len(l.Tail)
 		back := make([]uint64, len(set))
 		if l.Set(back); !slices.Equal(back, set) {
@@ -149,4 +149,13 @@ func BenchmarkList(b *testing.B) {
 			}
 		}
 	}
+}
+
+// newList makes a list of set.
+func newList(set []uint64) *List {
+	words, tail := Cut(set)
+	l := &List{Tail: make([]uint32, tail)}
+	l.Head.Bits, l.Head.Rank = make([]uint64, words), make([]uint32, words+1)
+	l.Fill(set)
+	return l
 }

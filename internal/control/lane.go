@@ -62,10 +62,9 @@ type Lane struct {
 	closeOutcome error
 }
 
-// NewLane makes a side of a session of a connection, which is the lane's from then on.
-func NewLane(conn net.Conn) *Lane { return newLane(conn, bufio.NewReaderSize(conn, 16<<10)) }
-
-func newLane(conn net.Conn, in *bufio.Reader) *Lane {
+// NewLane makes a side of a session of a connection, which is the lane's from then on; in reads
+// from it.
+func NewLane(conn net.Conn, in *bufio.Reader) *Lane {
 	l := &Lane{conn: conn}
 	l.in = metered{in, &l.received}
 	l.room.L = &l.mu
@@ -259,7 +258,7 @@ func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 			http.Error(w, "sessions begin by HTTP/1.1", http.StatusHTTPVersionNotSupported)
 			return
 		}
-		l := newLane(conn, buffered.Reader)
+		l := NewLane(conn, buffered.Reader)
 		defer l.Close()
 		_ = conn.SetDeadline(time.Time{})
 		_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+sessionProtocol+"\r\n\r\n")
@@ -310,7 +309,7 @@ func (c *Connection) upgrade(conn net.Conn) (*Lane, error) {
 	}
 	switch response.StatusCode {
 	case http.StatusSwitchingProtocols:
-		return newLane(conn, in), nil
+		return NewLane(conn, in), nil
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusedBy(response)
 	}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -19,11 +20,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// newLane makes a side of a session.
+func newLane(conn net.Conn) *Lane { return NewLane(conn, bufio.NewReader(conn)) }
+
 // lanes are the two sides of a session.
 func lanes(t *testing.T) (*Lane, *Lane) {
 	t.Helper()
 	a, b := net.Pipe()
-	left, right := NewLane(a), NewLane(b)
+	left, right := newLane(a), newLane(b)
 	t.Cleanup(func() { left.Close(); right.Close() })
 	return left, right
 }
@@ -220,7 +224,7 @@ func FuzzLane(f *testing.F) {
 	f.Add(append([]byte{flagEnd, 0, 0, 0, byte(len(end))}, end...))
 	f.Add([]byte{0, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := NewLane(&readConn{Reader: bytes.NewReader(data)})
+		l := newLane(&readConn{Reader: bytes.NewReader(data)})
 		n := 0
 		for {
 			if l.Receive(&FromWorker{}) != nil {

@@ -41,7 +41,7 @@ func TestColumnsAgainstSlowTwin(t *testing.T) {
 				// a head, and a tail
 				members := append(randomSet(rng, words/2, listed),
 					randomSet(rng, words-words/2, listed/50)...)
-				set, list := randomSet(rng, words, density), bitmap.NewList(members)
+				set, list := randomSet(rng, words, density), newList(members)
 				f := bitmap.NewFrontier(set)
 				f.Tighten()
 				want := slowColumn(set, members)
@@ -95,4 +95,13 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%d present, %d said", bitmap.Count(words), count)
 		}
 	})
+}
+
+// newList makes a list of set.
+func newList(set []uint64) *bitmap.List {
+	words, tail := bitmap.Cut(set)
+	l := &bitmap.List{Tail: make([]uint32, tail)}
+	l.Head.Bits, l.Head.Rank = make([]uint64, words), make([]uint32, words+1)
+	l.Fill(set)
+	return l
 }

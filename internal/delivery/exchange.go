@@ -101,10 +101,15 @@ func (x *Exchange) place(q int) int {
 	}
 }
 
-// Connect sets the transport, and the gate: a semaphore that the partition holds while it computes
-// and releases while it waits.
+// Connect sets the transport of a run, and the gate: a semaphore that the partition holds while it
+// computes and releases while it waits. What was sent ahead in the run before is forgotten.
 func (x *Exchange) Connect(end transport.Endpoint, gate chan struct{}) {
 	x.end, x.gate, x.distant = end, gate, nil
+	for _, columns := range x.columns {
+		for i := range columns {
+			columns[i].next, columns[i].superstep = 0, 0
+		}
+	}
 	for q := 0; q < x.part.Of && !x.serial; q++ {
 		if q != x.part.Index && end.Distant(q) {
 			if x.distant == nil {
@@ -119,9 +124,6 @@ func (x *Exchange) Connect(end transport.Endpoint, gate chan struct{}) {
 func (x *Exchange) Begin(superstep int) {
 	x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0
 	x.superstep, x.round, x.early = superstep, 0, nil
-	if superstep == 0 {
-		x.Forget()
-	}
 }
 
 // End ends the superstep's exchanges and returns the account of them, nil with one partition.

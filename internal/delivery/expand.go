@@ -61,15 +61,6 @@ func (x *Exchange) expanding(reversed bool) (transport.Kind, []column) {
 	return kind, *columns
 }
 
-// Forget forgets what was sent ahead in another run. Begin does it for superstep 0.
-func (x *Exchange) Forget() {
-	for _, columns := range x.columns {
-		for i := range columns {
-			columns[i].next, columns[i].superstep = 0, 0
-		}
-	}
-}
-
 // begin returns the send buffers of a superstep's parts.
 func (x *Exchange) begin(c *column, superstep, parts int) []peer {
 	if c.next != superstep {

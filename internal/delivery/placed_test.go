@@ -25,7 +25,7 @@ func TestPlaced(t *testing.T) {
 				members = append(members, i)
 			}
 		}
-		list := bitmap.NewList(set)
+		list := newList(set)
 		for _, n := range []int{0, 1, len(members) / 20, len(members) / 10, 2 * len(members)} {
 			var positions, want []uint32
 			for range n {

@@ -48,7 +48,7 @@ func presenceCase(density float64) (*bitmap.Frontier, *bitmap.List) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	f := bitmap.NewFrontier(randomSet(rng, presenceWords, density))
 	f.Tighten()
-	return f, bitmap.NewList(randomSet(rng, presenceWords, 0.5))
+	return f, newList(randomSet(rng, presenceWords, 0.5))
 }
 
 func TestRoaringPresenceIsTheSame(t *testing.T) {

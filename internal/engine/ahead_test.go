@@ -229,6 +229,21 @@ func TestColumnsSentAhead(t *testing.T) {
 	}
 }
 
+// TestAheadOfAnotherRun: parts that came in a run that a limit ends are not taken for those of the
+// same superstep of the next run.
+func TestAheadOfAnotherRun(t *testing.T) {
+	s := shapes(1)[20] // of 300 vertices, directed
+	g := s.loadAs(t, setting{parts: 2, grid: graph.Grid{Rows: 2, Columns: 1}}, edges.Unweighted)
+	sent := 0
+	for limit := 1; limit <= 3; limit++ {
+		_, a := runAhead(t, g, algorithms.WCC{}, engine.Options{MaxSupersteps: limit}, 1)
+		sent += a.sent
+	}
+	if sent == 0 {
+		t.Error("nothing is sent ahead")
+	}
+}
+
 // TestNothingAheadOverFastLinks: over links of little delay columns leave early where all vertices
 // send, and only there.
 func TestNothingAheadOverFastLinks(t *testing.T) {

@@ -57,7 +57,7 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, way))
 	check(t, err)
 	defer j.Close()
-	j.ShareWork(4<<10, 128<<10)
+	j.ShareWork(2<<10, 64<<10)
 	var least []int
 	for run := range 4 {
 		allocations = allocations[:0]
@@ -152,7 +152,7 @@ func TestNoSuperstepAllocates(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
 	// small for programs of which all vertices send in every superstep
-	s, small := layered(20, 1500), layered(6, 1500)
+	s, small := layered(20, 750), layered(6, 750)
 	var deep, plain, weighted []*graph.Graph
 	for _, parts := range []int{1, 3} {
 		deep, weighted = append(deep, s.load(t, parts, edges.Unweighted)),

@@ -200,8 +200,8 @@ func inGrids(others ...delivery.Choice) []setting { return append(settings(), gr
 // number of partitions and of threads.
 func aThird(i int, all []setting) []setting { return part(i, 3, all) }
 
-// forShape is aThird, and less of the shapes that take longest; of those of a few vertices, of which
-// there are ten, each setting has one.
+// forShape returns a part of some settings for a shape: each setting has one of the ten shapes of a
+// few vertices, and of the ten of some hundred an undirected and a directed one.
 func forShape(i int, s shape, all []setting) []setting {
 	switch {
 	case s.n < 10:
@@ -209,7 +209,7 @@ func forShape(i int, s shape, all []setting) []setting {
 	case s.n >= 1000:
 		return part(i, 6, all)
 	}
-	return aThird(i, all)
+	return part(i, 5, all)
 }
 
 // part returns every of-th of some settings, others for each i.

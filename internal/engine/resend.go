@@ -17,7 +17,7 @@ import (
 // these vertices send again.
 
 // resend has the vertices that sent to all neighbours in a superstep, by the columns being written,
-// send again into these. Aggregators have no totals meanwhile.
+// send again into these. Aggregators have no totals meanwhile, and what is added to them is dropped.
 func (r *saver) resend(superstep int) error {
 	t, state := r.threads[0], r.threads[0].State()
 	command, totals, step, phase := r.command, state.Totals, state.Superstep, state.Phase
@@ -26,6 +26,11 @@ func (r *saver) resend(superstep int) error {
 	state.Superstep, state.Phase, state.Totals = superstep, 0, nil
 	defer func() {
 		r.command, state.Superstep, state.Phase, state.Totals = command, step, phase, totals
+		for _, c := range state.Cells {
+			if c != nil {
+				c.Reset()
+			}
+		}
 	}()
 	var wrong error
 	func() {

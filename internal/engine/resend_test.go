@@ -202,6 +202,41 @@ func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 	}
 }
 
+// countingAgain counts the vertices that run, also when they send again, and has their number in its
+// values.
+type countingAgain struct{ relaying }
+
+func (p countingAgain) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, int64(v.Label())) }
+func (p countingAgain) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+	chaosCount.Add(v, 1)
+	p.relaying.Compute(v, sum+chaosCount.Value(v))
+}
+
+func (p countingAgain) Resend(v *pregel.Vertex[int64, int64]) {
+	chaosCount.Add(v, 1)
+	p.send(v)
+}
+
+// TestResendAddsToNoAggregator: neither when a run goes on from a checkpoint, nor when a test of the
+// program watches the run.
+func TestResendAddsToNoAggregator(t *testing.T) {
+	s := setting{parts: 2, threads: 1}
+	resumed(t, s, 1, 0, []setting{s}, func() pregel.Program[int64, int64] { return countingAgain{} })
+	s.parts = 1
+	g := shapes(1)[18].loadAs(t, s, 0)
+	want, _ := run(t, g, countingAgain{}, s)
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(countingAgain{}), teamed(t, s))
+	check(t, err)
+	defer j.Close()
+	_, err = j.Run(engine.Watch(t.Context(), watchNothing{}))
+	check(t, err)
+	for v, id := range g.IDs {
+		if got := j.Any(pregel.VertexID(id)); got != want[v] {
+			t.Fatalf("watched, vertex %d is %v, expected %d", v, got, want[v])
+		}
+	}
+}
+
 // lying is a program whose Resend does something else.
 type lying struct {
 	relaying

@@ -34,7 +34,6 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 	for i, r := range j.runners {
 		r.reset()
 		r.watchMessages(ctx)
-		r.exchange.Forget()
 		clear(r.active)
 		clear(r.finished)
 		restored[i] = &restoring{runner: r, begins: from.Own() == 0}

@@ -13,15 +13,7 @@ func (r *restoring) sendAgain(superstep int) error {
 	if !r.job.methods.Has("Resend") {
 		return fmt.Errorf("%w: it has not the messages, which the program sent again when it was taken: the method Resend is missing", state.Err)
 	}
-	if err := r.saving.resend(superstep - 1); err != nil {
-		return err
-	}
-	for _, c := range r.threads[0].State().Cells {
-		if c != nil {
-			c.Reset()
-		}
-	}
-	return nil
+	return r.saving.resend(superstep - 1)
 }
 
 // takeSends takes the messages to the partition's vertices: they are sent from here to here.

@@ -79,6 +79,91 @@ func TestForged(t *testing.T) {
 	}
 }
 
+// arrays are those of a partition's file, by name.
+type arrays map[string][]byte
+
+func (a arrays) word(name string, i int) uint64 { return binary.LittleEndian.Uint64(a[name][8*i:]) }
+func (a arrays) half(name string, i int) int {
+	return int(binary.LittleEndian.Uint32(a[name][4*i:]))
+}
+
+func (a arrays) setWord(name string, i int, x uint64) {
+	binary.LittleEndian.PutUint64(a[name][8*i:], x)
+}
+
+func (a arrays) setHalf(name string, i, x int) {
+	binary.LittleEndian.PutUint32(a[name][4*i:], uint32(x))
+}
+
+// TestForgedGhosts: each rule of the slots of other partitions' vertices, and of the lists of those
+// that others have, is checked.
+func TestForgedGhosts(t *testing.T) {
+	const groups, first, members = "senders.groups", "senders.peers.first", "senders.peers.members"
+	for what, c := range map[string]struct {
+		want string
+		// of the partition, whose ghosts of partition 1 are from..to-1 of all ghosts
+		forge func(a arrays, from, to int)
+	}{
+		"of another partition": {"found vertex", func(a arrays, from, _ int) { a.setWord("ghosts", from, a.word("ghosts", from)+1) }},
+		"beyond all":           {"found vertex", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3*2000) }},
+		"twice":                {"found vertex", func(a arrays, from, _ int) { a.setWord("ghosts", from+1, a.word("ghosts", from)) }},
+		"another":              {"the ghosts are not the vertices that are shared", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3) }},
+		"between groups":       {"is of no partition", func(a arrays, _, to int) { a.setWord("ghosts", to, 1) }},
+		"more": {"shared vertices, and", func(a arrays, from, to int) {
+			a.setHalf(groups, 3, to-from+1)
+			a.setWord("ghosts", to, a.word("ghosts", to-1)+3)
+		}},
+		"among the owned":     {"found slots", func(a arrays, _, _ int) { a.setHalf(groups, 2, a.half(groups, 2)-64) }},
+		"not at a word":       {"found slots", func(a arrays, _, _ int) { a.setHalf(groups, 2, a.half(groups, 2)+1) }},
+		"too many":            {"found slots", func(a arrays, _, _ int) { a.setHalf(groups, 3, 1<<31) }},
+		"of two":              {"are of two partitions", func(a arrays, _, _ int) { a.setHalf(groups, 4, a.half(groups, 2)) }},
+		"groups":              {"found groups of 2 partitions, expected 3", func(a arrays, _, _ int) { a[groups] = a[groups][:16] }},
+		"ranks":               {"partition 0: found an invalid set", func(a arrays, _, _ int) { a.setHalf("senders.peers.ranks", 0, 1) }},
+		"another set":         {"found an invalid set", func(a arrays, _, _ int) { a.setWord("senders.peers.words", 0, ^a.word("senders.peers.words", 0)) }},
+		"a vertex too large":  {"found vertex", func(a arrays, _, _ int) { a.setHalf(members, 0, 1<<30) }},
+		"a vertex of the set": {"found vertex", func(a arrays, _, _ int) { a.setHalf(members, 0, 0) }},
+		"no beginning":        {"found no beginnings", func(a arrays, _, _ int) { a.setHalf(first, 0, 1) }},
+		"ends before":         {"ends before it begins", func(a arrays, _, _ int) { a.setHalf(first, 2, 1<<20) }},
+		"no words":            {"found 0 words", func(a arrays, _, _ int) { a["senders.peers.words"] = nil }},
+	} {
+		dir, a := "", arrays{}
+		m, g := &snapshot.Manifest{}, &graph.Graph{}
+		for seed := uint64(0); len(a[members]) == 0; seed++ { // most graphs have none
+			dir = t.TempDir()
+			g = random(t, seed, 2000, 150, true, false,
+				graph.Options{Grid: graph.Grid{Rows: 3, Columns: 1}})
+			var err error
+			if m, err = snapshot.Save(t.Context(), openStore(t, dir), g, snapshot.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(filepath.Join(dir, m.Parts[0].Name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := snapshot.Forge(data, func(name string, array []byte) []byte {
+				a[name] = bytes.Clone(array)
+				return array
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ghost := (g.Parts[0].Owned + 63) &^ 63
+		from := a.half(groups, 2) - ghost
+		c.forge(a, from, from+a.half(groups, 3))
+		if err := snapshot.ForgeFile(dir, m.Parts[0].Name,
+			func(name string, _ []byte) []byte { return a[name] }); err != nil {
+			t.Fatal(err)
+		}
+		opened, err := superstep.Load(t.Context(), dir)
+		if err == nil {
+			opened.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: found %v, expected %q", what, err, c.want)
+		}
+	}
+}
+
 // use runs programs of several kinds on a graph.
 func use(ctx context.Context, g *superstep.Graph) error {
 	var source algorithms.ID

@@ -159,9 +159,7 @@ func (p *programs) pagerank(ctx context.Context, o engine.Options) (way, func(),
 		for v, id := range p.g.IDs {
 			ranks[v] = job.Any(pregel.VertexID(id)).(float64)
 		}
-		_, err := verify.PageRank(p.verified(ctx), program.Damping, ranks,
-			2*math.Pow(program.Damping, tableIterations))
-		return err
+		return verify.Ranks(p.verified(ctx), program.Damping, tableIterations, 0, ranks)
 	}), job.Close, nil
 }
 

@@ -44,7 +44,7 @@ func Run(t *testing.T, root, dir string) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
-			e.Setenv("GOGC", "400") // as laxgc has it, for processes that live a moment
+			e.Setenv("GOGC", "1600") // processes that live a moment collect no garbage
 			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })
