@@ -27,6 +27,7 @@ type run struct {
 	mu    sync.Mutex
 	about control.Job // the figures
 	peaks []uint64    // of the memory of each worker of the team
+	heard []uint64    // before which serial all was heard, of each worker of the team
 	moved error       // why the attempt ends as soon as a checkpoint is stored, or nil
 	// Of a run that may move away from a slow worker; who hears of the run alone uses them.
 	pace *pace // nil if it may not
@@ -54,7 +55,7 @@ func newRun(s *server, j *job) *run {
 		}
 		r.pace, r.since = newPace(threads), s.now()
 	}
-	r.peaks = make([]uint64, len(r.team))
+	r.peaks, r.heard = make([]uint64, len(r.team)), make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
 		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices,
 			g.report.Edges, g.report.Arcs, g.report.Directed
@@ -101,6 +102,18 @@ func (r *run) saw(i int, report *control.Report) {
 		a.PeakMemory += report.PeakMemory - r.peaks[i]
 		r.peaks[i] = report.PeakMemory
 	})
+}
+
+// heardOf is before which serial all was heard of a worker; 0 if it is not of the team.
+func (r *run) heardOf(worker string) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, p := range r.team {
+		if p.Worker == worker {
+			return r.heard[i]
+		}
+	}
+	return 0
 }
 
 func (r *run) set(f func(*control.Job)) {

@@ -209,7 +209,7 @@ func (q *queue) end(error) {
 
 func (q *queue) task(c *control.Command) task {
 	t := task{
-		job: c.Job, epoch: c.Epoch, log: func(line string) { q.latest.Load().log(c.Job, line) },
+		job: c.Job, epoch: c.Epoch,
 		superstep: new(atomic.Int64), observe: q.Observe.Superstep,
 	}
 	limit, graph := &progressLimit{now: q.Now}, ""

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -22,8 +23,8 @@ import (
 //	Run ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
 //
 // It ends when it is done, when its job is closed, or when the master stops it. What the master
-// hears of it is gathered as news, which Flush leaves for who follows. News may be lost with a
-// session: who follows over another is told first what stands.
+// hears of it is gathered as news, and sent in reports. These are kept until the master is known to
+// have them: a session may end before they have arrived, and the next one wants them again.
 type run struct {
 	task task
 	ctx  context.Context
@@ -36,32 +37,41 @@ type run struct {
 
 	mu       sync.Mutex
 	outcome  bsp.Outcome
-	news     *control.DriveReport // that was not left yet
+	news     *control.DriveReport // that is in no report yet
 	size     int                  // of the news, in bytes
-	told     []*control.Report    // that wait for who follows
-	standing *control.Report      // what stands of those that wait no more; nil without any
-	lost     int                  // records of supersteps that nobody has heard
-	lines    int                  // as well
-	followed int                  // by how many sessions
+	serial   uint64               // of the next record, line or stage that goes into a report
+	kept     []*control.Report    // reports, oldest first
+	bytes    int                  // of those
+	dropped  int                  // how many reports were kept before those
+	standing *control.Report      // what stands of those; nil without any
+	heard    uint64               // a master has all before this serial
+	follower *follower            // the session that follows; nil without one
 	stopped  bool                 // it was stopped, or is done
 	changed  chan struct{}        // closed, and another, when something of this has changed
+}
+
+// follower is a session that follows a run.
+type follower struct {
+	next   int    // which of all reports it sends next
+	wanted uint64 // the master has all before this serial
 }
 
 const (
 	// mostNews is how many bytes of news go into a message to the master, about.
 	mostNews = 1 << 20
-	// mostTold bounds the reports that wait. While nobody follows, the oldest is forgotten; else
-	// the run waits.
-	mostTold = 4
+	// mostKept bounds the bytes of the reports that are kept. The oldest are dropped.
+	mostKept = 8 << 20
 )
 
 var (
-	errDropped = errors.New("the job was dropped")
-	errAbsent  = errors.New("it no longer runs the job")
+	errDropped    = errors.New("the job was dropped")
+	errAbsent     = errors.New("it no longer runs the job")
+	errSuperseded = errors.New("another session follows the run")
 )
 
 func newRun(t task) *run {
-	r := &run{task: t, done: make(chan struct{}), changed: make(chan struct{})}
+	first := control.FirstSerial(t.epoch)
+	r := &run{task: t, done: make(chan struct{}), changed: make(chan struct{}), serial: first, heard: first}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }
@@ -102,7 +112,8 @@ func (r *run) add(size int, to func(news *control.DriveReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.size+size > mostNews {
-		r.flush()
+		r.awaitRoom()
+		r.report()
 	}
 	if r.news == nil {
 		r.news = &control.DriveReport{}
@@ -116,10 +127,11 @@ func (r *run) record(data []byte) {
 	r.add(len(data), func(news *control.DriveReport) { news.Records = append(news.Records, data) })
 }
 
-// log adds a line of the program's Coordinate.
+// log adds a line of the program, and has it sent soon.
 func (r *run) log(line string) {
 	line = control.Text(line, maxLine)
 	r.add(len(line), func(news *control.DriveReport) { news.Log = append(news.Log, line) })
+	r.Flush()
 }
 
 // checkpointed adds a checkpoint.
@@ -146,8 +158,11 @@ func (r *run) late(err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.awaitRoom()
-	r.leave(&control.Report{Failure: &control.Failure{Message: bounded(err.Error()), Run: true}})
+	r.report()
+	r.keep(&control.Report{
+		Failure: &control.Failure{Message: bounded(err.Error()), Run: true},
+		Body:    &control.Report_Drive{Drive: &control.DriveReport{}},
+	})
 }
 
 // begins tells the master that supersteps begin.
@@ -156,28 +171,16 @@ func (r *run) begins() {
 	r.Flush()
 }
 
-// Flush leaves the news for who follows.
+// Flush has the news be sent as soon as those before are.
 func (r *run) Flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.flush()
-}
-
-func (r *run) flush() {
-	if r.news == nil {
-		return
-	}
-	if r.awaitRoom(); r.news == nil { // another has
-		return
-	}
-	r.news.Outcome = resolve.Outcome(r.outcome)
-	r.leave(&control.Report{Body: &control.Report_Drive{Drive: r.news}})
-	r.news, r.size = nil, 0
+	r.turn()
 }
 
 // awaitRoom waits while who follows is slow. The lock is held, but not while it waits.
 func (r *run) awaitRoom() {
-	for len(r.told) >= mostTold && r.followed > 0 && !r.stopped {
+	for r.follower != nil && r.follower.next < r.dropped+len(r.kept) && !r.stopped {
 		changed := r.changed
 		r.mu.Unlock()
 		<-changed
@@ -185,27 +188,56 @@ func (r *run) awaitRoom() {
 	}
 }
 
-// leave leaves a report for who follows. The lock is held.
-func (r *run) leave(report *control.Report) {
-	if len(r.told) >= mostTold {
-		oldest := r.told[0].GetDrive()
-		r.lost += len(oldest.GetRecords())
-		r.lines += len(oldest.GetLog()) + len(oldest.GetStages())
-		r.stand(r.told[0])
-		r.told = r.told[1:]
+// report makes a report of the news. The lock is held.
+func (r *run) report() {
+	if r.news == nil {
+		return
 	}
-	r.told = append(r.told, report)
+	r.news.Outcome = resolve.Outcome(r.outcome)
+	r.keep(&control.Report{Body: &control.Report_Drive{Drive: r.news}})
+	r.news, r.size = nil, 0
+}
+
+// keep numbers a report and keeps it. The lock is held.
+func (r *run) keep(report *control.Report) {
+	report.GetDrive().Serial = r.serial
+	r.serial = report.GetDrive().Next()
+	r.kept, r.bytes = append(r.kept, report), r.bytes+proto.Size(report)
+	for r.bytes > mostKept {
+		r.drop()
+	}
 	r.turn()
 }
 
-// stand notes what stands of a report: a master has to know it, whenever it begins to follow. The
-// lock is held.
-func (r *run) stand(report *control.Report) {
-	if r.standing == nil {
-		r.standing = &control.Report{Body: &control.Report_Drive{Drive: &control.DriveReport{}}}
+// drop drops the oldest report but for what stands of it. The lock is held.
+func (r *run) drop() {
+	oldest := r.kept[0]
+	r.standing = stand(r.standing, oldest)
+	r.kept[0], r.kept = nil, r.kept[1:]
+	r.bytes -= proto.Size(oldest)
+	r.dropped++
+}
+
+// acknowledge notes before which serial the master has heard all. What it had heard by the
+// acknowledgement before is dropped: by now it has told that to those who watch the job.
+func (r *run) acknowledge(next uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.kept) > 0 && r.kept[0].GetDrive().Next() <= r.heard &&
+		(r.follower == nil || r.dropped < r.follower.next) {
+		r.drop()
 	}
-	r.standing.Failure = cmp.Or(report.Failure, r.standing.Failure)
-	s, news := r.standing.GetDrive(), report.GetDrive()
+	r.heard = max(r.heard, next)
+}
+
+// stand adds what stands of a report to that of earlier ones, or of none: a master has to know it,
+// whenever it begins to follow.
+func stand(of, report *control.Report) *control.Report {
+	if of == nil {
+		of = &control.Report{Body: &control.Report_Drive{Drive: &control.DriveReport{}}}
+	}
+	of.Failure = cmp.Or(report.Failure, of.Failure)
+	s, news := of.GetDrive(), report.GetDrive()
 	s.Loads = append(s.Loads, news.GetLoads()...) // told once
 	s.Running = s.Running || news.GetRunning()
 	s.MaxSupersteps = max(s.MaxSupersteps, news.GetMaxSupersteps())
@@ -213,51 +245,73 @@ func (r *run) stand(report *control.Report) {
 	if c := news.GetCheckpoint(); c > 0 {
 		s.Checkpoint, s.CheckpointSeconds = c, news.GetCheckpointSeconds()
 	}
+	return of
 }
 
-// take takes what waits, the first time after what stands, and returns what is closed when there is
-// more.
-func (r *run) take(first bool) (told []*control.Report, changed chan struct{}) {
+// take returns what a follower is to send next, and what is closed when there is more. Of reports
+// that the master has heard, or that are dropped, it is what stands, and how much is missing.
+func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if first && r.standing != nil {
-		stands := proto.CloneOf(r.standing)
-		if r.lost+r.lines > 0 {
-			stands.GetDrive().Log = []string{fmt.Sprintf("there was no master to hear of %d of its "+
-				"supersteps and %d lines", r.lost, r.lines)}
+	if r.follower != f {
+		return nil, nil, errSuperseded
+	}
+	r.report()
+	first := r.serial
+	if len(r.kept) > 0 {
+		first = r.kept[0].GetDrive().Serial
+	}
+	var stands *control.Report
+	if f.next < r.dropped {
+		stands, f.next = proto.CloneOf(r.standing), r.dropped
+		if known := max(f.wanted, r.heard); known < first {
+			stands.GetDrive().Log = []string{fmt.Sprintf("%d records of supersteps, lines and "+
+				"stages are missing here: no master was there to hear of them", first-known)}
 		}
-		r.lost, r.lines = 0, 0
-		told = append(told, stands)
 	}
-	for _, report := range r.told {
-		r.stand(report)
+	for _, report := range r.kept[f.next-r.dropped:] {
+		if report.GetDrive().Serial < f.wanted {
+			stands = stand(stands, report)
+			continue
+		}
+		told = append(told, &control.Report{Failure: report.Failure, Body: report.Body})
 	}
-	told = append(told, r.told...)
-	if r.told = nil; len(told) > 0 {
+	if stands != nil {
+		told = slices.Insert(told, 0, stands)
+	}
+	if all := r.dropped + len(r.kept); f.next < all {
+		f.next, f.wanted = all, r.serial
 		r.turn()
 	}
-	return told, r.changed
+	return told, r.changed, nil
 }
 
-// follow sends what the run leaves, until it has ended, and returns its answer. It returns before
-// when the session ends; when ctx ends alone, the run is stopped for that reason, and waited for.
-func (r *run) follow(ctx, session context.Context, send func(*control.Report) error) (*control.DriveReport, error) {
-	follows := func(n int) {
+// follow sends the run's reports, but for what the master has heard before the serial that it wants,
+// until the run has ended, and returns its answer. It returns before when the session ends; when ctx
+// ends alone, the run is stopped for that reason, and waited for.
+func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*control.Report) error) (*control.DriveReport, error) {
+	f := &follower{wanted: wanted}
+	follows := func(was, is *follower) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.followed += n
+		if was == nil || r.follower == was {
+			r.follower = is
+		}
 		r.turn()
 	}
-	follows(1)
-	defer follows(-1)
+	follows(nil, f)
+	defer follows(f, nil)
 	defer context.AfterFunc(ctx, func() {
 		if session.Err() == nil {
 			r.stop(context.Cause(ctx))
 		}
 	})()
-	for first := true; ; first = false {
+	for {
 		over := r.over()
-		told, changed := r.take(first)
+		told, changed, err := r.take(f)
+		if err != nil {
+			return nil, err
+		}
 		for _, report := range told {
 			if err := send(report); err != nil {
 				return nil, err
@@ -298,7 +352,7 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 			return answer, err
 		})
 	})
-	return r.follow(ctx, session, q.teller(session, c))
+	return r.follow(ctx, session, 0, q.teller(session, c))
 }
 
 // rejoin follows a run that has begun over another session.
@@ -308,7 +362,7 @@ func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task)
 		return nil, errAbsent
 	}
 	defer a.Release()
-	return a.run.follow(ctx, session, q.teller(session, c))
+	return a.run.follow(ctx, session, c.GetRejoin().Wanted, q.teller(session, c))
 }
 
 // teller sends reports that are not the last of a command.

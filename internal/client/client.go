@@ -283,16 +283,34 @@ const steady = 10 * time.Second
 // ends it. Patience begins anew when something new was heard, or the connection held for a while:
 // one that breaks at once, again and again, is none.
 func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEvent) error) error {
-	return c.follow(ctx, id, false, each)
+	return c.follow(ctx, id, false, &Place{}, each)
 }
 
 // FollowLogs is Follow that begins with what earlier runs of the master have kept of the job's log.
 func (c *Client) FollowLogs(ctx context.Context, id string, f func(*control.JobEvent) error) error {
-	return c.follow(ctx, id, true, f)
+	return c.follow(ctx, id, true, &Place{}, f)
 }
 
-func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*control.JobEvent) error) error {
-	after := uint64(0)
+// Place is how far a client has heard of a job. The zero value is the beginning.
+type Place struct {
+	Missed uint64 // how many events the master no longer had
+	last   uint64 // number of the last event
+	told   control.Told
+}
+
+// pass notes an event, and reports whether it is new.
+func (p *Place) pass(e *control.JobEvent) bool {
+	if e.Sequence>>32 != p.last>>32 { // the master was started anew
+		p.last = e.Sequence >> 32 << 32
+	}
+	if e.Sequence > p.last { // lines that earlier masters have kept may share a number
+		p.Missed += e.Sequence - p.last - 1
+	}
+	p.last = e.Sequence
+	return !p.told.Again(e)
+}
+
+func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, each func(*control.JobEvent) error) error {
 	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
 		if broke {
@@ -315,10 +333,12 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*co
 		}
 		broke = true
 		got, began := false, time.Now()
-		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: after, Logs: logs}, func(e *control.JobEvent) error {
-			if e.GetProgress() == nil { // that of progress is the last event's
-				got = got || e.Sequence > after
-				after = e.Sequence
+		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: at.last, Logs: logs}, func(e *control.JobEvent) error {
+			if e.GetProgress() == nil { // the number of progress is the last event's
+				got = got || e.Sequence > at.last
+				if !at.pass(e) {
+					return nil
+				}
 			}
 			return each(e)
 		})
