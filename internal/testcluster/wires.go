@@ -17,7 +17,7 @@ type wires struct {
 	to  map[string]bool // addresses that cannot be reached
 
 	swallowed atomic.Int64 // bytes that were written to silent connections
-	link link
+	link      link
 }
 
 func (w *wires) dial(ctx context.Context, network, address string) (net.Conn, error) {
