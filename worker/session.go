@@ -34,7 +34,6 @@ type session struct {
 	received uint64 // bytes, as live last saw them
 	asked    asked
 	told     time.Time // when the master was, of the network
-	stalls   stalls
 }
 
 func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
@@ -117,6 +116,7 @@ func (s *session) live(ctx, leave context.Context) error {
 		return s.reason(ctx, err)
 	}
 	beat := time.NewTicker(s.heartbeat)
+	s.stalls.last = s.Now()
 	defer beat.Stop()
 	var grace <-chan time.Time
 	going := leave.Done()
