@@ -246,7 +246,7 @@ func (s *server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		return noJob(r.Msg.Id)
 	}
 	defer j.watch()()
-	at, version, told := r.Msg.After, uint64(0), &control.Told{}
+	at, version, told := r.Msg.After, uint64(0), control.Told{}
 	if r.Msg.Logs && at < s.firstEvent {
 		for _, e := range s.logs.before(r.Msg.Id, ended, s.firstEvent, s.stamp(0)) {
 			if e.Sequence <= at || told.Again(e) {

@@ -38,7 +38,7 @@ func (r *run) ride(ctx context.Context, command *control.Command) error {
 			case d == nil || len(d.Loads)+len(d.Records)+len(d.Stages) > 0:
 				return errors.New("it tells of a run that another worker drives, or something else")
 			}
-			return r.tell(i, d)
+			return r.tell(r.team[i].Worker, d)
 		},
 		fits: func(i int, report *control.Report) bool {
 			return report.GetDrive() != nil && (i != 0 || report.GetDrive().GetEnd() != nil)
@@ -57,9 +57,8 @@ func (r *run) ride(ctx context.Context, command *control.Command) error {
 
 // rejoin has a worker of the team go on telling.
 func (r *run) rejoin(i int) *control.Command {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{Wanted: r.heard[i]}}}
+	wanted := r.heardOf(r.team[i].Worker)
+	return &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{Wanted: wanted}}}
 }
 
 // errNotTakenUp is why an attempt that an earlier master began has to begin again.
@@ -179,25 +178,24 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 		}
 		r.kept()
 	}
-	return r.tell(0, d)
+	return r.tell(r.team[0].Worker, d)
 }
 
 // tell tells those who watch the job what a report has for them, unless it was heard before.
-func (r *run) tell(i int, d *control.DriveReport) error {
-	if d.Serial > 0 && d.Serial < r.heard[i] {
+func (r *run) tell(worker string, d *control.DriveReport) error {
+	next := d.Serial
+	if next > 0 && next < r.heardOf(worker) {
 		return nil
 	}
-	next := d.Serial
 	tell := func(e *control.JobEvent) {
-		if d.Serial > 0 {
-			e.Serial = next
+		if e.Serial = next; next > 0 {
 			next++
 		}
 		r.server.append(r.id, e)
 	}
 	for _, line := range d.Log {
 		tell(&control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
-			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: r.team[i].Worker, Text: line,
+			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: worker, Text: line,
 		}}})
 	}
 	for _, data := range d.Records {
@@ -217,7 +215,7 @@ func (r *run) tell(i int, d *control.DriveReport) error {
 	for _, stage := range d.Stages {
 		tell(&control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
 	}
-	r.set(func(*control.Job) { r.heard[i] = max(r.heard[i], next) })
+	r.set(func(*control.Job) { r.heard[worker] = max(r.heard[worker], next) })
 	return nil
 }
 

@@ -144,10 +144,8 @@ func (s *server) tickSessions() {
 // heardOf is what was heard of the runs that a worker does. The lock is held.
 func (s *server) heardOf(w *session) (all []*control.Heard) {
 	for id := range s.stops {
-		if r := s.runs[id]; r != nil {
-			if serial := r.heardOf(w.name); serial > 0 {
-				all = append(all, &control.Heard{Job: id, Epoch: r.epoch, Serial: serial})
-			}
+		if r := s.runs[id]; r != nil && r.heardOf(w.name) > 0 {
+			all = append(all, &control.Heard{Job: id, Epoch: r.epoch, Serial: r.heardOf(w.name)})
 		}
 	}
 	return all

@@ -28,7 +28,10 @@ func TestNewsOnASlowDisk(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		waiting := func() *run {
 			announced := &batch{done: make(chan struct{})}
-			return &run{server: s, id: "00aa-1", spec: &jobspec.Spec{}, announced: announced, heard: make([]uint64, 1)}
+			return &run{
+				server: s, id: "00aa-1", spec: &jobspec.Spec{}, announced: announced,
+				heard: map[string]uint64{}, team: []*control.Placement{{Worker: "w"}},
+			}
 		}
 		r, began := waiting(), time.Now()
 		for range mostWaits {
@@ -84,7 +87,10 @@ func TestNewsToldAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{server: s, job: j, id: j.id, spec: j.spec, team: []*control.Placement{{Worker: "w"}}, heard: make([]uint64, 1)}
+	r := &run{
+		server: s, job: j, id: j.id, spec: j.spec, heard: map[string]uint64{},
+		team: []*control.Placement{{Worker: "w"}},
+	}
 	news := &control.DriveReport{
 		Loads:   []*control.LoadReport{{Vertices: 3, Notes: []string{"a note"}}},
 		Running: true, MaxSupersteps: 7,

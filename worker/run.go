@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -43,7 +42,7 @@ type run struct {
 	kept     []*control.Report    // reports, oldest first
 	bytes    int                  // of those
 	dropped  int                  // how many reports were kept before those
-	standing *control.Report      // what stands of those; nil without any
+	standing *control.Report      // what stands of all reports
 	heard    uint64               // a master has all before this serial
 	follower *follower            // the session that follows; nil without one
 	stopped  bool                 // it was stopped, or is done
@@ -70,8 +69,11 @@ var (
 )
 
 func newRun(t task) *run {
-	first := control.FirstSerial(t.epoch)
-	r := &run{task: t, done: make(chan struct{}), changed: make(chan struct{}), serial: first, heard: first}
+	r := &run{
+		task: t, done: make(chan struct{}), changed: make(chan struct{}),
+		serial: uint64(t.epoch)<<control.EpochBits | 1, standing: ofDrive(&control.DriveReport{}),
+	}
+	r.heard = r.serial
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }
@@ -153,16 +155,15 @@ func (r *run) progress(o bsp.Outcome) {
 // late tells the master that a superstep takes too long: a Compute that does not return holds the
 // command.
 func (r *run) late(err error) {
-	if late := new(bsp.TimeoutError); errors.As(err, &late) {
-		err = late
+	if timeout := new(bsp.TimeoutError); errors.As(err, &timeout) {
+		err = timeout
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report()
-	r.keep(&control.Report{
-		Failure: &control.Failure{Message: bounded(err.Error()), Run: true},
-		Body:    &control.Report_Drive{Drive: &control.DriveReport{}},
-	})
+	late := ofDrive(&control.DriveReport{})
+	late.Failure = &control.Failure{Message: bounded(err.Error()), Run: true}
+	r.keep(late)
 }
 
 // begins tells the master that supersteps begin.
@@ -194,7 +195,7 @@ func (r *run) report() {
 		return
 	}
 	r.news.Outcome = resolve.Outcome(r.outcome)
-	r.keep(&control.Report{Body: &control.Report_Drive{Drive: r.news}})
+	r.keep(ofDrive(r.news))
 	r.news, r.size = nil, 0
 }
 
@@ -203,19 +204,17 @@ func (r *run) keep(report *control.Report) {
 	report.GetDrive().Serial = r.serial
 	r.serial = report.GetDrive().Next()
 	r.kept, r.bytes = append(r.kept, report), r.bytes+proto.Size(report)
+	r.stand(report)
 	for r.bytes > mostKept {
 		r.drop()
 	}
 	r.turn()
 }
 
-// drop drops the oldest report but for what stands of it. The lock is held.
+// drop drops the oldest report. The lock is held.
 func (r *run) drop() {
-	oldest := r.kept[0]
-	r.standing = stand(r.standing, oldest)
-	r.kept[0], r.kept = nil, r.kept[1:]
-	r.bytes -= proto.Size(oldest)
-	r.dropped++
+	r.bytes -= proto.Size(r.kept[0])
+	r.kept[0], r.kept, r.dropped = nil, r.kept[1:], r.dropped+1
 }
 
 // acknowledge notes before which serial the master has heard all. What it had heard by the
@@ -230,26 +229,22 @@ func (r *run) acknowledge(next uint64) {
 	r.heard = max(r.heard, next)
 }
 
-// stand adds what stands of a report to that of earlier ones, or of none: a master has to know it,
-// whenever it begins to follow.
-func stand(of, report *control.Report) *control.Report {
-	if of == nil {
-		of = &control.Report{Body: &control.Report_Drive{Drive: &control.DriveReport{}}}
+// stand notes what stands of a report: a master has to know it, whenever it begins to follow. The
+// lock is held.
+func (r *run) stand(report *control.Report) {
+	r.standing.Failure = cmp.Or(report.Failure, r.standing.Failure)
+	s, news := r.standing.GetDrive(), report.GetDrive()
+	s.Loads = append(s.Loads, news.Loads...) // told once
+	s.Running = s.Running || news.Running
+	s.MaxSupersteps = max(s.MaxSupersteps, news.MaxSupersteps)
+	s.Graph500 = cmp.Or(news.Graph500, s.Graph500)
+	if c := news.Checkpoint; c > 0 {
+		s.Checkpoint, s.CheckpointSeconds = c, news.CheckpointSeconds
 	}
-	of.Failure = cmp.Or(report.Failure, of.Failure)
-	s, news := of.GetDrive(), report.GetDrive()
-	s.Loads = append(s.Loads, news.GetLoads()...) // told once
-	s.Running = s.Running || news.GetRunning()
-	s.MaxSupersteps = max(s.MaxSupersteps, news.GetMaxSupersteps())
-	s.Graph500 = cmp.Or(news.GetGraph500(), s.Graph500)
-	if c := news.GetCheckpoint(); c > 0 {
-		s.Checkpoint, s.CheckpointSeconds = c, news.GetCheckpointSeconds()
-	}
-	return of
 }
 
-// take returns what a follower is to send next, and what is closed when there is more. Of reports
-// that the master has heard, or that are dropped, it is what stands, and how much is missing.
+// take returns what a follower is to send next, and what is closed when there is more. Before the
+// first report it is what stands, and how much is missing.
 func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,32 +252,28 @@ func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, 
 		return nil, nil, errSuperseded
 	}
 	r.report()
-	first := r.serial
-	if len(r.kept) > 0 {
-		first = r.kept[0].GetDrive().Serial
-	}
-	var stands *control.Report
 	if f.next < r.dropped {
-		stands, f.next = proto.CloneOf(r.standing), r.dropped
+		stands, first := proto.CloneOf(r.standing), r.serial
+		if len(r.kept) > 0 {
+			first = r.kept[0].GetDrive().Serial
+		}
 		if known := max(f.wanted, r.heard); known < first {
 			stands.GetDrive().Log = []string{fmt.Sprintf("%d records of supersteps, lines and "+
 				"stages are missing here: no master was there to hear of them", first-known)}
 		}
+		told, f.next = append(told, stands), r.dropped
 	}
-	for _, report := range r.kept[f.next-r.dropped:] {
-		if report.GetDrive().Serial < f.wanted {
-			stands = stand(stands, report)
-			continue
-		}
-		told = append(told, &control.Report{Failure: report.Failure, Body: report.Body})
-	}
-	if stands != nil {
-		told = slices.Insert(told, 0, stands)
-	}
-	if all := r.dropped + len(r.kept); f.next < all {
-		f.next, f.wanted = all, r.serial
+	all := r.dropped + len(r.kept)
+	if f.next < all {
 		r.turn()
 	}
+	for ; f.next < all; f.next++ {
+		report := r.kept[f.next-r.dropped]
+		if report.GetDrive().Serial >= f.wanted {
+			told = append(told, &control.Report{Failure: report.Failure, Body: report.Body})
+		}
+	}
+	f.wanted = r.serial
 	return told, r.changed, nil
 }
 
@@ -291,16 +282,11 @@ func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, 
 // ends alone, the run is stopped for that reason, and waited for.
 func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*control.Report) error) (*control.DriveReport, error) {
 	f := &follower{wanted: wanted}
-	follows := func(was, is *follower) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if was == nil || r.follower == was {
-			r.follower = is
-		}
-		r.turn()
-	}
-	follows(nil, f)
-	defer follows(f, nil)
+	r.mu.Lock()
+	r.follower = f
+	r.turn() // the one before gives way
+	r.mu.Unlock()
+	defer r.left(f)
 	defer context.AfterFunc(ctx, func() {
 		if session.Err() == nil {
 			r.stop(context.Cause(ctx))
@@ -332,6 +318,20 @@ func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*con
 	}
 }
 
+// left notes that a session follows no more.
+func (r *run) left(f *follower) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.follower == f {
+		r.follower = nil
+		r.turn()
+	}
+}
+
+func ofDrive(d *control.DriveReport) *control.Report {
+	return &control.Report{Body: &control.Report_Drive{Drive: d}}
+}
+
 // run begins to do the worker's part in a job, and follows it.
 func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
 	a, err := q.executor.together(ctx, t)
@@ -347,8 +347,7 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 		r.do(func() (*control.DriveReport, error) {
 			began := q.Now()
 			answer, err := q.executor.run(r, a, c.GetRun())
-			q.observed(r.ctx, c, q.Now().Sub(began),
-				&control.Report{Body: &control.Report_Drive{Drive: answer}}, err)
+			q.observed(r.ctx, c, q.Now().Sub(began), ofDrive(answer), err)
 			return answer, err
 		})
 	})

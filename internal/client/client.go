@@ -291,25 +291,6 @@ func (c *Client) FollowLogs(ctx context.Context, id string, f func(*control.JobE
 	return c.follow(ctx, id, true, &Place{}, f)
 }
 
-// Place is how far a client has heard of a job. The zero value is the beginning.
-type Place struct {
-	Missed uint64 // how many events the master no longer had
-	last   uint64 // number of the last event
-	told   control.Told
-}
-
-// pass notes an event, and reports whether it is new.
-func (p *Place) pass(e *control.JobEvent) bool {
-	if e.Sequence>>32 != p.last>>32 { // the master was started anew
-		p.last = e.Sequence >> 32 << 32
-	}
-	if e.Sequence > p.last { // lines that earlier masters have kept may share a number
-		p.Missed += e.Sequence - p.last - 1
-	}
-	p.last = e.Sequence
-	return !p.told.Again(e)
-}
-
 func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, each func(*control.JobEvent) error) error {
 	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
@@ -334,11 +315,8 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 		broke = true
 		got, began := false, time.Now()
 		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: at.last, Logs: logs}, func(e *control.JobEvent) error {
-			if e.GetProgress() == nil { // the number of progress is the last event's
-				got = got || e.Sequence > at.last
-				if !at.pass(e) {
-					return nil
-				}
+			if got = got || e.Sequence > at.last; !at.pass(e) {
+				return nil
 			}
 			return each(e)
 		})

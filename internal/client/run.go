@@ -69,6 +69,27 @@ func (c *Client) End(ctx context.Context, id, reason string, at *Place, each fun
 	return job, nil
 }
 
+// Place is how far a client has heard of a job. The zero value is the beginning.
+type Place struct {
+	Missed uint64 // how many events the master no longer had
+	last   uint64 // number of the last event
+	told   control.Told
+}
+
+// pass notes an event, and reports whether it is new. The number of progress is the last event's.
+func (p *Place) pass(e *control.JobEvent) bool {
+	if e.Sequence>>32 != p.last>>32 { // the master was started anew
+		p.last = e.Sequence >> 32 << 32
+	}
+	if e.Sequence > p.last { // lines that earlier masters have kept may share a number
+		p.Missed += e.Sequence - p.last - 1
+	}
+	if p.last = e.Sequence; p.told == nil {
+		p.told = control.Told{}
+	}
+	return !p.told.Again(e)
+}
+
 // Wait passes on what happens to a job after a place, which it moves on, until the job has ended,
 // and returns how. A job whose end a master could not keep, before another one took its place, goes
 // on under that.

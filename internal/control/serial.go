@@ -1,29 +1,21 @@
 package control
 
-// FirstSerial is the first serial of an attempt of a job: serials of later attempts are larger.
-func FirstSerial(epoch uint32) uint64 { return uint64(epoch)<<40 | 1 }
+// EpochBits are the bits of a serial below those of the attempt: serials of later ones are larger.
+const EpochBits = 40
 
 // Next is the serial that follows those of the report.
 func (d *DriveReport) Next() uint64 {
 	return d.GetSerial() + uint64(len(d.GetLog())+len(d.GetRecords())+len(d.GetStages()))
 }
 
-// Told knows which events of a job were told. The zero value knows of none.
-type Told struct {
-	last map[string]uint64 // serial, by worker; "" is the one that drives the job
-}
+// Told has the last serial of a job's events that were told, by worker: "" is the one that drives
+// the job.
+type Told map[string]uint64
 
 // Again notes that an event is told, and reports whether it was before.
-func (t *Told) Again(e *JobEvent) bool {
+func (t Told) Again(e *JobEvent) bool {
 	by := e.GetLog().GetWorker()
-	switch {
-	case e.Serial == 0:
-		return false
-	case e.Serial <= t.last[by]:
-		return true
-	case t.last == nil:
-		t.last = map[string]uint64{}
-	}
-	t.last[by] = e.Serial
-	return false
+	last := t[by]
+	t[by] = max(last, e.Serial)
+	return e.Serial > 0 && e.Serial <= last
 }
