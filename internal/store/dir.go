@@ -85,11 +85,9 @@ func MakeDir(dir string, mode fs.FileMode) (made string, err error) {
 	err = os.MkdirAll(dir, mode)
 	for at := dir; err == nil && made != "" && at != filepath.Dir(made); {
 		at = filepath.Dir(at)
-		f, unread := os.Open(at)
-		if errors.Is(unread, fs.ErrPermission) {
-			continue // who may not read a directory may make others in it, and cannot sync it
+		if err = syncOpened(os.Open(at)); errors.Is(err, fs.ErrPermission) {
+			err = nil // who may not read a directory may make others in it, and cannot sync it
 		}
-		err = syncOpened(f, unread)
 	}
 	return made, err
 }
