@@ -245,10 +245,10 @@ func (s *server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		return noJob(r.Msg.Id)
 	}
 	defer j.watch()()
-	at, version := r.Msg.After, uint64(0)
+	at, version, told := r.Msg.After, uint64(0), control.Told{}
 	if r.Msg.Logs && at < s.firstEvent {
 		for _, e := range s.logs.before(r.Msg.Id, ended, s.firstEvent, s.stamp(0)) {
-			if e.Sequence <= at {
+			if e.Sequence <= at || told.Again(e) {
 				continue
 			}
 			if err := stream.Send(s.shownEvent(ctx, owner, e)); err != nil {
@@ -259,10 +259,12 @@ func (s *server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	for {
 		events, changed, more := j.after(at)
 		for _, e := range events {
+			if at = e.Sequence; told.Again(e) {
+				continue
+			}
 			if err := stream.Send(s.shownEvent(ctx, owner, e)); err != nil {
 				return err
 			}
-			at = e.Sequence
 		}
 		if !more || r.Msg.Past {
 			return nil

@@ -34,9 +34,9 @@ type order struct {
 	what    string
 	long    bool             // the command may take longer than Options.CommandTimeout
 	command *control.Command // the same for all, of which only the number differs
-	// again, if not nil, is sent in place of command to a worker that has lost its session and has
-	// another. If the command had not arrived, it is sent once more.
-	again *control.Command
+	// again, if not nil, makes what is sent in place of command to a worker that has lost its
+	// session and has another. If the command had not arrived, it is sent once more.
+	again func(i int) *control.Command
 	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an
 	// answer that is delivered; nil allows none. fits says whether the last report is an answer;
 	// nil allows any.
@@ -92,7 +92,7 @@ func (s *server) gather(ctx context.Context, team []*control.Placement, o order)
 				mu.Lock()
 				w, sessions[i] = next, next
 				mu.Unlock()
-				report, err = w.do(ctx, o.unnumbered(o.again), more, take)
+				report, err = w.do(ctx, o.unnumbered(o.again(i)), more, take)
 				if !heard && report.GetFailure().GetAbsent() {
 					report, err = w.do(ctx, o.unnumbered(o.command), more, take)
 				}

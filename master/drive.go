@@ -27,15 +27,18 @@ func (r *run) together(ctx context.Context, c *control.Run) error {
 // its lease has lapsed, is asked to go on telling.
 func (r *run) ride(ctx context.Context, command *control.Command) error {
 	answers, err := r.each(ctx, order{
-		what: "run", long: true, command: command, again: rejoin(),
+		what: "run", long: true, command: command, again: r.rejoin,
 		more: func(ctx context.Context, i int, report *control.Report) error {
-			if report.Failure != nil {
+			d := report.GetDrive()
+			switch {
+			case report.Failure != nil:
 				return &workerError{"run", r.team[i].Worker, report.Failure}
-			}
-			if i != 0 || report.GetDrive() == nil {
+			case i == 0 && d != nil:
+				return r.drives(ctx, d)
+			case d == nil || len(d.Loads)+len(d.Records)+len(d.Stages) > 0:
 				return errors.New("it tells of a run that another worker drives, or something else")
 			}
-			return r.heard(ctx, report.GetDrive())
+			return r.tell(r.team[i].Worker, d)
 		},
 		fits: func(i int, report *control.Report) bool {
 			return report.GetDrive() != nil && (i != 0 || report.GetDrive().GetEnd() != nil)
@@ -49,11 +52,13 @@ func (r *run) ride(ctx context.Context, command *control.Command) error {
 		a.RunSeconds += end.Seconds
 		a.Aggregators, r.aggregators = shown(end.Aggregators), end.Aggregators
 	})
-	return r.heard(ctx, answers[0].GetDrive())
+	return r.drives(ctx, answers[0].GetDrive())
 }
 
-func rejoin() *control.Command {
-	return &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{}}}
+// rejoin has a worker of the team go on telling.
+func (r *run) rejoin(i int) *control.Command {
+	wanted := r.heardOf(r.team[i].Worker)
+	return &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{Wanted: wanted}}}
 }
 
 // errNotTakenUp is why an attempt that an earlier master began has to begin again.
@@ -69,7 +74,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	}
 	r.say("the master was started anew, and has taken up the job where it is")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	err := r.ride(ctx, rejoin())
+	err := r.ride(ctx, r.rejoin(0)) // all of them tell what they have kept
 	var failed *workerError
 	if errors.As(err, &failed) && failed.failure.Absent {
 		return fmt.Errorf("%w, and %w; the job begins again", errNotTakenUp, err)
@@ -125,10 +130,10 @@ func (s *server) back(ctx context.Context, p *control.Placement, before *session
 	return w
 }
 
-// heard tells those who watch the job what the worker that drives it has told, once they know that
+// drives tells those who watch the job what the worker that drives it has told, once they know that
 // it runs. A slow disk holds that up for a moment only: a worker whose reports nobody takes would
-// lose its session. A worker that has lost it tells again what it may have told in vain.
-func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
+// lose its session.
+func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 	g, err := sumLoads(r.spec.Origin(), r.team, d.Loads)
 	if err != nil {
 		return err
@@ -166,20 +171,35 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	for _, note := range g.Notes {
 		r.server.append(r.id, said(note))
 	}
-	if d.Checkpoint > 0 && d.Checkpoint != r.figures().Checkpoint {
+	if d.Checkpoint > r.figures().Checkpoint {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
 		if r.pace != nil {
 			r.checkpoint = d.CheckpointSeconds
 		}
 		r.kept()
 	}
+	return r.tell(r.team[0].Worker, d)
+}
+
+// tell tells those who watch the job what a report has for them, unless it was heard before.
+func (r *run) tell(worker string, d *control.DriveReport) error {
+	next := d.Serial
+	if next > 0 && next < r.heardOf(worker) {
+		return nil
+	}
+	tell := func(e *control.JobEvent) {
+		if e.Serial = next; next > 0 {
+			next++
+		}
+		r.server.append(r.id, e)
+	}
 	for _, line := range d.Log {
-		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
-			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: r.team[0].Worker, Text: line,
+		tell(&control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
+			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: worker, Text: line,
 		}}})
 	}
 	for _, data := range d.Records {
-		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: data}})
+		tell(&control.JobEvent{Body: &control.JobEvent_Record{Record: data}})
 		if r.pace == nil {
 			continue
 		}
@@ -193,8 +213,9 @@ func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 		r.straggles()
 	}
 	for _, stage := range d.Stages {
-		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
+		tell(&control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
 	}
+	r.set(func(*control.Job) { r.heard[worker] = max(r.heard[worker], next) })
 	return nil
 }
 

@@ -136,9 +136,19 @@ func (s *server) tickSessions() {
 		if now-w.told >= s.options.Lease/control.HeartbeatsPerLease {
 			w.told = now
 			// Else much is on the way to it.
-			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}})
+			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{Heard: s.heardOf(w)}}})
 		}
 	}
+}
+
+// heardOf is what was heard of the runs that a worker does. The lock is held.
+func (s *server) heardOf(w *session) (all []*control.Heard) {
+	for id := range s.stops {
+		if r := s.runs[id]; r != nil && r.heardOf(w.name) > 0 {
+			all = append(all, &control.Heard{Job: id, Epoch: r.epoch, Serial: r.heardOf(w.name)})
+		}
+	}
+	return all
 }
 
 // hints passes on what gossip takes for dead.

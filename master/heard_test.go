@@ -28,11 +28,14 @@ func TestNewsOnASlowDisk(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		waiting := func() *run {
 			announced := &batch{done: make(chan struct{})}
-			return &run{server: s, id: "00aa-1", spec: &jobspec.Spec{}, announced: announced}
+			return &run{
+				server: s, id: "00aa-1", spec: &jobspec.Spec{}, announced: announced,
+				heard: map[string]uint64{}, team: []*control.Placement{{Worker: "w"}},
+			}
 		}
 		r, began := waiting(), time.Now()
 		for range mostWaits {
-			if err := r.heard(ctx, &control.DriveReport{}); err != nil {
+			if err := r.drives(ctx, &control.DriveReport{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -41,7 +44,7 @@ func TestNewsOnASlowDisk(t *testing.T) {
 		}
 		why := errors.New("it was cancelled")
 		cancel(why)
-		if err := waiting().heard(ctx, &control.DriveReport{}); !errors.Is(err, why) {
+		if err := waiting().drives(ctx, &control.DriveReport{}); !errors.Is(err, why) {
 			t.Errorf("found %v", err)
 		}
 	})
@@ -84,13 +87,16 @@ func TestNewsToldAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{server: s, job: j, id: j.id, spec: j.spec, team: []*control.Placement{{Worker: "w"}}}
+	r := &run{
+		server: s, job: j, id: j.id, spec: j.spec, heard: map[string]uint64{},
+		team: []*control.Placement{{Worker: "w"}},
+	}
 	news := &control.DriveReport{
 		Loads:   []*control.LoadReport{{Vertices: 3, Notes: []string{"a note"}}},
 		Running: true, MaxSupersteps: 7,
 	}
 	for range 2 {
-		if err := r.heard(t.Context(), news); err != nil {
+		if err := r.drives(t.Context(), news); err != nil {
 			t.Fatal(err)
 		}
 	}

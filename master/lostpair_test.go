@@ -75,8 +75,9 @@ func TestABlinkIsNoLoss(t *testing.T) {
 	for i := range team {
 		attach(i)
 	}
+	rejoin := &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{}}}
 	_, err = s.gather(t.Context(), team, order{
-		what: "run", long: true, again: rejoin(),
+		what: "run", long: true, again: func(int) *control.Command { return rejoin },
 		command: &control.Command{Body: &control.Command_Run{Run: &control.Run{}}},
 	})
 	if err == nil || !strings.Contains(err.Error(), "the connection from w0 to w1 broke") {

@@ -25,9 +25,10 @@ type run struct {
 	team   []*control.Placement // one a worker
 
 	mu    sync.Mutex
-	about control.Job // the figures
-	peaks []uint64    // of the memory of each worker of the team
-	moved error       // why the attempt ends as soon as a checkpoint is stored, or nil
+	about control.Job       // the figures
+	peaks []uint64          // of the memory of each worker of the team
+	heard map[string]uint64 // before which serial all was heard, by worker
+	moved error             // why the attempt ends as soon as a checkpoint is stored, or nil
 	// Of a run that may move away from a slow worker; who hears of the run alone uses them.
 	pace *pace // nil if it may not
 	// When the attempt began, and how long it took until the workers ran it by themselves.
@@ -54,7 +55,7 @@ func newRun(s *server, j *job) *run {
 		}
 		r.pace, r.since = newPace(threads), s.now()
 	}
-	r.peaks = make([]uint64, len(r.team))
+	r.peaks, r.heard = make([]uint64, len(r.team)), map[string]uint64{}
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
 		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices,
 			g.report.Edges, g.report.Arcs, g.report.Directed
@@ -101,6 +102,13 @@ func (r *run) saw(i int, report *control.Report) {
 		a.PeakMemory += report.PeakMemory - r.peaks[i]
 		r.peaks[i] = report.PeakMemory
 	})
+}
+
+// heardOf is before which serial all was heard of a worker.
+func (r *run) heardOf(worker string) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.heard[worker]
 }
 
 func (r *run) set(f func(*control.Job)) {

@@ -312,9 +312,6 @@ func (s *server) hear(w *session, m *control.FromWorker) bool {
 		return s.reported(w, body.Report)
 	case *control.FromWorker_Progress:
 		s.advanced(w.name, body.Progress)
-	case *control.FromWorker_Log:
-		body.Log.Worker = w.name
-		s.append(body.Log.Job, &control.JobEvent{Body: &control.JobEvent_Log{Log: body.Log}})
 	}
 	return true
 }

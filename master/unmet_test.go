@@ -192,8 +192,9 @@ func TestARunThatDidNotArrive(t *testing.T) {
 			} else {
 				attach(true)
 			}
+			rejoin := &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{}}}
 			_, err = s.gather(t.Context(), []*control.Placement{{Worker: "w", Incarnation: n}}, order{
-				what: "run", again: rejoin(),
+				what: "run", again: func(int) *control.Command { return rejoin },
 				command: &control.Command{Body: &control.Command_Run{Run: &control.Run{}}},
 				more:    func(context.Context, int, *control.Report) error { return nil },
 			})

@@ -19,5 +19,5 @@ func (x *executor) does(ctx context.Context, t task, c *control.Run, tell func(*
 		defer a.Release()
 		return x.run(r, a, c)
 	})
-	return r.follow(ctx, context.Background(), tell)
+	return r.follow(ctx, context.Background(), 0, tell)
 }

@@ -49,8 +49,6 @@ func newExecutor(o *Config) *executor {
 type task struct {
 	job   string
 	epoch uint32
-	// log takes lines for those who watch the job; it does not wait.
-	log func(line string)
 	// progress takes how far the command is, for those who watch the job: done of total, which is 0
 	// when it is not known. It does not wait, and may be called often and by several goroutines.
 	progress func(stage string, done, total int64)

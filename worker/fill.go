@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -150,7 +151,7 @@ type awayError struct{ error }
 func (awayError) Is(target error) bool { return target == errMasterAway }
 
 // fillLines gives a column the values in lines of a file: those of vertices that are here, and of
-// edges with an end here.
+// edges with an end here. The first line that is wrong is named, whichever worker finds it.
 func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string, named bool) error {
 	to, err := fill.New(of, p.graph.Graph)
 	if err != nil {
@@ -165,8 +166,9 @@ func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string,
 			}
 			lines = append(lines, v)
 		}
+		var wrong error // with the line after these
 		if named {
-			if err := p.unnamed(ctx, of.Property, lines, file); err != nil {
+			if lines, wrong, err = p.unnamed(ctx, of.Property, lines, file); err != nil {
 				return err
 			}
 		}
@@ -186,24 +188,42 @@ func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string,
 		if err != nil {
 			return err
 		}
-		find := resolve.Finder(found.Vertices)
-		for i := range lines {
-			if err := p.setLine(to, &lines[i], file, find); err != nil {
-				return err
+		find, good := resolve.Finder(found.Vertices), 0
+		for ; good < len(lines); good++ {
+			if err := p.setLine(to, &lines[good], file, find); err != nil {
+				wrong = err
+				break
 			}
 		}
-		return nil
+		return p.firstFault(ctx, good, wrong)
 	})
-	if err == nil {
-		err = p.barrier(ctx) // what is wrong with a line counts more than what is missing
-	}
 	if err != nil {
 		return err
 	}
+	var missing error
 	if found, expected := to.Missing(); found != "" {
-		return graphio.LineError(file, 0, found, expected)
+		missing = graphio.LineError(file, 0, found, expected)
 	}
-	return nil
+	return p.firstFault(ctx, 0, missing)
+}
+
+// firstFault fails where the least line is wrong, of all workers, and of these on the lowest rank;
+// the others wait for that. Wrong is nil where no line is.
+func (p *part) firstFault(ctx context.Context, line int, wrong error) error {
+	own := uint64(math.MaxUint64)
+	if size := p.group.Link().Size(); wrong != nil {
+		own = uint64(line*size + p.group.Link().Rank())
+	}
+	call := collective.Call{Tag: tagFacts, Bytes: 8}
+	first, err := collective.CombineOne(ctx, p.group, call, collective.MinUint64, own)
+	switch {
+	case err != nil || first == math.MaxUint64:
+		return err
+	case first == own:
+		return wrong
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
 // setLine sets the value of a line, if it is of a vertex here.
@@ -231,19 +251,20 @@ func (p *part) setLine(to *fill.Column, v *graphio.Value, file string, find engi
 	return nil
 }
 
-// unnamed puts input ids in place of the names that lines of a column have for vertices.
-func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.Value, file string) error {
+// unnamed puts input ids in place of the names that lines of a column have for vertices. It returns
+// the lines before the first that is wrong, and what is wrong with that.
+func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.Value, file string) (good []graphio.Value, wrong, err error) {
 	if p.graph.directory.Names == nil {
 		for i := range lines {
 			v := &lines[i]
 			label, err := strconv.ParseUint(string(v.Names[0]), 10, 64)
 			if err != nil {
-				return v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]),
-					"a whole number: "+p.origin()+" has no names")
+				return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]),
+					"a whole number: "+p.origin()+" has no names"), nil
 			}
 			v.ID = label
 		}
-		return nil
+		return lines, nil, nil
 	}
 	var names []string
 	for i := range lines {
@@ -254,24 +275,24 @@ func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.V
 	}
 	labels, err := p.labels(ctx, names)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for i := range lines {
 		v := &lines[i]
 		label, ok := labels[string(v.Names[0])]
 		if !ok {
-			return v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+p.origin())
+			return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+p.origin()), nil
 		}
 		v.ID = label
 		if name, ok := fill.NameIn(c, v.Text); ok {
 			if label, ok = labels[name]; !ok {
-				return v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name),
-					"one of the graph, or -1")
+				return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name),
+					"one of the graph, or -1"), nil
 			}
 			v.Text = strconv.AppendUint(nil, label, 10)
 		}
 	}
-	return nil
+	return lines, nil, nil
 }
 
 // origin is what the job's graph was loaded from.

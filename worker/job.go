@@ -79,7 +79,7 @@ func (x *executor) begin(ctx context.Context, t task, j *job, as string) (err er
 			j.free()
 		}
 	}()
-	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, t.job, t.log, a.shared, a.decides
+	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, t.job, a.run.log, a.shared, a.decides
 	o.Summary = !j.phase && a.rank == nil
 	cost := x.network.cost(x.options.Name, j.layout.Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
@@ -300,6 +300,16 @@ func (x *executor) find(t task) (*attempt, error) {
 		return nil, x.unprepared(t)
 	}
 	return a, nil
+}
+
+// acknowledged tells runs what the master has heard of them.
+func (x *executor) acknowledged(all []*control.Heard) {
+	for _, h := range all {
+		if a, err := x.find(task{job: h.Job, epoch: h.Epoch}); err == nil {
+			a.run.acknowledge(h.Serial)
+			a.Release()
+		}
+	}
 }
 
 func (x *executor) unprepared(t task) error {

@@ -87,7 +87,7 @@ func (h *holding) register(incarnation uint64) {
 
 func (h *holding) task(job string, epoch uint32) task {
 	return task{
-		job: job, epoch: epoch, log: func(string) {}, progress: func(string, int64, int64) {},
+		job: job, epoch: epoch, progress: func(string, int64, int64) {},
 		superstep: new(atomic.Int64),
 		observe:   func(float64, []*bsp.Report) {},
 	}

@@ -306,16 +306,13 @@ func (n *network) table(seen func(name string) mesh.Seen) (all []*control.Way) {
 // stalls is by how much heartbeats have come late: because the process waits for pages of memory,
 // or was stopped.
 type stalls struct {
-	last, at time.Time // of the last one, and of the latest in the last minute
+	last, at time.Time // of the last one or the session's beginning, and of the latest of a minute
 	latest   time.Duration
 }
 
 // beat notes a heartbeat, and returns by how much one came late in the last minute, at most.
 func (s *stalls) beat(now time.Time, every time.Duration) time.Duration {
-	late := time.Duration(0)
-	if !s.last.IsZero() {
-		late = max(now.Sub(s.last)-every, 0)
-	}
+	late := max(now.Sub(s.last)-every, 0)
 	s.last = now
 	if late >= s.latest || now.Sub(s.at) > time.Minute {
 		s.latest, s.at = late, now

@@ -209,7 +209,7 @@ func (q *queue) end(error) {
 
 func (q *queue) task(c *control.Command) task {
 	t := task{
-		job: c.Job, epoch: c.Epoch, log: func(line string) { q.latest.Load().log(c.Job, line) },
+		job: c.Job, epoch: c.Epoch,
 		superstep: new(atomic.Int64), observe: q.Observe.Superstep,
 	}
 	limit, graph := &progressLimit{now: q.Now}, ""
@@ -241,10 +241,10 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 		return &control.Report{Body: &control.Report_Located{Located: l}}, err
 	case *control.Command_Run:
 		d, err := q.run(ctx, session, c, t)
-		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
+		return ofDrive(d), err
 	case *control.Command_Rejoin:
 		d, err := q.rejoin(ctx, session, c, t)
-		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
+		return ofDrive(d), err
 	case *control.Command_KeepNow:
 		err = x.keepNow(t)
 	case *control.Command_Probe:

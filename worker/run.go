@@ -22,8 +22,8 @@ import (
 //	Run ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
 //
 // It ends when it is done, when its job is closed, or when the master stops it. What the master
-// hears of it is gathered as news, which Flush leaves for who follows. News may be lost with a
-// session: who follows over another is told first what stands.
+// hears of it is gathered as news, and sent in reports. These are kept until the master is known to
+// have them: a session may end before they have arrived, and the next one wants them again.
 type run struct {
 	task task
 	ctx  context.Context
@@ -36,32 +36,44 @@ type run struct {
 
 	mu       sync.Mutex
 	outcome  bsp.Outcome
-	news     *control.DriveReport // that was not left yet
+	news     *control.DriveReport // that is in no report yet
 	size     int                  // of the news, in bytes
-	told     []*control.Report    // that wait for who follows
-	standing *control.Report      // what stands of those that wait no more; nil without any
-	lost     int                  // records of supersteps that nobody has heard
-	lines    int                  // as well
-	followed int                  // by how many sessions
+	serial   uint64               // of the next record, line or stage that goes into a report
+	kept     []*control.Report    // reports, oldest first
+	bytes    int                  // of those
+	dropped  int                  // how many reports were kept before those
+	standing *control.Report      // what stands of all reports
+	heard    uint64               // a master has all before this serial
+	follower *follower            // the session that follows; nil without one
 	stopped  bool                 // it was stopped, or is done
 	changed  chan struct{}        // closed, and another, when something of this has changed
+}
+
+// follower is a session that follows a run.
+type follower struct {
+	next   int    // which of all reports it sends next
+	wanted uint64 // the master has all before this serial
 }
 
 const (
 	// mostNews is how many bytes of news go into a message to the master, about.
 	mostNews = 1 << 20
-	// mostTold bounds the reports that wait. While nobody follows, the oldest is forgotten; else
-	// the run waits.
-	mostTold = 4
+	// mostKept bounds the bytes of the reports that are kept. The oldest are dropped.
+	mostKept = 8 << 20
 )
 
 var (
-	errDropped = errors.New("the job was dropped")
-	errAbsent  = errors.New("it no longer runs the job")
+	errDropped    = errors.New("the job was dropped")
+	errAbsent     = errors.New("it no longer runs the job")
+	errSuperseded = errors.New("another session follows the run")
 )
 
 func newRun(t task) *run {
-	r := &run{task: t, done: make(chan struct{}), changed: make(chan struct{})}
+	r := &run{
+		task: t, done: make(chan struct{}), changed: make(chan struct{}),
+		serial: uint64(t.epoch)<<control.EpochBits | 1, standing: ofDrive(&control.DriveReport{}),
+	}
+	r.heard = r.serial
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }
@@ -102,7 +114,8 @@ func (r *run) add(size int, to func(news *control.DriveReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.size+size > mostNews {
-		r.flush()
+		r.awaitRoom()
+		r.report()
 	}
 	if r.news == nil {
 		r.news = &control.DriveReport{}
@@ -116,10 +129,11 @@ func (r *run) record(data []byte) {
 	r.add(len(data), func(news *control.DriveReport) { news.Records = append(news.Records, data) })
 }
 
-// log adds a line of the program's Coordinate.
+// log adds a line of the program, and has it sent soon.
 func (r *run) log(line string) {
 	line = control.Text(line, maxLine)
 	r.add(len(line), func(news *control.DriveReport) { news.Log = append(news.Log, line) })
+	r.Flush()
 }
 
 // checkpointed adds a checkpoint.
@@ -141,13 +155,15 @@ func (r *run) progress(o bsp.Outcome) {
 // late tells the master that a superstep takes too long: a Compute that does not return holds the
 // command.
 func (r *run) late(err error) {
-	if late := new(bsp.TimeoutError); errors.As(err, &late) {
-		err = late
+	if timeout := new(bsp.TimeoutError); errors.As(err, &timeout) {
+		err = timeout
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.awaitRoom()
-	r.leave(&control.Report{Failure: &control.Failure{Message: bounded(err.Error()), Run: true}})
+	r.report()
+	late := ofDrive(&control.DriveReport{})
+	late.Failure = &control.Failure{Message: bounded(err.Error()), Run: true}
+	r.keep(late)
 }
 
 // begins tells the master that supersteps begin.
@@ -156,28 +172,16 @@ func (r *run) begins() {
 	r.Flush()
 }
 
-// Flush leaves the news for who follows.
+// Flush has the news be sent as soon as those before are.
 func (r *run) Flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.flush()
-}
-
-func (r *run) flush() {
-	if r.news == nil {
-		return
-	}
-	if r.awaitRoom(); r.news == nil { // another has
-		return
-	}
-	r.news.Outcome = resolve.Outcome(r.outcome)
-	r.leave(&control.Report{Body: &control.Report_Drive{Drive: r.news}})
-	r.news, r.size = nil, 0
+	r.turn()
 }
 
 // awaitRoom waits while who follows is slow. The lock is held, but not while it waits.
 func (r *run) awaitRoom() {
-	for len(r.told) >= mostTold && r.followed > 0 && !r.stopped {
+	for r.follower != nil && r.follower.next < r.dropped+len(r.kept) && !r.stopped {
 		changed := r.changed
 		r.mu.Unlock()
 		<-changed
@@ -185,79 +189,115 @@ func (r *run) awaitRoom() {
 	}
 }
 
-// leave leaves a report for who follows. The lock is held.
-func (r *run) leave(report *control.Report) {
-	if len(r.told) >= mostTold {
-		oldest := r.told[0].GetDrive()
-		r.lost += len(oldest.GetRecords())
-		r.lines += len(oldest.GetLog()) + len(oldest.GetStages())
-		r.stand(r.told[0])
-		r.told = r.told[1:]
+// report makes a report of the news. The lock is held.
+func (r *run) report() {
+	if r.news == nil {
+		return
 	}
-	r.told = append(r.told, report)
+	r.news.Outcome = resolve.Outcome(r.outcome)
+	r.keep(ofDrive(r.news))
+	r.news, r.size = nil, 0
+}
+
+// keep numbers a report and keeps it. The lock is held.
+func (r *run) keep(report *control.Report) {
+	report.GetDrive().Serial = r.serial
+	r.serial = report.GetDrive().Next()
+	r.kept, r.bytes = append(r.kept, report), r.bytes+proto.Size(report)
+	r.stand(report)
+	for r.bytes > mostKept {
+		r.drop()
+	}
 	r.turn()
+}
+
+// drop drops the oldest report. The lock is held.
+func (r *run) drop() {
+	r.bytes -= proto.Size(r.kept[0])
+	r.kept[0], r.kept, r.dropped = nil, r.kept[1:], r.dropped+1
+}
+
+// acknowledge notes before which serial the master has heard all. What it had heard by the
+// acknowledgement before is dropped: by now it has told that to those who watch the job.
+func (r *run) acknowledge(next uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.kept) > 0 && r.kept[0].GetDrive().Next() <= r.heard &&
+		(r.follower == nil || r.dropped < r.follower.next) {
+		r.drop()
+	}
+	r.heard = max(r.heard, next)
 }
 
 // stand notes what stands of a report: a master has to know it, whenever it begins to follow. The
 // lock is held.
 func (r *run) stand(report *control.Report) {
-	if r.standing == nil {
-		r.standing = &control.Report{Body: &control.Report_Drive{Drive: &control.DriveReport{}}}
-	}
 	r.standing.Failure = cmp.Or(report.Failure, r.standing.Failure)
 	s, news := r.standing.GetDrive(), report.GetDrive()
-	s.Loads = append(s.Loads, news.GetLoads()...) // told once
-	s.Running = s.Running || news.GetRunning()
-	s.MaxSupersteps = max(s.MaxSupersteps, news.GetMaxSupersteps())
-	s.Graph500 = cmp.Or(news.GetGraph500(), s.Graph500)
-	if c := news.GetCheckpoint(); c > 0 {
-		s.Checkpoint, s.CheckpointSeconds = c, news.GetCheckpointSeconds()
+	s.Loads = append(s.Loads, news.Loads...) // told once
+	s.Running = s.Running || news.Running
+	s.MaxSupersteps = max(s.MaxSupersteps, news.MaxSupersteps)
+	s.Graph500 = cmp.Or(news.Graph500, s.Graph500)
+	if c := news.Checkpoint; c > 0 {
+		s.Checkpoint, s.CheckpointSeconds = c, news.CheckpointSeconds
 	}
 }
 
-// take takes what waits, the first time after what stands, and returns what is closed when there is
-// more.
-func (r *run) take(first bool) (told []*control.Report, changed chan struct{}) {
+// take returns what a follower is to send next, and what is closed when there is more. Before the
+// first report it is what stands, and how much is missing.
+func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if first && r.standing != nil {
-		stands := proto.CloneOf(r.standing)
-		if r.lost+r.lines > 0 {
-			stands.GetDrive().Log = []string{fmt.Sprintf("there was no master to hear of %d of its "+
-				"supersteps and %d lines", r.lost, r.lines)}
+	if r.follower != f {
+		return nil, nil, errSuperseded
+	}
+	r.report()
+	if f.next < r.dropped {
+		stands, first := proto.CloneOf(r.standing), r.serial
+		if len(r.kept) > 0 {
+			first = r.kept[0].GetDrive().Serial
 		}
-		r.lost, r.lines = 0, 0
-		told = append(told, stands)
+		if known := max(f.wanted, r.heard); known < first {
+			stands.GetDrive().Log = []string{fmt.Sprintf("%d records of supersteps, lines and "+
+				"stages are missing here: no master was there to hear of them", first-known)}
+		}
+		told, f.next = append(told, stands), r.dropped
 	}
-	for _, report := range r.told {
-		r.stand(report)
-	}
-	told = append(told, r.told...)
-	if r.told = nil; len(told) > 0 {
+	all := r.dropped + len(r.kept)
+	if f.next < all {
 		r.turn()
 	}
-	return told, r.changed
+	for ; f.next < all; f.next++ {
+		report := r.kept[f.next-r.dropped]
+		if report.GetDrive().Serial >= f.wanted {
+			told = append(told, &control.Report{Failure: report.Failure, Body: report.Body})
+		}
+	}
+	f.wanted = r.serial
+	return told, r.changed, nil
 }
 
-// follow sends what the run leaves, until it has ended, and returns its answer. It returns before
-// when the session ends; when ctx ends alone, the run is stopped for that reason, and waited for.
-func (r *run) follow(ctx, session context.Context, send func(*control.Report) error) (*control.DriveReport, error) {
-	follows := func(n int) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.followed += n
-		r.turn()
-	}
-	follows(1)
-	defer follows(-1)
+// follow sends the run's reports, but for what the master has heard before the serial that it wants,
+// until the run has ended, and returns its answer. It returns before when the session ends; when ctx
+// ends alone, the run is stopped for that reason, and waited for.
+func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*control.Report) error) (*control.DriveReport, error) {
+	f := &follower{wanted: wanted}
+	r.mu.Lock()
+	r.follower = f
+	r.turn() // the one before gives way
+	r.mu.Unlock()
+	defer r.left(f)
 	defer context.AfterFunc(ctx, func() {
 		if session.Err() == nil {
 			r.stop(context.Cause(ctx))
 		}
 	})()
-	for first := true; ; first = false {
+	for {
 		over := r.over()
-		told, changed := r.take(first)
+		told, changed, err := r.take(f)
+		if err != nil {
+			return nil, err
+		}
 		for _, report := range told {
 			if err := send(report); err != nil {
 				return nil, err
@@ -278,6 +318,20 @@ func (r *run) follow(ctx, session context.Context, send func(*control.Report) er
 	}
 }
 
+// left notes that a session follows no more.
+func (r *run) left(f *follower) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.follower == f {
+		r.follower = nil
+		r.turn()
+	}
+}
+
+func ofDrive(d *control.DriveReport) *control.Report {
+	return &control.Report{Body: &control.Report_Drive{Drive: d}}
+}
+
 // run begins to do the worker's part in a job, and follows it.
 func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
 	a, err := q.executor.together(ctx, t)
@@ -293,12 +347,11 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 		r.do(func() (*control.DriveReport, error) {
 			began := q.Now()
 			answer, err := q.executor.run(r, a, c.GetRun())
-			q.observed(r.ctx, c, q.Now().Sub(began),
-				&control.Report{Body: &control.Report_Drive{Drive: answer}}, err)
+			q.observed(r.ctx, c, q.Now().Sub(began), ofDrive(answer), err)
 			return answer, err
 		})
 	})
-	return r.follow(ctx, session, q.teller(session, c))
+	return r.follow(ctx, session, 0, q.teller(session, c))
 }
 
 // rejoin follows a run that has begun over another session.
@@ -308,7 +361,7 @@ func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task)
 		return nil, errAbsent
 	}
 	defer a.Release()
-	return a.run.follow(ctx, session, q.teller(session, c))
+	return a.run.follow(ctx, session, c.GetRejoin().Wanted, q.teller(session, c))
 }
 
 // teller sends reports that are not the last of a command.

@@ -1,8 +1,8 @@
 package worker
 
 import (
-	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -10,55 +10,122 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestRunWithoutAMaster: a run does not wait for a master that has gone; the next one hears of the
-// newest checkpoint, and how much it has missed.
+// reports is what a master hears of a run that it follows until it has all before a serial.
+func reports(t *testing.T, r *run, wanted, until uint64) (heard []*control.DriveReport, text []string) {
+	t.Helper()
+	enough := errors.New("enough")
+	_, err := r.follow(t.Context(), t.Context(), wanted, func(report *control.Report) error {
+		d := report.GetDrive()
+		if heard = append(heard, d); d.Serial == 0 {
+			text = append(text, d.Log...)
+		}
+		if d.Next() >= until {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		t.Fatalf("found %v", err)
+	}
+	return heard, text
+}
+
+// TestRunWithoutAMaster: a run does not wait for a master that has gone. The next session hears all
+// that the one before has not, the next master also what that may not have told others yet, and both
+// hear of the newest checkpoint. What was too much to be kept is counted.
 func TestRunWithoutAMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRun(task{epoch: 2})
+		defer r.stop(nil)
+		first := uint64(2)<<control.EpochBits | 1
+		tell := func(checkpoint, bytes int) {
+			r.record(make([]byte, bytes))
+			if checkpoint > 0 {
+				r.checkpointed(durable.Event{Superstep: checkpoint})
+			}
+			r.mu.Lock()
+			r.report()
+			r.mu.Unlock()
+		}
+		for i := range 10 {
+			tell(i, 1)
+		}
+		check := func(wanted uint64, records, from, checkpoint int, missing string) {
+			t.Helper()
+			heard, text := reports(t, r, wanted, r.serial)
+			newest, found := uint32(0), 0
+			for _, d := range heard {
+				if len(d.Records) > 0 && d.Serial != first+uint64(from+found) {
+					t.Errorf("serial %d, expected %d", d.Serial, first+uint64(from+found))
+				}
+				found += len(d.Records)
+				newest = max(newest, d.Checkpoint)
+			}
+			if found != records || newest != uint32(checkpoint) || strings.Join(text, "|") != missing {
+				t.Errorf("from %d on, found %d records, the checkpoint %d, %q", wanted, found, newest, text)
+			}
+		}
+		check(0, 10, 0, 9, "")
+		check(first+4, 6, 4, 9, "")
+		r.acknowledge(first + 5) // nothing was acknowledged before
+		check(0, 10, 0, 9, "")
+		r.acknowledge(first + 8)
+		check(first+8, 2, 8, 9, "")
+		check(0, 5, 5, 9, "")
+		for range 12 { // 4 of these are too many, and 5 of before
+			tell(0, mostNews)
+		}
+		check(first+9, 7, 15, 9, "6 records of supersteps, lines and stages are missing here: "+
+			"no master was there to hear of them")
+		check(0, 7, 15, 9, "7 records of supersteps, lines and stages are missing here: "+
+			"no master was there to hear of them")
+	})
+}
+
+// TestRunWaitsForWhoFollows: while somebody follows who is slow, the run waits, and drops nothing; a
+// session that follows after another takes its place.
+func TestRunWaitsForWhoFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(task{})
 		defer r.stop(nil)
-		var heard []*control.DriveReport
-		hear := func(report *control.Report) error { heard = append(heard, report.GetDrive()); return nil }
-		tell := func(checkpoint uint32) {
-			r.record([]byte{1})
-			if checkpoint > 0 {
-				r.checkpointed(durable.Event{Superstep: int(checkpoint)})
+		take, heard, ended := make(chan struct{}), 0, make(chan error, 1)
+		go func() {
+			_, err := r.follow(t.Context(), t.Context(), 0, func(report *control.Report) error {
+				<-take
+				heard += len(report.GetDrive().Records)
+				return nil
+			})
+			ended <- err
+		}()
+		synctest.Wait()
+		told := 0
+		go r.do(func() (*control.DriveReport, error) {
+			for ; told < 40; told++ {
+				r.record(make([]byte, mostNews/2+1))
 			}
-			r.Flush()
+			return &control.DriveReport{}, nil
+		})
+		synctest.Wait()
+		if told > 4 {
+			t.Errorf("it told of %d supersteps, of which nobody has heard", told)
 		}
-		for round := range uint32(2) { // of masters that go
-			session, end := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() {
-				_, err := r.follow(t.Context(), session, hear)
-				ended <- err
-			}()
-			synctest.Wait()
-			tell(0)
-			synctest.Wait()
-			end()
-			if err := <-ended; err == nil {
-				t.Error("it follows a session that has ended")
-			}
-			heard = nil
-			for i := range uint32(16) {
-				tell([]uint32{0, 100*round + i}[(i+1)/2%2])
-			}
+		close(take)
+		if err := <-ended; err != nil || heard != 40 {
+			t.Errorf("found %d records, %v", heard, err)
 		}
-		r.do(func() (*control.DriveReport, error) { return &control.DriveReport{}, nil })
-		if _, err := r.follow(t.Context(), t.Context(), hear); err != nil {
-			t.Error(err)
+
+		r = newRun(task{})
+		go func() {
+			_, err := r.follow(t.Context(), t.Context(), 0, nil)
+			ended <- err
+		}()
+		synctest.Wait()
+		r.record([]byte{1})
+		if all, _ := reports(t, r, 0, r.serial+1); len(all) != 1 {
+			t.Errorf("found %v", all)
 		}
-		newest, records := uint32(0), 0
-		for _, d := range heard {
-			if records += len(d.Records); d.Checkpoint > 0 && d.Checkpoint < newest {
-				t.Errorf("checkpoint %d after %d", d.Checkpoint, newest)
-			}
-			newest = max(newest, d.Checkpoint)
-		}
-		if newest != 114 || heard[0].Checkpoint != 110 || records != mostTold ||
-			len(heard[0].Log) != 1 {
-			t.Errorf("found the checkpoints %d of what was missed and %d, expected 110 and 114; %d records, the log %q",
-				heard[0].Checkpoint, newest, records, heard[0].Log)
+		if err := <-ended; !errors.Is(err, errSuperseded) {
+			t.Errorf("found %v", err)
 		}
 	})
 }
@@ -69,24 +136,23 @@ func TestWhatStandsIsToldAgain(t *testing.T) {
 	r := newRun(task{})
 	defer r.stop(nil)
 	lost := errors.New("the session broke")
-	tell := func(to func(news *control.DriveReport)) (again *control.Report) {
+	tell := func(to func(news *control.DriveReport)) (first *control.Report) {
 		t.Helper()
 		r.add(0, to)
 		r.record([]byte{1})
-		r.Flush()
-		for range 2 { // a session whose reports are lost, and the next
-			again = nil
-			_, err := r.follow(t.Context(), t.Context(), func(report *control.Report) error {
-				if again == nil {
-					again = report
-				}
-				return lost
-			})
-			if err != lost {
-				t.Fatalf("found %v", err)
-			}
+		r.mu.Lock()
+		for r.report(); len(r.kept) > 0; {
+			r.drop()
 		}
-		return again
+		r.mu.Unlock()
+		_, err := r.follow(t.Context(), t.Context(), 0, func(report *control.Report) error {
+			first = report
+			return lost
+		})
+		if err != lost {
+			t.Fatalf("found %v", err)
+		}
+		return first
 	}
 	shares := []*control.LoadReport{{Vertices: 3}}
 	found := &control.Graph500Result{Violation: &control.Violation{Rule: 1}}

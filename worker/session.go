@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -35,7 +34,6 @@ type session struct {
 	received uint64 // bytes, as live last saw them
 	asked    asked
 	told     time.Time // when the master was, of the network
-	stalls   stalls
 }
 
 func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
@@ -118,6 +116,7 @@ func (s *session) live(ctx, leave context.Context) error {
 		return s.reason(ctx, err)
 	}
 	beat := time.NewTicker(s.heartbeat)
+	s.stalls.last = s.Now()
 	defer beat.Stop()
 	var grace <-chan time.Time
 	going := leave.Done()
@@ -175,6 +174,8 @@ func (s *session) read(ctx context.Context) error {
 			s.Observe.Session(true)
 			s.ready.Do(func() { s.Ready(s.Address) })
 			s.commands.Go(s.executor.retain(body.Attached.Jobs, body.Attached.Graphs))
+		case *control.ToWorker_Beat:
+			s.executor.acknowledged(body.Beat.Heard)
 		case *control.ToWorker_Command:
 			s.queue.add(ctx, body.Command)
 		case *control.ToWorker_Goodbye:
@@ -189,13 +190,6 @@ func (s *session) report(ctx context.Context, r *control.Report) error {
 		return err
 	}
 	return s.send(&control.FromWorker{Body: &control.FromWorker_Report{Report: r}})
-}
-
-// log sends a line to those who watch a job, unless too many wait.
-func (s *session) log(job, line string) {
-	m := &control.LogLine{Time: timestamppb.New(s.Now()), Job: job, Text: control.Text(line,
-		maxLine)}
-	s.offer(&control.FromWorker{Body: &control.FromWorker_Log{Log: m}})
 }
 
 const maxLine = 4 << 10

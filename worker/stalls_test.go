@@ -8,7 +8,8 @@ import (
 // TestStallsAreTold: a heartbeat says by how much one came late in the last minute, at most.
 func TestStallsAreTold(t *testing.T) {
 	const every = 500 * time.Millisecond
-	s, now := stalls{}, time.Now()
+	now := time.Now()
+	s := stalls{last: now}
 	for _, c := range []struct{ after, want time.Duration }{
 		{0, 0},
 		{every, 0},

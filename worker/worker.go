@@ -58,6 +58,7 @@ type worker struct {
 	silent   time.Duration // for how long the master was when the last session ended
 	commands sync.WaitGroup
 	latest   atomic.Pointer[session]
+	stalls   stalls       // of the session under way
 	late     atomic.Int32 // commands that were told to stop a while ago
 	ready    sync.Once
 	stuck    chan error // why the worker cannot go on: a command does not stop

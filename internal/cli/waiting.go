@@ -120,14 +120,14 @@ func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach b
 	w.display.stage("submitting", 0, 0)
 	f.display = w.display
 	defer f.ended()
-	each, last := f.event, uint64(0)
+	each, at := f.event, &client.Place{}
 	if detach {
 		each = nil
 	}
 	job, err := w.client.Start(ctx, w.patience, spec, func(id string) {
 		f.id = id
 		w.submitted(id, spec.KeepResult || spec.Netbench != nil)
-	}, &last, each)
+	}, at, each)
 	switch stopping := w.ended(err == nil && !detach); {
 	case err == nil && !stopping && detach:
 		_, failed := fmt.Fprintln(w.app.out, w.id)
@@ -143,7 +143,7 @@ func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach b
 	case err != nil || detach:
 		w.display.stage("cancelling job "+w.id, 0, 0)
 		if job, err = w.client.End(w.patience, w.id, "interrupted at the client",
-			&last, f.event); err != nil {
+			at, f.event); err != nil {
 			return nil, fmt.Errorf("interrupted: %w", err)
 		}
 	}

@@ -61,16 +61,17 @@ was cancelled. After an interrupt the job continues.`,
 				return outcome(last)
 			}
 			w := &followed{display: seen.progress, id: args[0], tell: seen.job()}
-			job, missed, err := c.Wait(cmd.Context(), args[0], new(uint64), w.event)
+			at := &client.Place{}
+			job, err := c.Wait(cmd.Context(), args[0], at, w.event)
 			w.ended()
 			if err = cmp.Or(err, seen.finish()); err != nil {
 				return err
 			}
 			lines := seen.meter.Lines()
-			if missed > 0 {
+			if at.Missed > 0 {
 				lines = nil // they would be of a part of it
 				if run.Trace != "" {
-					seen.warn(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
+					seen.warn(fmt.Sprintf("the master no longer had %d events of job %s", at.Missed, job.Id))
 				}
 			}
 			seen.done()

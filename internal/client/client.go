@@ -284,16 +284,15 @@ const steady = 10 * time.Second
 // ends it. Patience begins anew when something new was heard, or the connection held for a while:
 // one that breaks at once, again and again, is none.
 func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEvent) error) error {
-	return c.follow(ctx, id, false, each)
+	return c.follow(ctx, id, false, &Place{}, each)
 }
 
 // FollowLogs is Follow that begins with what earlier runs of the master have kept of the job's log.
 func (c *Client) FollowLogs(ctx context.Context, id string, f func(*control.JobEvent) error) error {
-	return c.follow(ctx, id, true, f)
+	return c.follow(ctx, id, true, &Place{}, f)
 }
 
-func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*control.JobEvent) error) error {
-	after := uint64(0)
+func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, each func(*control.JobEvent) error) error {
 	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
 		if broke {
@@ -316,10 +315,9 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*co
 		}
 		broke = true
 		got, began := false, time.Now()
-		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: after, Logs: logs}, func(e *control.JobEvent) error {
-			if e.GetProgress() == nil { // that of progress is the last event's
-				got = got || e.Sequence > after
-				after = e.Sequence
+		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: at.last, Logs: logs}, func(e *control.JobEvent) error {
+			if got = got || e.Sequence > at.last; !at.pass(e) {
+				return nil
 			}
 			return each(e)
 		})

@@ -270,12 +270,13 @@ func TestWaitForAnotherMaster(t *testing.T) {
 		got = append(got, e.GetLog().Text)
 		return nil
 	}
-	j, missed, err := c.Wait(t.Context(), "j1", new(uint64), each)
-	if err != nil || missed != 0 || !j.State.Ended() || strings.Join(got, " ") != "1 2 3 1 2" {
-		t.Errorf("found %v, %d missed, %v, %v", got, missed, j, err)
+	at := &Place{}
+	j, err := c.Wait(t.Context(), "j1", at, each)
+	if err != nil || at.Missed != 0 || !j.State.Ended() || strings.Join(got, " ") != "1 2 3 1 2" {
+		t.Errorf("found %v, %d missed, %v, %v", got, at.Missed, j, err)
 	}
 	f.state = control.JobState_JOB_STATE_RUNNING
-	if _, _, err := c.Wait(t.Context(), "j1", new(uint64), each); err == nil ||
+	if _, err := c.Wait(t.Context(), "j1", &Place{}, each); err == nil ||
 		!strings.Contains(err.Error(), "nothing more") {
 		t.Errorf("found %v", err)
 	}

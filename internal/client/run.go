@@ -20,12 +20,12 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(callTimeout, func() { cancel(context.Cause(ctx)) })
 	})()
-	id, last := "", uint64(0)
-	job, err := c.Start(ctx, submitting, spec, func(taken string) { id = taken }, &last, each)
+	id, at := "", &Place{}
+	job, err := c.Start(ctx, submitting, spec, func(taken string) { id = taken }, at, each)
 	if err == nil || id == "" {
 		return job, err
 	}
-	if _, failed := c.End(context.WithoutCancel(ctx), id, "the client that submitted it wants no more of it", &last, each); failed != nil {
+	if _, failed := c.End(context.WithoutCancel(ctx), id, "the client that submitted it wants no more of it", at, each); failed != nil {
 		return nil, fmt.Errorf("%w (%w)", err, failed)
 	}
 	return nil, err
@@ -35,7 +35,7 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 // waits for the answer any more: it is waited for until submitting ends. Taken is called when the
 // job is known; it does not begin if ctx has ended by then. Without each it is left alone once it
 // may begin.
-func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken func(id string), last *uint64, each func(*control.JobEvent) error) (*control.Job, error) {
+func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken func(id string), at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
 	job, err := c.Submit(submitting, spec)
 	if err != nil {
 		return nil, err
@@ -44,22 +44,22 @@ func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken fu
 	if _, err = c.Confirm(ctx, job.Id); err != nil || each == nil {
 		return nil, err
 	}
-	ended, missed, err := c.Wait(ctx, job.Id, last, each)
-	if missed > 0 {
-		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
+	ended, err := c.Wait(ctx, job.Id, at, each)
+	if at.Missed > 0 {
+		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", at.Missed, job.Id))
 	}
 	return ended, err
 }
 
-// End cancels a job, passes on what happens after the last event, and waits for its end, for a
+// End cancels a job, passes on what happens after a place, and waits for its end, for a
 // while or until ctx ends. What each returns changes nothing.
-func (c *Client) End(ctx context.Context, id, reason string, last *uint64, each func(*control.JobEvent) error) (*control.Job, error) {
+func (c *Client) End(ctx context.Context, id, reason string, at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
 	if _, err := c.Cancel(context.WithoutCancel(ctx), id, reason); err != nil {
 		return nil, fmt.Errorf("job %s could not be cancelled, and may go on: %w", id, err)
 	}
 	ctx, done := context.WithTimeoutCause(ctx, endTime, fmt.Errorf("waited %v for it", endTime))
 	defer done()
-	job, _, err := c.Wait(ctx, id, last, func(e *control.JobEvent) error {
+	job, err := c.Wait(ctx, id, at, func(e *control.JobEvent) error {
 		_ = each(e)
 		return nil
 	})
@@ -69,35 +69,44 @@ func (c *Client) End(ctx context.Context, id, reason string, last *uint64, each 
 	return job, nil
 }
 
-// Wait passes on what happens to a job after the last event, whose number it keeps up to date,
-// until the job has ended, and returns how; missed is how many events the master no longer had. A
-// job whose end a master could not keep, before another one took its place, goes on under that.
-func (c *Client) Wait(ctx context.Context, id string, last *uint64, each func(*control.JobEvent) error) (job *control.Job, missed uint64, err error) {
+// Place is how far a client has heard of a job. The zero value is the beginning.
+type Place struct {
+	Missed uint64 // how many events the master no longer had
+	last   uint64 // number of the last event
+	told   control.Told
+}
+
+// pass notes an event, and reports whether it is new. The number of progress is the last event's.
+func (p *Place) pass(e *control.JobEvent) bool {
+	if e.Sequence>>32 != p.last>>32 { // the master was started anew
+		p.last = e.Sequence >> 32 << 32
+	}
+	if e.Sequence > p.last { // lines that earlier masters have kept may share a number
+		p.Missed += e.Sequence - p.last - 1
+	}
+	if p.last = e.Sequence; p.told == nil {
+		p.told = control.Told{}
+	}
+	return !p.told.Again(e)
+}
+
+// Wait passes on what happens to a job after a place, which it moves on, until the job has ended,
+// and returns how. A job whose end a master could not keep, before another one took its place, goes
+// on under that.
+func (c *Client) Wait(ctx context.Context, id string, at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
 	for {
-		before := *last
-		err = c.Follow(ctx, id, func(e *control.JobEvent) error {
-			if e.GetProgress() == nil { // that of progress is the last event's
-				if e.Sequence <= before {
-					return nil
-				}
-				if e.Sequence>>32 != *last>>32 { // the master was started anew
-					*last = e.Sequence >> 32 << 32
-				}
-				missed += e.Sequence - *last - 1
-				*last = e.Sequence
-			}
-			return each(e)
-		})
-		if err == nil { // the stack of a program that failed is in no event
-			job, err = c.Job(ctx, id)
+		before := at.last
+		if err := c.follow(ctx, id, false, at, each); err != nil {
+			return nil, err
 		}
+		job, err := c.Job(ctx, id) // the stack of a program that failed is in no event
 		switch {
 		case err != nil:
-			return nil, missed, err
+			return nil, err
 		case job.State.Ended():
-			return job, missed, nil
-		case *last == before:
-			return nil, missed, fmt.Errorf("job %s is %s, and the master says nothing more of it", id, job.State.Word())
+			return job, nil
+		case at.last == before:
+			return nil, fmt.Errorf("job %s is %s, and the master says nothing more of it", id, job.State.Word())
 		}
 	}
 }

@@ -1356,7 +1356,6 @@ type FromWorker struct {
 	//	*FromWorker_Heartbeat
 	//	*FromWorker_Report
 	//	*FromWorker_Leave
-	//	*FromWorker_Log
 	//	*FromWorker_Progress
 	//	*FromWorker_Deliver
 	//	*FromWorker_Values
@@ -1445,15 +1444,6 @@ func (x *FromWorker) GetLeave() *Leave {
 	return nil
 }
 
-func (x *FromWorker) GetLog() *LogLine {
-	if x != nil {
-		if x, ok := x.Body.(*FromWorker_Log); ok {
-			return x.Log
-		}
-	}
-	return nil
-}
-
 func (x *FromWorker) GetProgress() *Progress {
 	if x != nil {
 		if x, ok := x.Body.(*FromWorker_Progress); ok {
@@ -1501,10 +1491,6 @@ type FromWorker_Leave struct {
 	Leave *Leave `protobuf:"bytes,5,opt,name=leave,proto3,oneof"`
 }
 
-type FromWorker_Log struct {
-	Log *LogLine `protobuf:"bytes,6,opt,name=log,proto3,oneof"`
-}
-
 type FromWorker_Progress struct {
 	Progress *Progress `protobuf:"bytes,7,opt,name=progress,proto3,oneof"`
 }
@@ -1524,8 +1510,6 @@ func (*FromWorker_Heartbeat) isFromWorker_Body() {}
 func (*FromWorker_Report) isFromWorker_Body() {}
 
 func (*FromWorker_Leave) isFromWorker_Body() {}
-
-func (*FromWorker_Log) isFromWorker_Body() {}
 
 func (*FromWorker_Progress) isFromWorker_Body() {}
 
@@ -2214,6 +2198,7 @@ func (x *Attached) GetGraphs() []string {
 // Beat says that the master lives. It comes as often as a heartbeat, whatever the worker says.
 type Beat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Heard         []*Heard               `protobuf:"bytes,1,rep,name=heard,proto3" json:"heard,omitempty"` // of the runs that the worker does
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2248,6 +2233,74 @@ func (*Beat) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
+func (x *Beat) GetHeard() []*Heard {
+	if x != nil {
+		return x.Heard
+	}
+	return nil
+}
+
+// Heard says that the master has heard all that the worker told of a run before a serial.
+type Heard struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Epoch         uint32                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Serial        uint64                 `protobuf:"varint,3,opt,name=serial,proto3" json:"serial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Heard) Reset() {
+	*x = Heard{}
+	mi := &file_control_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Heard) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Heard) ProtoMessage() {}
+
+func (x *Heard) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Heard.ProtoReflect.Descriptor instead.
+func (*Heard) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Heard) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *Heard) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *Heard) GetSerial() uint64 {
+	if x != nil {
+		return x.Serial
+	}
+	return 0
+}
+
 // Goodbye lets a worker go.
 type Goodbye struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2257,7 +2310,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2269,7 +2322,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2282,7 +2335,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -2311,7 +2364,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2323,7 +2376,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2336,7 +2389,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Command) GetId() uint64 {
@@ -2536,17 +2589,18 @@ func (*Command_KeepNow) isCommand_Body() {}
 
 func (*Command_Run) isCommand_Body() {}
 
-// Rejoin has a worker tell again of what Run began, over another session: the run outlives the one over which it was ordered. What
-// it has told there is not told again, but for how the run ended. It is answered as Run is.
+// Rejoin has a worker go on telling of what Run began, over another session: the run outlives the one over which it was ordered. It
+// is answered as Run is.
 type Rejoin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Wanted        uint64                 `protobuf:"varint,1,opt,name=wanted,proto3" json:"wanted,omitempty"` // the master has heard all before this serial
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Rejoin) Reset() {
 	*x = Rejoin{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2612,7 @@ func (x *Rejoin) String() string {
 func (*Rejoin) ProtoMessage() {}
 
 func (x *Rejoin) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2625,14 @@ func (x *Rejoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejoin.ProtoReflect.Descriptor instead.
 func (*Rejoin) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Rejoin) GetWanted() uint64 {
+	if x != nil {
+		return x.Wanted
+	}
+	return 0
 }
 
 // KeepNow has the worker that drives a job take a checkpoint as the next superstep begins. The answer says that it will.
@@ -2583,7 +2644,7 @@ type KeepNow struct {
 
 func (x *KeepNow) Reset() {
 	*x = KeepNow{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2595,7 +2656,7 @@ func (x *KeepNow) String() string {
 func (*KeepNow) ProtoMessage() {}
 
 func (x *KeepNow) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2608,7 +2669,7 @@ func (x *KeepNow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepNow.ProtoReflect.Descriptor instead.
 func (*KeepNow) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 // Report answers a command; that to Run comes in several, all but the last with `more`.
@@ -2634,7 +2695,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2646,7 +2707,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2659,7 +2720,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Report) GetId() uint64 {
@@ -2807,7 +2868,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2819,7 +2880,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2832,7 +2893,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Failure) GetMessage() string {
@@ -2908,7 +2969,7 @@ type Panic struct {
 
 func (x *Panic) Reset() {
 	*x = Panic{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2920,7 +2981,7 @@ func (x *Panic) String() string {
 func (*Panic) ProtoMessage() {}
 
 func (x *Panic) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2933,7 +2994,7 @@ func (x *Panic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Panic.ProtoReflect.Descriptor instead.
 func (*Panic) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Panic) GetProgram() string {
@@ -3006,7 +3067,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3018,7 +3079,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3031,7 +3092,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -3081,7 +3142,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3093,7 +3154,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3106,7 +3167,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Meet) GetGraph() string {
@@ -3148,7 +3209,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3160,7 +3221,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3173,7 +3234,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Load) GetGraph() string {
@@ -3246,7 +3307,7 @@ type Save struct {
 
 func (x *Save) Reset() {
 	*x = Save{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3258,7 +3319,7 @@ func (x *Save) String() string {
 func (*Save) ProtoMessage() {}
 
 func (x *Save) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3271,7 +3332,7 @@ func (x *Save) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Save.ProtoReflect.Descriptor instead.
 func (*Save) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Save) GetGraph() string {
@@ -3318,7 +3379,7 @@ type SaveReport struct {
 
 func (x *SaveReport) Reset() {
 	*x = SaveReport{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3330,7 +3391,7 @@ func (x *SaveReport) String() string {
 func (*SaveReport) ProtoMessage() {}
 
 func (x *SaveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3343,7 +3404,7 @@ func (x *SaveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
 func (*SaveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SaveReport) GetManifest() []byte {
@@ -3371,7 +3432,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3383,7 +3444,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3396,7 +3457,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -3485,7 +3546,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3497,7 +3558,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3510,7 +3571,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Locate) GetGraph() string {
@@ -3567,7 +3628,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3579,7 +3640,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3592,7 +3653,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -3627,7 +3688,7 @@ type Name struct {
 
 func (x *Name) Reset() {
 	*x = Name{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3639,7 +3700,7 @@ func (x *Name) String() string {
 func (*Name) ProtoMessage() {}
 
 func (x *Name) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3652,7 +3713,7 @@ func (x *Name) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Name.ProtoReflect.Descriptor instead.
 func (*Name) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Name) GetName() string {
@@ -3680,7 +3741,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +3753,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +3766,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -3736,7 +3797,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3748,7 +3809,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3761,7 +3822,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Keep) GetPlace() string {
@@ -3810,7 +3871,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3822,7 +3883,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3835,7 +3896,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -3865,7 +3926,7 @@ type ReadColumnRequest struct {
 
 func (x *ReadColumnRequest) Reset() {
 	*x = ReadColumnRequest{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3877,7 +3938,7 @@ func (x *ReadColumnRequest) String() string {
 func (*ReadColumnRequest) ProtoMessage() {}
 
 func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3890,7 +3951,7 @@ func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadColumnRequest.ProtoReflect.Descriptor instead.
 func (*ReadColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ReadColumnRequest) GetJob() string {
@@ -3938,7 +3999,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3950,7 +4011,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3963,7 +4024,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Outcome) GetEnded() string {
@@ -4022,12 +4083,12 @@ func (x *Outcome) GetForked() string {
 	return ""
 }
 
-// DriveReport is what the first worker tells of a run: how far it is, and what is new since its last report. The others' are empty.
+// DriveReport is what the first worker tells of a run: how far it is, and what is new since its last report. The others have lines.
 type DriveReport struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Outcome           *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`                                                // of the whole run; nil if nothing changed
 	Records           [][]byte               `protobuf:"bytes,7,rep,name=records,proto3" json:"records,omitempty"`                                                // of supersteps: EncodeRecord
-	Log               []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`                                                        // lines of Coordinate
+	Log               []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`                                                        // lines of the program
 	End               *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                                                        // in the last report
 	Checkpoint        uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                         // before which superstep there is a new one; 0 if there is none
 	CheckpointSeconds float64                `protobuf:"fixed64,6,opt,name=checkpoint_seconds,json=checkpointSeconds,proto3" json:"checkpoint_seconds,omitempty"` // that it took
@@ -4036,13 +4097,16 @@ type DriveReport struct {
 	Graph500          *Graph500Result        `protobuf:"bytes,10,opt,name=graph500,proto3" json:"graph500,omitempty"`                                             // of a benchmark, as far as it is
 	Stages            []*BenchmarkStage      `protobuf:"bytes,11,rep,name=stages,proto3" json:"stages,omitempty"`
 	MaxSupersteps     uint64                 `protobuf:"varint,13,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"` // how many the run has at most; 0: nobody knows
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// serial is that of the first of its lines, records and stages, which are numbered in this order, through all reports of a
+	// worker; 0: they are not numbered.
+	Serial        uint64 `protobuf:"varint,14,opt,name=serial,proto3" json:"serial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4054,7 +4118,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4067,7 +4131,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4147,6 +4211,13 @@ func (x *DriveReport) GetMaxSupersteps() uint64 {
 	return 0
 }
 
+func (x *DriveReport) GetSerial() uint64 {
+	if x != nil {
+		return x.Serial
+	}
+	return 0
+}
+
 // RunEnd is what a run ended with.
 type RunEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4158,7 +4229,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4170,7 +4241,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4183,7 +4254,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RunEnd) GetSeconds() float64 {
@@ -4217,7 +4288,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4229,7 +4300,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4242,7 +4313,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4338,7 +4409,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4350,7 +4421,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4363,7 +4434,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -4476,7 +4547,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4488,7 +4559,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4501,7 +4572,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4537,7 +4608,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4549,7 +4620,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4562,7 +4633,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4604,7 +4675,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4616,7 +4687,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4629,7 +4700,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Run) GetSpecJson() string {
@@ -4700,7 +4771,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4712,7 +4783,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4725,7 +4796,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4759,7 +4830,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4771,7 +4842,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4784,7 +4855,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4804,7 +4875,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4816,7 +4887,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4829,7 +4900,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4851,7 +4922,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4863,7 +4934,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4876,7 +4947,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4910,7 +4981,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4922,7 +4993,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4935,7 +5006,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4963,7 +5034,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4975,7 +5046,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4988,7 +5059,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5015,7 +5086,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5027,7 +5098,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5040,7 +5111,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5062,7 +5133,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5074,7 +5145,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5087,7 +5158,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5129,7 +5200,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5141,7 +5212,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5154,7 +5225,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -5184,7 +5255,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5196,7 +5267,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5209,7 +5280,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5248,7 +5319,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5260,7 +5331,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5273,7 +5344,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 // Graph500Result is what came out, as far as the run got. Times are in seconds, by root.
@@ -5292,7 +5363,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5304,7 +5375,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5317,7 +5388,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5381,7 +5452,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5393,7 +5464,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5406,7 +5477,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5486,7 +5557,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5498,7 +5569,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5511,7 +5582,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Job) GetId() string {
@@ -5813,7 +5884,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5825,7 +5896,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5838,7 +5909,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5875,7 +5946,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5887,7 +5958,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5900,7 +5971,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -5934,7 +6005,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5946,7 +6017,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5959,7 +6030,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -5979,7 +6050,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5991,7 +6062,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6004,7 +6075,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6032,7 +6103,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6044,7 +6115,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6057,7 +6128,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6090,7 +6161,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6102,7 +6173,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6115,7 +6186,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6137,7 +6208,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6149,7 +6220,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6162,7 +6233,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6205,15 +6276,18 @@ type JobEvent struct {
 	//	*JobEvent_Log
 	//	*JobEvent_Progress
 	//	*JobEvent_Stage
-	Body          isJobEvent_Body        `protobuf_oneof:"body"`
-	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
+	Body isJobEvent_Body        `protobuf_oneof:"body"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
+	// serial is the one that the worker has given it, which rises from attempt to attempt, or 0. A master that was started anew may
+	// tell again what the one before has told.
+	Serial        uint64 `protobuf:"varint,8,opt,name=serial,proto3" json:"serial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6225,7 +6299,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6238,7 +6312,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6307,6 +6381,13 @@ func (x *JobEvent) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *JobEvent) GetSerial() uint64 {
+	if x != nil {
+		return x.Serial
+	}
+	return 0
+}
+
 type isJobEvent_Body interface {
 	isJobEvent_Body()
 }
@@ -6355,7 +6436,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6367,7 +6448,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6380,7 +6461,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6434,7 +6515,7 @@ type BenchmarkSearch struct {
 
 func (x *BenchmarkSearch) Reset() {
 	*x = BenchmarkSearch{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6446,7 +6527,7 @@ func (x *BenchmarkSearch) String() string {
 func (*BenchmarkSearch) ProtoMessage() {}
 
 func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6459,7 +6540,7 @@ func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkSearch.ProtoReflect.Descriptor instead.
 func (*BenchmarkSearch) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *BenchmarkSearch) GetName() string {
@@ -6520,7 +6601,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6532,7 +6613,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6545,7 +6626,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6565,7 +6646,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6577,7 +6658,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6590,7 +6671,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6617,7 +6698,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6629,7 +6710,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6642,7 +6723,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6669,7 +6750,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6681,7 +6762,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6694,7 +6775,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6720,7 +6801,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6732,7 +6813,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6745,7 +6826,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6767,7 +6848,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6779,7 +6860,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6792,7 +6873,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6852,7 +6933,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6864,7 +6945,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6877,7 +6958,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Graph) GetName() string {
@@ -7036,7 +7117,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7048,7 +7129,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7061,7 +7142,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -7081,7 +7162,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7093,7 +7174,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7106,7 +7187,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7132,7 +7213,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7144,7 +7225,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7157,7 +7238,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7176,7 +7257,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7188,7 +7269,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7201,7 +7282,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7221,7 +7302,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7233,7 +7314,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7246,7 +7327,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7273,7 +7354,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7285,7 +7366,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7298,7 +7379,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7328,7 +7409,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7340,7 +7421,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7353,7 +7434,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7401,7 +7482,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7413,7 +7494,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7426,7 +7507,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7468,7 +7549,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7480,7 +7561,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7493,7 +7574,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Worker) GetName() string {
@@ -7623,7 +7704,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7635,7 +7716,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7648,7 +7729,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 type BackupChunk struct {
@@ -7660,7 +7741,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7672,7 +7753,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7685,7 +7766,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7703,7 +7784,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7715,7 +7796,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7728,7 +7809,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 type ListWorkersResponse struct {
@@ -7741,7 +7822,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7753,7 +7834,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7766,7 +7847,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7791,7 +7872,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7803,7 +7884,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7816,7 +7897,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 type StatusResponse struct {
@@ -7843,7 +7924,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7855,7 +7936,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7868,7 +7949,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8000,7 +8081,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8012,7 +8093,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8025,7 +8106,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8103,7 +8184,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8115,7 +8196,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8128,7 +8209,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8216,7 +8297,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8228,7 +8309,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8241,7 +8322,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8297,7 +8378,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8309,7 +8390,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8355,7 +8436,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8367,7 +8448,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8380,7 +8461,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51, 0}
+	return file_control_proto_rawDescGZIP(), []int{52, 0}
 }
 
 func (x *Step_End) GetTook() float64 {
@@ -8403,7 +8484,7 @@ type Step_Phase struct {
 
 func (x *Step_Phase) Reset() {
 	*x = Step_Phase{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8415,7 +8496,7 @@ func (x *Step_Phase) String() string {
 func (*Step_Phase) ProtoMessage() {}
 
 func (x *Step_Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8428,7 +8509,7 @@ func (x *Step_Phase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Phase.ProtoReflect.Descriptor instead.
 func (*Step_Phase) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51, 1}
+	return file_control_proto_rawDescGZIP(), []int{52, 1}
 }
 
 func (x *Step_Phase) GetPhase() uint32 {
@@ -8550,19 +8631,18 @@ const file_control_proto_rawDesc = "" +
 	"\vKIND_FENCED\x10\x05\x12\x0f\n" +
 	"\vKIND_LAPSED\x10\x06\x12\x10\n" +
 	"\fKIND_UNKNOWN\x10\a\x12\x10\n" +
-	"\fKIND_INVALID\x10\b\"\x85\x04\n" +
+	"\fKIND_INVALID\x10\b\"\xd8\x03\n" +
 	"\n" +
 	"FromWorker\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x126\n" +
 	"\x06attach\x18\x02 \x01(\v2\x1c.superstep.control.v1.AttachH\x00R\x06attach\x12?\n" +
 	"\theartbeat\x18\x03 \x01(\v2\x1f.superstep.control.v1.HeartbeatH\x00R\theartbeat\x126\n" +
 	"\x06report\x18\x04 \x01(\v2\x1c.superstep.control.v1.ReportH\x00R\x06report\x123\n" +
-	"\x05leave\x18\x05 \x01(\v2\x1b.superstep.control.v1.LeaveH\x00R\x05leave\x121\n" +
-	"\x03log\x18\x06 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
+	"\x05leave\x18\x05 \x01(\v2\x1b.superstep.control.v1.LeaveH\x00R\x05leave\x12<\n" +
 	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x129\n" +
 	"\adeliver\x18\b \x01(\v2\x1d.superstep.control.v1.DeliverH\x00R\adeliver\x12;\n" +
 	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06valuesB\x06\n" +
-	"\x04body\"w\n" +
+	"\x04bodyJ\x04\b\x06\x10\a\"w\n" +
 	"\aDeliver\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12\x18\n" +
@@ -8607,8 +8687,13 @@ const file_control_proto_rawDesc = "" +
 	"\tDelivered\"6\n" +
 	"\bAttached\x12\x12\n" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
-	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
-	"\x04Beat\"\t\n" +
+	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"9\n" +
+	"\x04Beat\x121\n" +
+	"\x05heard\x18\x01 \x03(\v2\x1b.superstep.control.v1.HeardR\x05heard\"G\n" +
+	"\x05Heard\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x12\x16\n" +
+	"\x06serial\x18\x03 \x01(\x04R\x06serial\"\t\n" +
 	"\aGoodbye\"\xbb\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
@@ -8625,8 +8710,9 @@ const file_control_proto_rawDesc = "" +
 	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoin\x12:\n" +
 	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x12-\n" +
 	"\x03run\x18\x1f \x01(\v2\x19.superstep.control.v1.RunH\x00R\x03runB\x06\n" +
-	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x17\x10\x18J\x04\b\x19\x10\x1aJ\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\b\n" +
-	"\x06Rejoin\"\t\n" +
+	"\x04bodyJ\x04\b\x05\x10\x06J\x04\b\x06\x10\aJ\x04\b\x14\x10\x15J\x04\b\x17\x10\x18J\x04\b\x19\x10\x1aJ\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\" \n" +
+	"\x06Rejoin\x12\x16\n" +
+	"\x06wanted\x18\x01 \x01(\x04R\x06wanted\"\t\n" +
 	"\aKeepNow\"\xef\x03\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
@@ -8753,7 +8839,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\xf6\x03\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x8e\x04\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
 	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
@@ -8768,7 +8854,8 @@ const file_control_proto_rawDesc = "" +
 	"\bgraph500\x18\n" +
 	" \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\x12<\n" +
 	"\x06stages\x18\v \x03(\v2$.superstep.control.v1.BenchmarkStageR\x06stages\x12%\n" +
-	"\x0emax_supersteps\x18\r \x01(\x04R\rmaxSuperstepsJ\x04\b\x02\x10\x03J\x04\b\f\x10\r\"r\n" +
+	"\x0emax_supersteps\x18\r \x01(\x04R\rmaxSupersteps\x12\x16\n" +
+	"\x06serial\x18\x0e \x01(\x04R\x06serialJ\x04\b\x02\x10\x03J\x04\b\f\x10\r\"r\n" +
 	"\x06RunEnd\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12B\n" +
 	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregatorsJ\x04\b\x01\x10\x02J\x04\b\x03\x10\x04\"\x8f\x03\n" +
@@ -8946,7 +9033,7 @@ const file_control_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
 	"\x04past\x18\x03 \x01(\bR\x04past\x12\x12\n" +
-	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xdc\x02\n" +
+	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xf4\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12\x18\n" +
@@ -8954,7 +9041,8 @@ const file_control_proto_rawDesc = "" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
 	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12<\n" +
 	"\x05stage\x18\x14 \x01(\v2$.superstep.control.v1.BenchmarkStageH\x00R\x05stage\x12.\n" +
-	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06serial\x18\b \x01(\x04R\x06serialB\x06\n" +
 	"\x04bodyJ\x04\b\x03\x10\x04\"\xa3\x01\n" +
 	"\x0eBenchmarkStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
@@ -9194,7 +9282,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 108)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 109)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9229,244 +9317,245 @@ var file_control_proto_goTypes = []any{
 	(*Delivered)(nil),                  // 30: superstep.control.v1.Delivered
 	(*Attached)(nil),                   // 31: superstep.control.v1.Attached
 	(*Beat)(nil),                       // 32: superstep.control.v1.Beat
-	(*Goodbye)(nil),                    // 33: superstep.control.v1.Goodbye
-	(*Command)(nil),                    // 34: superstep.control.v1.Command
-	(*Rejoin)(nil),                     // 35: superstep.control.v1.Rejoin
-	(*KeepNow)(nil),                    // 36: superstep.control.v1.KeepNow
-	(*Report)(nil),                     // 37: superstep.control.v1.Report
-	(*Failure)(nil),                    // 38: superstep.control.v1.Failure
-	(*Panic)(nil),                      // 39: superstep.control.v1.Panic
-	(*Placement)(nil),                  // 40: superstep.control.v1.Placement
-	(*Meet)(nil),                       // 41: superstep.control.v1.Meet
-	(*Load)(nil),                       // 42: superstep.control.v1.Load
-	(*Save)(nil),                       // 43: superstep.control.v1.Save
-	(*SaveReport)(nil),                 // 44: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),                 // 45: superstep.control.v1.LoadReport
-	(*Locate)(nil),                     // 46: superstep.control.v1.Locate
-	(*Located)(nil),                    // 47: superstep.control.v1.Located
-	(*Name)(nil),                       // 48: superstep.control.v1.Name
-	(*Vertex)(nil),                     // 49: superstep.control.v1.Vertex
-	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
-	(*GoOn)(nil),                       // 51: superstep.control.v1.GoOn
-	(*ReadColumnRequest)(nil),          // 52: superstep.control.v1.ReadColumnRequest
-	(*Outcome)(nil),                    // 53: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 54: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 55: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 56: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 57: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 58: superstep.control.v1.SuperstepReport
-	(*GraphSize)(nil),                  // 59: superstep.control.v1.GraphSize
-	(*Run)(nil),                        // 60: superstep.control.v1.Run
-	(*Violation)(nil),                  // 61: superstep.control.v1.Violation
-	(*Probe)(nil),                      // 62: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 63: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 64: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 65: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 66: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 67: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 68: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 69: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 70: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 71: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 72: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 73: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 74: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 75: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 76: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 77: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 78: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 79: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 80: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 81: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 82: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 83: superstep.control.v1.BenchmarkStage
-	(*BenchmarkSearch)(nil),            // 84: superstep.control.v1.BenchmarkSearch
-	(*DrainWorkerRequest)(nil),         // 85: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 86: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 87: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 88: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 89: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 90: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 91: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 92: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 93: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 94: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 95: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 96: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 97: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 98: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 99: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 100: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 101: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 102: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 103: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 104: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 105: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 106: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 107: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 108: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 109: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 110: superstep.control.v1.ListObjectsResponse.Object
-	(*Step_End)(nil),                   // 111: superstep.control.v1.Step.End
-	(*Step_Phase)(nil),                 // 112: superstep.control.v1.Step.Phase
-	(*timestamppb.Timestamp)(nil),      // 113: google.protobuf.Timestamp
+	(*Heard)(nil),                      // 33: superstep.control.v1.Heard
+	(*Goodbye)(nil),                    // 34: superstep.control.v1.Goodbye
+	(*Command)(nil),                    // 35: superstep.control.v1.Command
+	(*Rejoin)(nil),                     // 36: superstep.control.v1.Rejoin
+	(*KeepNow)(nil),                    // 37: superstep.control.v1.KeepNow
+	(*Report)(nil),                     // 38: superstep.control.v1.Report
+	(*Failure)(nil),                    // 39: superstep.control.v1.Failure
+	(*Panic)(nil),                      // 40: superstep.control.v1.Panic
+	(*Placement)(nil),                  // 41: superstep.control.v1.Placement
+	(*Meet)(nil),                       // 42: superstep.control.v1.Meet
+	(*Load)(nil),                       // 43: superstep.control.v1.Load
+	(*Save)(nil),                       // 44: superstep.control.v1.Save
+	(*SaveReport)(nil),                 // 45: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),                 // 46: superstep.control.v1.LoadReport
+	(*Locate)(nil),                     // 47: superstep.control.v1.Locate
+	(*Located)(nil),                    // 48: superstep.control.v1.Located
+	(*Name)(nil),                       // 49: superstep.control.v1.Name
+	(*Vertex)(nil),                     // 50: superstep.control.v1.Vertex
+	(*Keep)(nil),                       // 51: superstep.control.v1.Keep
+	(*GoOn)(nil),                       // 52: superstep.control.v1.GoOn
+	(*ReadColumnRequest)(nil),          // 53: superstep.control.v1.ReadColumnRequest
+	(*Outcome)(nil),                    // 54: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 55: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 56: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 57: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 58: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 59: superstep.control.v1.SuperstepReport
+	(*GraphSize)(nil),                  // 60: superstep.control.v1.GraphSize
+	(*Run)(nil),                        // 61: superstep.control.v1.Run
+	(*Violation)(nil),                  // 62: superstep.control.v1.Violation
+	(*Probe)(nil),                      // 63: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 64: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 65: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 66: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 67: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 68: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 69: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 70: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 71: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 72: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 73: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 74: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 75: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 76: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 77: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 78: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 79: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 80: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 81: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 82: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 83: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 84: superstep.control.v1.BenchmarkStage
+	(*BenchmarkSearch)(nil),            // 85: superstep.control.v1.BenchmarkSearch
+	(*DrainWorkerRequest)(nil),         // 86: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 87: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 88: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 89: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 90: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 91: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 92: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 93: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 94: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 95: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 96: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 97: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 98: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 99: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 100: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 101: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 102: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 103: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 104: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 105: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 106: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 107: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 108: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 109: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 110: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 111: superstep.control.v1.ListObjectsResponse.Object
+	(*Step_End)(nil),                   // 112: superstep.control.v1.Step.End
+	(*Step_Phase)(nil),                 // 113: superstep.control.v1.Step.Phase
+	(*timestamppb.Timestamp)(nil),      // 114: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	110, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	111, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
 	4,   // 4: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
 	24,  // 5: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	38,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	68,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	65,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
-	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	42,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	45,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	27,  // 16: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
-	14,  // 17: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
-	31,  // 18: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	32,  // 19: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	34,  // 20: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	33,  // 21: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	42,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	64,  // 24: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	66,  // 25: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	67,  // 26: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	46,  // 27: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	41,  // 28: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	62,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	43,  // 30: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	35,  // 31: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	36,  // 32: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	60,  // 33: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
-	38,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	45,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	47,  // 36: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	63,  // 37: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	54,  // 38: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	44,  // 39: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	39,  // 40: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	40,  // 41: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	40,  // 42: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	49,  // 43: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	48,  // 44: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	113, // 45: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	59,  // 46: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	53,  // 47: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	55,  // 48: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 49: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
-	72,  // 50: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	83,  // 51: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	75,  // 52: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	57,  // 53: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 54: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	111, // 55: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	112, // 56: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
-	40,  // 57: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	72,  // 58: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	50,  // 59: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	51,  // 60: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	40,  // 61: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	113, // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	73,  // 63: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	73,  // 64: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	61,  // 65: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	23,  // 9: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	22,  // 10: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
+	66,  // 11: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	25,  // 12: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
+	43,  // 13: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	46,  // 14: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	27,  // 15: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	14,  // 16: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
+	31,  // 17: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	32,  // 18: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	35,  // 19: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	34,  // 20: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	30,  // 21: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	33,  // 22: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
+	43,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	65,  // 24: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	67,  // 25: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	68,  // 26: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	47,  // 27: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	42,  // 28: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	63,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	44,  // 30: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	36,  // 31: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	37,  // 32: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	61,  // 33: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	39,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	46,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	48,  // 36: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	64,  // 37: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	55,  // 38: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	45,  // 39: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	40,  // 40: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	41,  // 41: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	41,  // 42: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	50,  // 43: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	49,  // 44: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	114, // 45: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	60,  // 46: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	54,  // 47: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	56,  // 48: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	46,  // 49: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
+	73,  // 50: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	84,  // 51: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	76,  // 52: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	58,  // 53: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	47,  // 54: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	112, // 55: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	113, // 56: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	41,  // 57: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	73,  // 58: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	51,  // 59: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	52,  // 60: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	41,  // 61: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	114, // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	74,  // 63: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	74,  // 64: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	62,  // 65: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	1,   // 66: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	113, // 67: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	113, // 68: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	113, // 69: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	69,  // 70: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 71: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	75,  // 72: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	59,  // 73: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	114, // 67: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	114, // 68: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	114, // 69: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	70,  // 70: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	40,  // 71: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	76,  // 72: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	60,  // 73: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
 	0,   // 74: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	72,  // 75: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	74,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	113, // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	74,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	68,  // 79: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	73,  // 75: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	75,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	114, // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	75,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	69,  // 79: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	23,  // 80: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	83,  // 81: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	113, // 82: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	84,  // 83: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	84,  // 81: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	114, // 82: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	85,  // 83: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
 	2,   // 84: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 85: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	41,  // 85: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
 	23,  // 86: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	91,  // 87: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 88: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	92,  // 87: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	49,  // 88: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
 	3,   // 89: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
 	27,  // 90: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
 	14,  // 91: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	100, // 92: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	100, // 93: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	91,  // 94: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	74,  // 95: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	113, // 96: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	107, // 97: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	74,  // 98: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 99: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 100: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 101: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	101, // 92: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	101, // 93: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	92,  // 94: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	75,  // 95: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	114, // 96: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	108, // 97: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	75,  // 98: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	41,  // 99: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	41,  // 100: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 101: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
 	2,   // 102: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 103: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	53,  // 104: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	46,  // 103: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	54,  // 104: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
 	13,  // 105: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
 	18,  // 106: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	52,  // 107: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	53,  // 107: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
 	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
 	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
 	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
 	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	76,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	77,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	78,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	80,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	81,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	87,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	70,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	88,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	90,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	92,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	94,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	95,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	96,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	98,  // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	101, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	85,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	103, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	105, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	77,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	78,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	79,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	81,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	82,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	88,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	71,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	89,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	91,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	93,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	95,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	96,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	97,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	99,  // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	102, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	86,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	104, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	106, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
 	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
 	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	89,  // 132: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	90,  // 132: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
 	6,   // 133: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
 	8,   // 134: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
 	10,  // 135: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
 	12,  // 136: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	74,  // 137: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	74,  // 138: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	79,  // 139: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	74,  // 140: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	82,  // 141: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	74,  // 142: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	71,  // 143: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	89,  // 144: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	91,  // 145: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	93,  // 146: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	91,  // 147: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	91,  // 148: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	97,  // 149: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	99,  // 150: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	102, // 151: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	86,  // 152: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	104, // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	106, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	75,  // 137: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	75,  // 138: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	80,  // 139: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	75,  // 140: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	83,  // 141: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	75,  // 142: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	72,  // 143: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	90,  // 144: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	92,  // 145: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	94,  // 146: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	92,  // 147: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	92,  // 148: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	98,  // 149: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	100, // 150: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	103, // 151: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	87,  // 152: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	105, // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	107, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
 	130, // [130:155] is the sub-list for method output_type
 	105, // [105:130] is the sub-list for method input_type
 	105, // [105:105] is the sub-list for extension type_name
@@ -9484,7 +9573,6 @@ func file_control_proto_init() {
 		(*FromWorker_Heartbeat)(nil),
 		(*FromWorker_Report)(nil),
 		(*FromWorker_Leave)(nil),
-		(*FromWorker_Log)(nil),
 		(*FromWorker_Progress)(nil),
 		(*FromWorker_Deliver)(nil),
 		(*FromWorker_Values)(nil),
@@ -9496,7 +9584,7 @@ func file_control_proto_init() {
 		(*ToWorker_Goodbye)(nil),
 		(*ToWorker_Delivered)(nil),
 	}
-	file_control_proto_msgTypes[29].OneofWrappers = []any{
+	file_control_proto_msgTypes[30].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
@@ -9509,34 +9597,34 @@ func file_control_proto_init() {
 		(*Command_KeepNow)(nil),
 		(*Command_Run)(nil),
 	}
-	file_control_proto_msgTypes[32].OneofWrappers = []any{
+	file_control_proto_msgTypes[33].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Located)(nil),
 		(*Report_Probe)(nil),
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[51].OneofWrappers = []any{
+	file_control_proto_msgTypes[52].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Phase_)(nil),
 	}
-	file_control_proto_msgTypes[77].OneofWrappers = []any{
+	file_control_proto_msgTypes[78].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
 		(*JobEvent_Progress)(nil),
 		(*JobEvent_Stage)(nil),
 	}
-	file_control_proto_msgTypes[79].OneofWrappers = []any{}
+	file_control_proto_msgTypes[80].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   108,
+			NumMessages:   109,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

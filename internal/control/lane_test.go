@@ -33,7 +33,7 @@ func lanes(t *testing.T) (*Lane, *Lane) {
 }
 
 func line(text string) *FromWorker {
-	return &FromWorker{Body: &FromWorker_Log{Log: &LogLine{Text: text}}}
+	return &FromWorker{Body: &FromWorker_Leave{Leave: &Leave{Reason: text}}}
 }
 
 // TestLanesKeepOrder: of every goroutine the messages come in the order in which it sent them,
@@ -53,7 +53,7 @@ func TestLanesKeepOrder(t *testing.T) {
 				} else if err := left.Send(m); err != nil {
 					t.Error(err)
 				}
-				m.GetLog().Text = "changed"
+				m.GetLeave().Reason = "changed"
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func TestLanesKeepOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var s, i int
-		text := m.GetLog().GetText()
+		text := m.GetLeave().GetReason()
 		if _, err := fmt.Sscan(text, &s, &i); err != nil || i != next[s] ||
 			strings.Count(text, "x") != i*i%5000 {
 			t.Fatalf("after %d of sender %d came %.20q", next[s], s, text)
@@ -115,7 +115,7 @@ func TestLanesAreBounded(t *testing.T) {
 		t.Error("a message that is too large was sent")
 	}
 	go left.Send(line("small"))
-	if err := right.Receive(m); err != nil || m.GetLog().GetText() != "small" {
+	if err := right.Receive(m); err != nil || m.GetLeave().GetReason() != "small" {
 		t.Errorf("after a message that is too large: %v", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestLanesSayWhyTheyEnd(t *testing.T) {
 			left.End(errors.New("again"))
 		}()
 		m := &FromWorker{}
-		if err := right.Receive(m); err != nil || m.GetLog().GetText() != "last" {
+		if err := right.Receive(m); err != nil || m.GetLeave().GetReason() != "last" {
 			t.Errorf("%v: found %v", why, err)
 		}
 		err := right.Receive(m)
@@ -155,7 +155,7 @@ func TestSessionsBegin(t *testing.T) {
 	mux.Handle("GET "+SessionPath, Sessions(gate, func(ctx context.Context, l *Lane) {
 		m := &FromWorker{}
 		if l.Receive(m) == nil {
-			l.End(errors.New(m.GetLog().GetText()))
+			l.End(errors.New(m.GetLeave().GetReason()))
 		}
 	}))
 	server := httptest.NewUnstartedServer(nil)

@@ -64,7 +64,7 @@ func TestLaneRefusesWhatIsNoText(t *testing.T) {
 		left.End(errors.New("file \xff is gone"))
 	}()
 	m := &FromWorker{}
-	if err := right.Receive(m); err != nil || m.GetLog().GetText() != "small" {
+	if err := right.Receive(m); err != nil || m.GetLeave().GetReason() != "small" {
 		t.Errorf("after it: %v", err)
 	}
 	if err := right.Receive(m); err == nil || err.Error() != "file \ufffd is gone" {

@@ -73,7 +73,8 @@ func openDir(d *Dir, dir string) (*Dir, error) {
 }
 
 // MakeDir makes a directory, and those above it that are missing, which outlive the machine when it
-// returns. It returns the uppermost that it has made, or "".
+// returns, unless their user may not read the directory that they are in. It returns the uppermost
+// that it has made, or "".
 func MakeDir(dir string, mode fs.FileMode) (made string, err error) {
 	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +85,9 @@ func MakeDir(dir string, mode fs.FileMode) (made string, err error) {
 	err = os.MkdirAll(dir, mode)
 	for at := dir; err == nil && made != "" && at != filepath.Dir(made); {
 		at = filepath.Dir(at)
-		err = syncOpened(os.Open(at))
+		if err = syncOpened(os.Open(at)); errors.Is(err, fs.ErrPermission) {
+			err = nil // who may not read a directory may make others in it, and cannot sync it
+		}
 	}
 	return made, err
 }

@@ -62,14 +62,15 @@ func TestMasterGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		job, missed, err := cl.Wait(context.Background(), running.Id, new(uint64),
+		at := &client.Place{}
+		job, err := cl.Wait(context.Background(), running.Id, at,
 			func(e *control.JobEvent) error {
 				mu.Lock()
 				defer mu.Unlock()
 				reasons = append(reasons, e.GetJob().GetReason()+e.GetLog().GetText())
 				return nil
 			})
-		followed <- outcome{job, missed, err}
+		followed <- outcome{job, at.Missed, err}
 	}()
 	g.await(t)
 	key := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: "mine"}

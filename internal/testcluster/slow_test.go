@@ -185,7 +185,7 @@ func TestLongMessageOverASlowLink(t *testing.T) {
 	var silent time.Duration // the longest, while the message was on its way
 	go func() {
 		defer sent()
-		if err := say(&control.FromWorker{Body: &control.FromWorker_Log{Log: &control.LogLine{Text: strings.Repeat("x", 200<<10)}}}); err != nil {
+		if err := say(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: &control.Progress{Stage: strings.Repeat("x", 200<<10)}}}); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -16,7 +16,8 @@ type wires struct {
 	off bool
 	to  map[string]bool // addresses that cannot be reached
 
-	link link
+	swallowed atomic.Int64 // bytes that were written to silent connections
+	link      link
 }
 
 func (w *wires) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -41,7 +42,7 @@ func (w *wires) add(conn net.Conn) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
-	x := &wire{Conn: conn, link: &w.link, silent: make(chan struct{})}
+	x := &wire{Conn: conn, link: &w.link, swallowed: &w.swallowed, silent: make(chan struct{})}
 	w.all = append(w.all, x)
 	return x, nil
 }
@@ -111,11 +112,14 @@ type wire struct {
 	link   *link
 	silent chan struct{}
 	once   sync.Once
+
+	swallowed *atomic.Int64
 }
 
 func (w *wire) Write(p []byte) (int, error) {
 	select {
 	case <-w.silent:
+		w.swallowed.Add(int64(len(p)))
 		return len(p), nil
 	default:
 		return w.link.write(w.Conn, p)
