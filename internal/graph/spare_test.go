@@ -66,7 +66,7 @@ func TestForgottenGraphFreesSpares(t *testing.T) {
 			return
 		}
 		leave(a)
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	t.Error("a forgotten graph keeps spares")
 }
