@@ -30,7 +30,7 @@ func (c *CheckpointOptions) validate() error {
 
 // keepCheckpoints opens the place, and has the run with options to keep its checkpoints there, or
 // continue from one.
-func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, program engine.Program, vertices int) (_ *keeping.Keeping, err error) {
+func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, p engine.Erased, vertices int) (_ *keeping.Keeping, err error) {
 	of := &o.Checkpoints
 	switch {
 	case of.Place != "":
@@ -39,7 +39,11 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, progr
 	default:
 		return nil, nil
 	}
-	if err := program.Keepable(); err != nil {
+	program, err := engine.NewProgram(p)
+	if err == nil {
+		err = program.Keepable()
+	}
+	if err != nil {
 		return nil, err
 	}
 	k, err := keeping.Open(of.Place, of.Keep)

@@ -215,11 +215,7 @@ func (o *Options) run(
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
-	program, err := engine.NewProgram(p)
-	if err != nil {
-		return err
-	}
-	kept, err := o.keepCheckpoints(ctx, &eo, program, g.NumVertices())
+	kept, err := o.keepCheckpoints(ctx, &eo, p, g.NumVertices())
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 	}
 	i.place(p, first.kernel.Traits(), first.claimer != nil)
 	i.lists.store = p.Store
-	i.values.Data = mem.Make[V](p.Arena, p.Size)
+	i.values.Data = mem.MakeAny[V](p.Arena, p.Size) // Fill comes first, or a copy
 	i.inbox, i.sums = kernel.Inbox[M]{}, nil
 	var scratch [64]M
 	i.apart = p.Size > 0 && first.kernel.Window(0, &scratch) == &scratch
@@ -120,9 +120,9 @@ func (i *instance[V, M]) BeginFill() {
 func (i *instance[V, M]) Sources() []VertexID { return i.sources }
 
 func (i *instance[V, M]) Fill(lo, hi int) {
-	first, values := i.first, i.values.Data[lo:hi]
-	for k := range values {
-		values[k] = first
+	values := i.values.Data[lo:hi]
+	for n := copy(values, []V{i.first}); n < len(values); n *= 2 {
+		copy(values[n:], values[:n])
 	}
 }
 
@@ -147,7 +147,7 @@ func (i *instance[V, M]) Combine(keys []uint64, from, to kernel.Column, position
 
 func (i *instance[V, M]) MakeInbox() {
 	if i.inbox.Has == nil {
-		i.inbox.Msg = mem.Make[M](i.arena, i.slots)
+		i.inbox.Msg = mem.MakeAny[M](i.arena, i.slots) // read where Has says so
 		i.view.Data = i.inbox.Msg
 		i.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](i.arena, bitmap.Words(i.slots)))
 	}

@@ -1,7 +1,6 @@
 package bsp
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -70,8 +69,7 @@ func programFrames(stack string) string {
 // Failure makes the error of a call of the program that panicked with recovered, or called
 // runtime.Goexit if that is nil. Exhausted memory is not a ProgramError.
 func Failure(program string, recovered any, superstep int) error {
-	var exhausted *mem.Exhausted
-	if e, ok := recovered.(error); ok && errors.As(e, &exhausted) {
+	if exhausted := mem.IsExhausted(recovered); exhausted != nil {
 		return fmt.Errorf("%s: %w", program, exhausted)
 	}
 	return NewProgramError(program, recovered, superstep)

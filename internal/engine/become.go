@@ -62,10 +62,11 @@ func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, own
 	before := c.absent
 	c.absent = make([]uint64, len(r.active))
 	copy(c.absent, before)
+	own := r.instance.Values()
 	for v := owned; v < r.part.Owned; v++ {
 		bitmap.Set(c.absent, uint32(v))
+		own.SetZero(v)
 	}
-	own := r.instance.Values()
 	set := func(local uint32, value int) {
 		if value == change.NoValue {
 			own.SetZero(int(local))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,7 @@ type Job struct {
 	stop    atomic.Bool
 	over    atomic.Pointer[error] // that there is no memory for the job
 	fresh   bool                  // no superstep has run since Prepare
+	settled bool                  // the last superstep ended well: nothing writes to the arena
 
 	ownsShared bool // options.Shared is the job's
 	generation int  // of the shared graph that runners and driver are set for
@@ -75,7 +77,7 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	m, err := inspect(p)
+	m, err := methodsOf(p)
 	if err != nil {
 		return nil, err
 	}
@@ -141,21 +143,14 @@ func (j *Job) makeRunners(ctx context.Context) error {
 		team = parallel.NewTeam(1, false)
 	}
 	j.owners = make([]*runner, len(j.graph.Parts))
-	here := 0
-	for _, p := range j.graph.Parts {
-		if p != nil {
-			here++
-		}
-	}
-	for _, p := range j.graph.Parts {
-		if p == nil {
-			continue // another process has it
-		}
+	here := slices.DeleteFunc(slices.Clone(j.graph.Parts), // other processes have the others
+		func(p *graph.Partition) bool { return p == nil })
+	for _, p := range here {
 		own := team
-		if here > 1 {
+		if len(here) > 1 {
 			// Partitions share the threads: some workers each, or one each and some partitions at a
 			// time.
-			own = parallel.NewTeam(max(1, portion(team.Size(), here, len(j.runners))), false)
+			own = parallel.NewTeam(max(1, portion(team.Size(), len(here), len(j.runners))), false)
 			j.teams = append(j.teams, own)
 		}
 		r, err := newRunner(ctx, j, p, own)
@@ -298,6 +293,9 @@ func (j *Job) Close() {
 	}
 	for _, r := range j.runners {
 		r.store.Close()
+	}
+	if j.settled {
+		j.arena.Keep()
 	}
 	j.arena.Close()
 }

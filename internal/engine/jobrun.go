@@ -45,10 +45,14 @@ func (j *Job) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 	if j.running == nil {
 		return nil, errors.New("a superstep before the run began")
 	}
+	j.settled = false
+	run := j.contained
 	if j.driver != nil {
-		return j.superstep(ctx, c) // the driver has a goroutine for it
+		run = j.superstep // the driver has a goroutine for it
 	}
-	return j.contained(ctx, c)
+	reports, err = run(ctx, c)
+	j.settled = err == nil
+	return reports, err
 }
 
 // contained is superstep on a goroutine of its own, which the program may end by runtime.Goexit.
@@ -66,11 +70,7 @@ func (j *Job) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 // Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the
 // program.
 func (j *Job) Failed() error {
-	reports := make([]*bsp.Report, len(j.runners))
-	for i, r := range j.runners {
-		reports[i] = &r.report
-	}
-	return firstError(reports)
+	return firstError(j.group.reports)
 }
 
 func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {

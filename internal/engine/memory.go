@@ -17,7 +17,7 @@ func (j *Job) budget() *mem.Budget {
 
 // newArena returns an arena for columns, and newStore one for messages.
 func (j *Job) newArena() *mem.Arena {
-	return &mem.Arena{Kind: mem.Columns, Budget: j.options.Budget}
+	return &mem.Arena{Kind: mem.Columns, Budget: j.options.Budget, Parent: j.graph.Arena()}
 }
 
 func (j *Job) newStore() *mem.Arena {

@@ -28,7 +28,7 @@ func assemble(base *Graph, parts []*Changed) *Graph {
 		Order:       base.Order, IDs: base.IDs, Labels: base.Labels, Names: base.Names,
 		added: first.added,
 		Parts: make([]*Partition, len(base.Parts)),
-		arena: &mem.Arena{Meter: base.arena.Meter, Kind: mem.Graph},
+		arena: &mem.Arena{Budget: base.arena.Budget, Kind: mem.Graph},
 	}
 	g.held = &held{arena: g.arena}
 	for _, c := range parts {

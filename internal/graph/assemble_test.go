@@ -15,9 +15,9 @@ import (
 // TestLinkEnds: linking and cutting end with the context, and the graph is given back.
 func TestLinkEnds(t *testing.T) {
 	for _, grid := range []Grid{{1, 1}, {3, 1}, {2, 2}} {
-		var meter mem.Meter
+		meter := mem.NewBudget(1<<40, "")
 		g := &Graph{N: 5, Connected: 5}
-		a, err := NewBuilder(g, Options{Grid: grid, Meter: &meter})
+		a, err := NewBuilder(g, Options{Grid: grid, Budget: meter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,8 +44,8 @@ func TestLinkEnds(t *testing.T) {
 		if err := a.Link(ctx, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("a grid of %v: error %v", grid, err)
 		}
-		if a.End(); meter.Now() != 0 {
-			t.Errorf("a grid of %v: %d bytes are still there", grid, meter.Now())
+		if a.End(); meter.Use().Memory != 0 {
+			t.Errorf("a grid of %v: %d bytes are still there", grid, meter.Use().Memory)
 		}
 	}
 }

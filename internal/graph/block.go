@@ -181,7 +181,7 @@ func (p *Partition) HasSendersView(b *Block) bool {
 
 // transpose makes lists by sender of lists by receiver. It returns nil when ctx ends.
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
-	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
+	arena, done := &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Graph}, false
 	defer func() { p.keepLists(done, arena) }()
 	counts := make([]uint32, p.Slots)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {

@@ -41,13 +41,13 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 		return nil, err
 	}
 	g.Weights, g.Options = o.Weights, o
-	g.Options.Team, g.Options.Progress, g.Options.Meter = nil, nil, nil
-	g.arena = &mem.Arena{Meter: o.Meter, Kind: mem.Graph}
+	g.Options.Team, g.Options.Progress, g.Options.Budget = nil, nil, nil
+	g.arena = &mem.Arena{Budget: o.Budget, Kind: mem.Graph}
 	g.Parts = make([]*Partition, o.Partitions)
-	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter, Kind: mem.Loading}, lists: g.arena, outLists: g.arena}
+	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Budget: o.Budget, Kind: mem.Loading}, lists: g.arena, outLists: g.arena}
 	if !o.Grid.Flat() {
-		a.lists = &mem.Arena{Meter: o.Meter, Kind: mem.Loading}
-		a.outLists = &mem.Arena{Meter: o.Meter, Kind: mem.Loading}
+		a.lists = &mem.Arena{Budget: o.Budget, Kind: mem.Loading}
+		a.outLists = &mem.Arena{Budget: o.Budget, Kind: mem.Loading}
 	}
 	return a, nil
 }

@@ -80,7 +80,7 @@ func (p *Partition) Changed(ctx context.Context, c Change, exchange AllToAll) (_
 	if err := p.valid(c); err != nil {
 		return nil, fmt.Errorf("changing partition %d: %w", p.Index, err)
 	}
-	a := &changer{p: p, Change: c, exchange: exchange, tmp: &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Loading}}
+	a := &changer{p: p, Change: c, exchange: exchange, tmp: &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Loading}}
 	defer a.tmp.Close()
 	out, err := a.run(ctx)
 	if err != nil {
@@ -147,8 +147,7 @@ func (a *changer) header() *Partition {
 		Parts: make([]*Partition, len(old.Parts)),
 	}
 	g.Options.TupleDegrees = false
-	own := new(storage)
-	own.Meter = old.arena.Meter
+	own := &storage{Arena: mem.Arena{Budget: old.arena.Budget}}
 	g.arena = &own.Arena
 	p := &Partition{
 		Index: a.p.Index, Of: a.p.Of, Owned: owned(a.N, a.p.Index, a.p.Of), graph: g,

@@ -16,13 +16,13 @@ import (
 )
 
 // faultyGraph makes a small graph, of a kind by number.
-func faultyGraph(t testing.TB, kind int, meter *mem.Meter, size int) *graph.Graph {
+func faultyGraph(t testing.TB, kind int, meter *mem.Budget, size int) *graph.Graph {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(kind), 3))
 	tuples, weights := randomTuples(rng, size, 4*size)
 	o := graph.Options{
 		Grid: graph.Of(3), Weights: edges.Weights(kind % 3),
-		Duplicates: graph.Duplicates((kind + kind/4) % 4), Meter: meter,
+		Duplicates: graph.Duplicates((kind + kind/4) % 4), Budget: meter,
 	}
 	if kind%4 >= 2 { // directed and undirected, as in the flat grid
 		o.Grid = graph.Grid{Rows: 2, Columns: 2}
@@ -104,9 +104,9 @@ func replay(t testing.TB, g *graph.Graph, c graph.Change, came [][][]byte) error
 // nothing is left of the change.
 func TestChangedRefusesMessages(t *testing.T) {
 	for kind := range 8 {
-		var meter mem.Meter
-		g := faultyGraph(t, kind, &meter, 30)
-		before := meter.Now()
+		meter := mem.NewBudget(1<<40, "")
+		g := faultyGraph(t, kind, meter, 30)
+		before := meter.Use().Memory
 		came, c := recorded(t, g)
 		if err := replay(t, g, c, came); err != nil {
 			t.Errorf("kind %d: %v", kind, err)
@@ -129,8 +129,8 @@ func TestChangedRefusesMessages(t *testing.T) {
 		if err := replay(t, g, c, came); err == nil {
 			t.Errorf("kind %d: messages of one partition are taken for all", kind)
 		}
-		if meter.Now() != before {
-			t.Errorf("kind %d: %d bytes are left", kind, meter.Now()-before)
+		if meter.Use().Memory != before {
+			t.Errorf("kind %d: %d bytes are left", kind, meter.Use().Memory-before)
 		}
 	}
 }
@@ -169,9 +169,9 @@ func TestChangedRefuses(t *testing.T) {
 // does a graph of changed partitions.
 func TestChangedEnds(t *testing.T) {
 	for kind := range 4 {
-		var meter mem.Meter
-		g := faultyGraph(t, kind, &meter, 60000)
-		before := meter.Now()
+		meter := mem.NewBudget(1<<40, "")
+		g := faultyGraph(t, kind, meter, 60000)
+		before := meter.Use().Memory
 		changes := make([]graph.Change, len(g.Parts))
 		for i := range changes {
 			changes[i] = graph.Change{N: g.N + 5000, Add: []graph.Arc{{From: pregel.VertexID(i), To: pregel.VertexID(5 * i)}}}
@@ -185,22 +185,22 @@ func TestChangedEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if meter.Now() <= before {
+		if meter.Use().Memory <= before {
 			t.Errorf("kind %d: the change takes no memory", kind)
 		}
 		for _, c := range changed {
 			c.Close()
 		}
 		graph.Assemble(g, again...).Close()
-		if meter.Now() != before {
-			t.Errorf("kind %d: %d bytes are left of the graph", kind, meter.Now()-before)
+		if meter.Use().Memory != before {
+			t.Errorf("kind %d: %d bytes are left of the graph", kind, meter.Use().Memory-before)
 		}
 		for after := range 2 {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			err := changeUntil(ctx, g.Parts, changes, after, cancel)
-			if !errors.Is(err, context.Canceled) || meter.Now() != before {
+			if !errors.Is(err, context.Canceled) || meter.Use().Memory != before {
 				t.Errorf("kind %d, after %d exchanges: error %v, %d bytes are left", kind, after,
-					err, meter.Now()-before)
+					err, meter.Use().Memory-before)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (p *Partition) Degrees(direction pregel.Direction) *Degrees {
 	}
 	switch direction {
 	case pregel.Both:
-		arena, most := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, uint64(0)
+		arena, most := &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Graph}, uint64(0)
 		column := mem.Make[uint32](arena, len(p.OutDegrees))
 		for i, out := range p.OutDegrees {
 			both := uint64(out) + uint64(p.InDegrees[i])

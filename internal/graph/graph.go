@@ -68,8 +68,8 @@ type Options struct {
 	Team *parallel.Team
 	// Progress, if not nil, is called now and then with the stage and how much of it is done.
 	Progress func(stage string, done, total int64)
-	// Meter, if not nil, counts the memory of large arrays.
-	Meter *mem.Meter
+	// Budget, if not nil, takes the place of that of the process.
+	Budget *mem.Budget
 }
 
 // Ordered reports whether the order of the input matters: which duplicate is the first, and how
@@ -200,6 +200,9 @@ func (g *Graph) Vertices() int {
 
 // Bytes returns the memory the graph's arrays take.
 func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
+
+// Arena is the arena of the graph's arrays. It keeps spare arrays for jobs.
+func (g *Graph) Arena() *mem.Arena { return g.arena }
 
 // Close frees the graph, which must not be used afterwards: it has no vertices any more. It is
 // idempotent.

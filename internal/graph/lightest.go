@@ -69,7 +69,7 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	if !accept(4*int64(rows+1) + each*arcs) {
 		return nil, nil
 	}
-	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
+	arena, done := &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Graph}, false
 	defer func() { p.graph.keepIf(done, arena) }()
 	l := &kernel.Lists{Bits: a.Bits, Rank: a.Rank, Starts: mem.Make[uint32](arena,
 		rows+1), Adj: mem.Make[uint32](arena, int(arcs))}

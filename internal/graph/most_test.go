@@ -34,12 +34,13 @@ func crowdedTuples(rng *rand.Rand, n, m int, grid graph.Grid, directed bool) [][
 }
 
 // buildOver builds a graph of tuples over so many ranks, each with a part of them, and with its own
-// meter.
-func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool, o graph.Options, meters []mem.Meter) ([]*graph.Graph, []error) {
+// budget.
+func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool, o graph.Options, meters []*mem.Budget) ([]*graph.Graph, []error) {
 	t.Helper()
 	graphs, errs := make([]*graph.Graph, ranks), make([]error, ranks)
 	if ranks == 1 {
-		o.Meter = &meters[0]
+		o.Budget = mem.NewBudget(1<<40, "")
+		meters[0] = o.Budget
 		in := &edges.Input{Name: "crowded", Edges: edges.Pack(uint64(n), tuples,
 			nil), Vertices: n, Directed: directed}
 		graphs[0], errs[0] = build.Local(t.Context(), in, o)
@@ -58,7 +59,8 @@ func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool
 		}
 		all.Go(func() {
 			o := o
-			o.Meter = &meters[rank]
+			o.Budget = mem.NewBudget(1<<40, "")
+			meters[rank] = o.Budget
 			lo, hi := edges.Part(len(tuples), rank, ranks)
 			share := edges.Whole(&edges.Input{Name: "crowded", Edges: edges.Pack(uint64(n),
 				tuples[lo:hi], nil), Vertices: n, Directed: directed}, 0)
@@ -91,7 +93,7 @@ func TestTooMuchForOnePartition(t *testing.T) {
 				try := func(mostArcs, mostSlots int, want string) {
 					t.Helper()
 					defer graph.SetMost(mostArcs, mostSlots)()
-					meters := make([]mem.Meter, ranks)
+					meters := make([]*mem.Budget, ranks)
 					graphs, errs := buildOver(t, ranks, tuples, n, directed, o, meters)
 					for rank, err := range errs {
 						switch {
@@ -109,7 +111,7 @@ func TestTooMuchForOnePartition(t *testing.T) {
 							t.Errorf("%v, directed %t, %d ranks: rank %d: error %v, want %q", grid,
 								directed, ranks, rank, err, want)
 						}
-						if now := meters[rank].Now(); now != 0 {
+						if now := meters[rank].Use().Memory; now != 0 {
 							t.Errorf("%v, directed %t, %d ranks, %q: %d bytes are still there",
 								grid, directed, ranks, want, now)
 						}
@@ -160,12 +162,12 @@ func TestChangeTooMuchForOnePartition(t *testing.T) {
 		for _, directed := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(5, 8))
 			const n = 600
-			var meter mem.Meter
+			meter := mem.NewBudget(1<<40, "")
 			tuples := crowdedTuples(rng, n, 300, grid, directed)
 			in := &edges.Input{Name: "crowded", Edges: edges.Pack(n, tuples,
 				nil), Vertices: n, Directed: directed}
 			g, err := build.Local(t.Context(), in,
-				graph.Options{Grid: grid, InputOrder: true, Meter: &meter})
+				graph.Options{Grid: grid, InputOrder: true, Budget: meter})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +187,7 @@ func TestChangeTooMuchForOnePartition(t *testing.T) {
 			}
 			arcs, slots := next.Most()
 			next.Close()
-			before := meter.Now()
+			before := meter.Use().Memory
 			for _, c := range []struct {
 				d           pregel.Delta
 				arcs, slots int
@@ -199,7 +201,7 @@ func TestChangeTooMuchForOnePartition(t *testing.T) {
 					!strings.Contains(err.Error(), c.want) {
 					t.Errorf("%v, directed %t: error %v, want %q", grid, directed, err, c.want)
 				}
-				if now := meter.Now(); now != before {
+				if now := meter.Use().Memory; now != before {
 					t.Errorf("%v, directed %t, %q: %d bytes, %d before", grid, directed, c.want,
 						now, before)
 				}

@@ -73,7 +73,7 @@ type bucket struct {
 // number of arcs of a row, with duplicates.
 func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
-		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter, Kind: mem.Loading},
+		a: a, in: in, tmp: &mem.Arena{Budget: a.o.Budget, Kind: mem.Loading},
 		stages: make([]*stage, a.team.Size()),
 		idBits: idBits(a.g.N), arcBits: narrowBits, lists: a.outLists,
 	}

@@ -205,9 +205,9 @@ func (s *share) exchangeSets(send iter.Seq[Message], take func(Message) error) e
 }
 
 // build makes the partition.
-func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Meter) (*Graph, *Builder, error) {
+func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Budget) (*Graph, *Builder, error) {
 	g := &Graph{N: int(s.n), Connected: int(s.n), Labels: edges.Consecutive(1)}
-	a, err := NewBuilder(g, Options{Grid: s.grid, Weights: edges.Float32, Team: team, Meter: meter})
+	a, err := NewBuilder(g, Options{Grid: s.grid, Weights: edges.Float32, Team: team, Budget: meter})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -372,18 +372,18 @@ func TestShareOfLargestGraph(t *testing.T) {
 			}
 			team := parallel.NewTeam(2, false)
 			defer team.Close()
-			var meter mem.Meter
+			meter := mem.NewBudget(1<<40, "")
 			s := newShare(test.grid, 1234, test.arcs)
-			g, a, err := s.build(t.Context(), team, &meter)
+			g, a, err := s.build(t.Context(), team, meter)
 			if err != nil {
 				t.Fatal(err)
 			}
 			a.End()
 			t.Logf("%d arcs, %d slots, %s at the peak", len(s.all), g.Parts[s.p].Slots,
-				mem.Text(meter.Peak()))
+				mem.Text(meter.Use().Peak))
 			s.check(t, g)
-			if g.Close(); meter.Now() != 0 {
-				t.Errorf("%d bytes are still there", meter.Now())
+			if g.Close(); meter.Use().Memory != 0 {
+				t.Errorf("%d bytes are still there", meter.Use().Memory)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -107,11 +108,7 @@ func (b *Budget) Room() int64 {
 	if b == nil {
 		return math.MaxInt64
 	}
-	live := int64(0)
-	if b.process {
-		live = measured(liveBytes)
-	}
-	return b.withFiles(max(b.hard-b.held.Load()-live, 0))
+	return b.withFiles(max(b.hard-b.held.Load()-b.measured(liveBytes), 0))
 }
 
 // Free returns how many bytes more the budget has for arrays in memory; without a budget as many as
@@ -126,29 +123,34 @@ func (b *Budget) Free() int64 {
 // Tight reports whether so many bytes more would be over the soft limit: what can do with less
 // memory, slower, then does.
 func (b *Budget) Tight(bytes int64) bool {
-	return b != nil && b.held.Load()+b.heap()+bytes > b.soft
+	return b != nil && b.exceeds(bytes, b.soft)
+}
+
+// exceeds reports whether so many bytes more would be over a limit. If that is so with the spares,
+// they are freed.
+func (b *Budget) exceeds(bytes, limit int64) bool {
+	use := b.held.Load() + b.heap() + bytes
+	if use+spares.bytes.Load() > limit {
+		freeSpares()
+	}
+	return use > limit
 }
 
 // fits reports whether so many bytes more are below the hard limit, if need be when Go's heap has
 // been collected.
 func (b *Budget) fits(bytes int64) bool {
-	if b.held.Load()+b.heap()+bytes <= b.hard {
+	if !b.exceeds(bytes, b.hard) {
 		return true
 	}
 	if !b.process || b.held.Load()+bytes > b.hard {
 		return false
 	}
 	debug.FreeOSMemory()
-	return b.held.Load()+b.heap()+bytes <= b.hard
+	return !b.exceeds(bytes, b.hard)
 }
 
-// heap returns what Go's heap takes. The budget of a test has no part in it.
-func (b *Budget) heap() int64 {
-	if !b.process {
-		return 0
-	}
-	return measured(heapBytes)
-}
+// heap returns what Go's heap takes.
+func (b *Budget) heap() int64 { return b.measured(heapBytes) }
 
 // Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release
 // once when it is gone.
@@ -192,9 +194,7 @@ func (b *Budget) add(kind string, bytes int64, file bool) {
 	if b == nil || bytes == 0 {
 		return
 	}
-	if kind == "" {
-		kind = other
-	}
+	kind = cmp.Or(kind, other)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	i := slices.IndexFunc(b.kinds, func(h *Held) bool { return h.Kind == kind })
@@ -212,7 +212,7 @@ func (b *Budget) add(kind string, bytes int64, file bool) {
 	b.peak = max(b.peak, held)
 	if far := held - b.told; b.process && (far > b.limit/64 || far < -b.limit/64) {
 		b.told = held
-		limitHeap(max(b.hard-held, b.limit/8))
+		debug.SetMemoryLimit(max(b.hard-held, b.limit/8))
 	}
 }
 
@@ -256,9 +256,7 @@ func (u Use) String() string {
 
 // refuse says that the budget has no room for an array, and why it could not be spilled.
 func (b *Budget) refuse(kind string, bytes int64, spill error) error {
-	if kind == "" {
-		kind = other
-	}
+	kind = cmp.Or(kind, other)
 	text := fmt.Sprintf("%s: %v, %s are free", kind, b.Use(), Text(b.Free()))
 	err := errors.New(text)
 	switch {
@@ -278,13 +276,13 @@ var process atomic.Pointer[Budget]
 func SetProcess(b *Budget) {
 	if b != nil {
 		b.process, b.done = true, make(chan struct{})
-		b.before = limitHeap(b.hard)
+		b.before = debug.SetMemoryLimit(b.hard)
 		go b.watch(b.done)
 	}
 	if old := process.Swap(b); old != nil && old != b {
 		close(old.done)
 		if b == nil {
-			limitHeap(old.before)
+			debug.SetMemoryLimit(old.before)
 		}
 	}
 }
@@ -308,19 +306,15 @@ func DefaultLimit() (bytes int64, from string) {
 const spillShare = 4
 
 // Room returns how many bytes the process can still have, in memory or spilled to files, or 0 if
-// unknown.
+// unknown. It frees the spares first: who asks is about to take much.
 func Room() int64 {
-	b := Process()
+	freeSpares()
+	b, free := Process(), Available()
 	if b == nil {
-		return Available()
+		return free
 	}
-	return b.room()
-}
-
-func (b *Budget) room() int64 {
-	free := b.Free()
-	if system := Available(); b.process && system > 0 {
-		free = min(free, system)
+	if free <= 0 || b.Free() < free {
+		free = b.Free()
 	}
 	return b.withFiles(free)
 }
@@ -334,7 +328,8 @@ func (b *Budget) Files() int64 {
 	if b == nil || b.dir == "" {
 		return 0
 	}
-	return min(diskFree(b.dir), max(spillShare*b.limit-b.spilled.Load(), 0))
+	free, _ := DiskRoom(b.dir)
+	return min(free, max(spillShare*b.limit-b.spilled.Load(), 0))
 }
 
 // RoomText words what Room has returned, what there is in memory apart from files.

@@ -8,20 +8,8 @@ import "runtime"
 type Buffer struct {
 	Data    []byte
 	kind    string
-	budget  *Budget // nil: on the heap
+	region  region // zero: on the heap
 	cleanup runtime.Cleanup
-}
-
-// spilled is what is left to do when a Buffer is gone.
-type spilled struct {
-	data   []byte
-	kind   string
-	budget *Budget
-}
-
-func (s spilled) free() {
-	release(s.data)
-	s.budget.add(s.kind, -int64(len(s.data)), true)
 }
 
 // Buffer makes a buffer of so many zeroed bytes, or refuses it by an *[Exhausted].
@@ -35,8 +23,8 @@ func (b *Budget) Buffer(kind string, bytes int) (*Buffer, error) {
 		var data []byte
 		if data, failed = spillFile(b.dir, bytes); failed == nil {
 			b.add(kind, n, true)
-			f := &Buffer{Data: data, kind: kind, budget: b}
-			f.cleanup = runtime.AddCleanup(f, spilled.free, spilled{data, kind, b})
+			f := &Buffer{data, kind, region{data, bytes, true, b}, runtime.Cleanup{}}
+			f.cleanup = runtime.AddCleanup(f, f.region.release, kind)
 			return f, nil
 		}
 	}
@@ -51,9 +39,9 @@ func (f *Buffer) Free() {
 	if f == nil {
 		return
 	}
-	if f.budget != nil {
+	if f.region.budget != nil {
 		f.cleanup.Stop()
-		spilled{f.Data, f.kind, f.budget}.free()
+		f.region.release(f.kind)
 	}
 	*f = Buffer{}
 }

@@ -25,19 +25,19 @@ func TestBytesOfAnArena(t *testing.T) {
 
 // TestAdopt moves arrays from one arena to another, which frees them.
 func TestAdopt(t *testing.T) {
-	var m Meter
-	a, b := Arena{Meter: &m}, Arena{}
+	m := NewBudget(1<<30, "")
+	a, b := Arena{Kind: Graph, Budget: m}, Arena{Kind: Loading, Budget: m}
 	Make[uint32](&a, 10)
 	of := Make[uint64](&b, small)
 	Make[uint64](&b, 1)
 	a.Adopt(&b)
 	b.Close()
 	of[small-1] = 1 // it is not freed
-	if a.Bytes() != 40+8*small+8 || b.Bytes() != 0 || m.Now() != 8*small {
-		t.Errorf("%d and %d bytes, %d counted", a.Bytes(), b.Bytes(), m.Now())
+	if a.Bytes() != 40+8*small+8 || b.Bytes() != 0 || m.Use().Memory != 8*small {
+		t.Errorf("%d and %d bytes, %d counted", a.Bytes(), b.Bytes(), m.Use().Memory)
 	}
 	a.Close()
-	if m.Now() != 0 {
-		t.Errorf("%d bytes are left", m.Now())
+	if len(m.Use().Kinds) != 0 {
+		t.Errorf("%v is left", m.Use())
 	}
 }

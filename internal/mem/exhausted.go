@@ -1,9 +1,6 @@
 package mem
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Exhausted is what Make panics with when the system has no memory for an array. An error at each
 // of the many places that make arrays would say no more; [Recover] makes one of it, where work
@@ -40,12 +37,11 @@ func Recover(err *error) {
 	if v == nil {
 		return
 	}
-	var exhausted *Exhausted
-	if e, ok := v.(error); ok && errors.As(e, &exhausted) {
-		*err = exhausted
-		return
+	exhausted := IsExhausted(v)
+	if exhausted == nil {
+		panic(v)
 	}
-	panic(v)
+	*err = exhausted
 }
 
 // Text returns a number of bytes for people.

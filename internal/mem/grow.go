@@ -20,9 +20,11 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	}
 	size := int(unsafe.Sizeof(*new(T)))
 	want := max(len(s)+n, min(2*cap(s), cap(s)+cap(s)/4+growFast/max(size, 1)))
-	if a == nil || want*size < small || !PointerFree[T]() {
-		if b := a.budgetOrNil(); b != nil && int64(want*size) >= b.least &&
-			!b.fits(int64(want*size)) {
+	if a == nil {
+		return slices.Grow(s, n)
+	}
+	if want*size < small || !PointerFree[T]() {
+		if b := a.budget(); b != nil && int64(want*size) >= b.least && !b.fits(int64(want*size)) {
 			panic(b.refuse(a.Kind, int64(want*size), nil))
 		}
 		return slices.Grow(s, n)
@@ -58,25 +60,14 @@ func Free[T any](a *Arena, s []T) {
 	}
 	start := unsafe.Pointer(unsafe.SliceData(s))
 	a.mu.Lock()
-	i := slices.IndexFunc(a.regions, func(r region) bool { return unsafe.Pointer(unsafe.SliceData(r.data)) == start })
-	if i < 0 {
-		a.mu.Unlock()
-		return // on Go's heap
-	}
-	r := a.regions[i]
-	a.regions = slices.Delete(a.regions, i, i+1)
-	a.bytes -= int64(r.used)
-	a.mu.Unlock()
-	a.Meter.add(-int64(r.used))
-	release(r.data)
-	r.budget.add(a.Kind, -int64(r.used), r.file)
-}
-
-func (a *Arena) budgetOrNil() *Budget {
-	if a == nil {
-		return nil
-	}
-	return a.budget()
+	defer a.mu.Unlock()
+	a.regions = slices.DeleteFunc(a.regions, func(r region) bool {
+		own := unsafe.Pointer(unsafe.SliceData(r.data)) == start // else it is on Go's heap
+		if own {
+			r.release(a.Kind)
+		}
+		return own
+	})
 }
 
 // IsExhausted returns the *[Exhausted] in a value that was recovered, or nil.

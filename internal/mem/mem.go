@@ -6,7 +6,6 @@
 package mem
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -24,17 +23,18 @@ const small = 64 << 10
 // Arena owns a set of arrays. The zero value is ready; a nil *Arena puts every array on the Go
 // heap. Make may be called by several goroutines at once.
 type Arena struct {
-	// Meter, if not nil, counts what the arena takes. It is set before the first array is made.
-	Meter *Meter
 	// Kind says what the arrays are for, and Budget bounds them; with nil that of the process does.
 	// Both are set before the first array is made.
 	Kind   string
 	Budget *Budget
+	// Parent, if not nil, has arrays of arenas that were closed by Keep, for this one. It is set
+	// before the first array is made.
+	Parent *Arena
 
 	mu      sync.Mutex
 	regions []region
-	bytes   int64
 	heap    int64 // bytes of arrays on the Go heap
+	closed  bool  // keeps no spares; guarded by spares.mu
 }
 
 // region is one mapping and what part of it is still backed by memory.
@@ -43,6 +43,12 @@ type region struct {
 	used   int
 	file   bool    // spilled
 	budget *Budget // that counts it, or nil
+}
+
+// release frees the region, which counts as of a kind.
+func (r region) release(kind string) {
+	release(r.data)
+	r.budget.add(kind, -int64(r.used), r.file)
 }
 
 // budget returns the budget that bounds the arena's arrays, or nil.
@@ -56,7 +62,12 @@ func (a *Arena) budget() *Budget {
 // Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small
 // arrays, are put on the Go heap, where they need no closing. It panics with an *[Exhausted] when
 // there is no memory.
-func Make[T any](a *Arena, n int) []T {
+func Make[T any](a *Arena, n int) []T { return take[T](a, n, true) }
+
+// MakeAny is Make of elements that may have any value. They are to be written before they are read.
+func MakeAny[T any](a *Arena, n int) []T { return take[T](a, n, false) }
+
+func take[T any](a *Arena, n int, zero bool) []T {
 	size := unsafe.Sizeof(*new(T))
 	if n < 0 || (size > 0 && uintptr(n) > (1<<56)/size) {
 		panic(fmt.Sprintf("mem: array of %d elements of %d bytes", n, size))
@@ -71,24 +82,27 @@ func Make[T any](a *Arena, n int) []T {
 		a.mu.Unlock()
 		return make([]T, n)
 	}
-	data := a.reserve(total)
-	a.mu.Lock()
-	a.bytes += int64(total)
-	a.mu.Unlock()
-	a.Meter.add(int64(total))
-	// The mapping is page-aligned, at least total bytes long, zeroed, and T holds no pointers.
+	data := a.reserve(total, zero)
+	// The mapping is page-aligned, at least total bytes long, and T holds no pointers.
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n)
 }
 
-// reserve takes a region of the budget. It panics when there is no memory.
-func (a *Arena) reserve(total int) []byte {
-	b := a.budget()
-	data, file, err := b.take(a.Kind, total)
-	if err != nil {
-		var refused *Exhausted
-		if errors.As(err, &refused) {
-			panic(refused)
+// reserve takes a region of the parent, or else of the budget. It panics when there is no memory.
+func (a *Arena) reserve(total int, zero bool) []byte {
+	b, file, err := a.budget(), false, error(nil)
+	data := a.borrow(total, b)
+	if data != nil && zero {
+		clear(data[:total])
+	} else if data == nil {
+		if data, file, err = b.take(a.Kind, total); err != nil {
+			freeSpares()
+			data, file, err = b.take(a.Kind, total)
 		}
+	}
+	if refused := IsExhausted(err); refused != nil {
+		panic(refused)
+	}
+	if err != nil {
 		panic(&Exhausted{Bytes: int64(total), Err: err})
 	}
 	a.mu.Lock()
@@ -119,7 +133,7 @@ func (a *Arena) Bytes() int64 {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.bytes + a.heap
+	return sum(a.regions) + a.heap
 }
 
 // Trim gives the memory behind s[n:] back to the system. The slice must be one that Make returned,
@@ -136,9 +150,7 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 		r := &a.regions[i]
 		if unsafe.Pointer(unsafe.SliceData(r.data)) == start && keep < r.used {
 			discard(r.data, keep)
-			a.bytes -= int64(r.used - keep)
 			r.budget.add(a.Kind, -int64(r.used-keep), r.file)
-			a.Meter.add(-int64(r.used - keep))
 			r.used = keep
 		}
 	}
@@ -149,40 +161,31 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 // made in an arena of its own, which is closed when a step fails, and else adopted.
 func (a *Arena) Adopt(from *Arena) {
 	from.mu.Lock()
-	regions, bytes, heap := from.regions, from.bytes, from.heap
-	from.regions, from.bytes, from.heap = nil, 0, 0
+	regions, heap := from.regions, from.heap
+	from.regions, from.heap = nil, 0
 	from.mu.Unlock()
-	if from.Kind != a.Kind {
-		for _, r := range regions {
-			r.budget.add(from.Kind, -int64(r.used), r.file)
-			r.budget.add(a.Kind, int64(r.used), r.file)
-		}
+	for _, r := range regions {
+		r.budget.add(from.Kind, -int64(r.used), r.file)
+		r.budget.add(a.Kind, int64(r.used), r.file)
 	}
 	a.mu.Lock()
 	a.regions = append(a.regions, regions...)
-	a.bytes += bytes
 	a.heap += heap
 	a.mu.Unlock()
-	if from.Meter != a.Meter {
-		a.Meter.add(bytes)
-		from.Meter.add(-bytes)
-	}
 }
 
-// Close unmaps every array of the arena. Slices of them must not be touched afterwards. Close is
-// idempotent.
+// Close unmaps every array of the arena, and those that it keeps as a parent. Slices of them must
+// not be touched afterwards. Close is idempotent.
 func (a *Arena) Close() {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range a.regions {
-		release(r.data)
-		r.budget.add(a.Kind, -int64(r.used), r.file)
+	for _, r := range append(a.regions, takeSpares(a)...) {
+		r.release(a.Kind)
 	}
-	a.Meter.add(-a.bytes)
-	a.regions, a.bytes, a.heap = nil, 0, 0
+	a.regions, a.heap = nil, 0
 }
 
 // At is &a[i&63]. The compiler's own form first reads the array's first element, to find out whether

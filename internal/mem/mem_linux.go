@@ -53,7 +53,7 @@ func discard(data []byte, keep int) {
 
 // PeakRSS returns the largest resident set the process has had (VmHWM), in bytes, or 0 where it
 // cannot be known.
-func PeakRSS() int64 { return status("VmHWM:") }
+func PeakRSS() int64 { return field("/proc/self/status", "VmHWM:") }
 
 // Anonymous returns the bytes of the process's memory that are no file's, or 0 where it cannot be
 // known: what the kernel cannot take back.
@@ -82,8 +82,6 @@ func statm() (resident, files int64) {
 	shared, _ := strconv.ParseInt(fields[2], 10, 64)
 	return pages * int64(os.Getpagesize()), shared * int64(os.Getpagesize())
 }
-
-func status(name string) int64 { return field("/proc/self/status", name) }
 
 func field(file, name string) int64 {
 	data, err := os.ReadFile(file)

@@ -32,12 +32,6 @@ func DiskRoom(dir string) (free, total int64) {
 	return int64(s.Bavail) * s.Bsize, int64(s.Blocks) * s.Bsize
 }
 
-// diskFree returns how many bytes a directory's file system has for this process.
-func diskFree(dir string) int64 {
-	free, _ := DiskRoom(dir)
-	return free
-}
-
 // spillFile maps a new file of so many zeroed bytes, to be read and written. Its room on the disk
 // is taken now: where there is none a write to the mapping would end the process. It has no name,
 // so that nothing is left whatever becomes of the process.

@@ -8,8 +8,6 @@ const canSpill = false
 
 func inMemory(string) bool { return false }
 
-func diskFree(string) int64 { return 0 }
-
 func spillFile(string, int) ([]byte, error) {
 	return nil, errors.New("files cannot be mapped to be written on this system")
 }

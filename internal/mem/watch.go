@@ -73,6 +73,7 @@ func (b *Budget) look(now time.Time) int64 {
 	taken, beyond := Anonymous(), b.limit-b.hard
 	text := Text(taken) + " are taken"
 	if taken > b.hard {
+		freeSpares()
 		b.collect(now)
 	}
 	if taken <= b.hard+beyond/4 {

@@ -131,19 +131,25 @@ type Journal interface{ Record(e Event) error }
 
 // JobOf returns where an event names its run, nil of a Pause.
 func JobOf(e Event) *string {
+	_, job := headOf(e)
+	return job
+}
+
+// headOf returns the kind of an event's line, and where it names its run; neither of a Pause.
+func headOf(e Event) (kind string, job *string) {
 	switch e := e.(type) {
 	case *Job:
-		return &e.Job
+		return kindJob, &e.Job
 	case *record.Superstep:
-		return &e.Job
+		return kindRecord, &e.Job
 	case *End:
-		return &e.Job
+		return kindEnd, &e.Job
 	case *Stage:
-		return &e.Job
+		return kindStage, &e.Job
 	case *Search:
-		return &e.Job
+		return kindSearch, &e.Job
 	case *Log:
-		return &e.Job
+		return kindLog, &e.Job
 	}
-	return nil
+	return "", nil
 }

@@ -3,10 +3,9 @@ package trace
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
-
-	"github.com/superstep-go/superstep/record"
 )
 
 // Kinds of lines.
@@ -27,59 +26,28 @@ type head struct {
 
 // Writer is a Journal that writes JSON lines, and may be used by several goroutines at once.
 type Writer struct {
-	mu  sync.Mutex
-	enc *json.Encoder
+	mu sync.Mutex
+	to io.Writer
 }
 
 // NewWriter makes a Writer to w.
-func NewWriter(w io.Writer) *Writer {
-	return &Writer{enc: json.NewEncoder(w)}
-}
+func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
 // Record writes a line. Of stages it writes those that have ended; how far others are is of the
 // moment.
 func (w *Writer) Record(e Event) error {
-	var line any
-	switch e := e.(type) {
-	case *record.Superstep:
-		line = struct {
-			head
-			*record.Superstep
-		}{head{Version, kindRecord}, e}
-	case *Job:
-		line = struct {
-			head
-			*Job
-		}{head{Version, kindJob}, e}
-	case *End:
-		line = struct {
-			head
-			*End
-		}{head{Version, kindEnd}, e}
-	case *Stage:
-		if e.Seconds == 0 {
-			return nil
-		}
-		line = struct {
-			head
-			*Stage
-		}{head{Version, kindStage}, e}
-	case *Search:
-		line = struct {
-			head
-			*Search
-		}{head{Version, kindSearch}, e}
-	case *Log:
-		line = struct {
-			head
-			*Log
-		}{head{Version, kindLog}, e}
-	default:
+	kind, _ := headOf(e)
+	if s, ok := e.(*Stage); kind == "" || ok && s.Seconds == 0 {
 		return nil
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.enc.Encode(line)
+	_, err = fmt.Fprintf(w.to, "{\"v\":%d,\"kind\":%q,%s\n", Version, kind, text[1:])
+	return err
 }
 
 // Tee is a Journal that passes everything on to several.

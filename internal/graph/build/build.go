@@ -70,7 +70,7 @@ type builder struct {
 
 // Graph makes the graph of all ranks' tuples, and this rank's partitions of it: owner tells the
 // rank of each. All ranks call it at the same time, with the same owner, tag and options but for
-// Team, Progress and Meter. It closes the rank's tuples as soon as it has read them, unless Free is
+// Team, Progress and Budget. It closes the rank's tuples as soon as it has read them, unless Free is
 // nil; the Directory is open as long as the graph is. If it fails on one rank it fails on all, with
 // the same error.
 func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*graph.Graph, *Directory, error) {
@@ -127,13 +127,13 @@ func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner 
 	b := &builder{
 		group: group, tag: tag, rank: group.Link().Rank(), ranks: group.Link().Size(), in: in,
 		owner: owner, o: o, team: o.Team, piece: pieceBytes(),
-		tmp:  &mem.Arena{Meter: o.Meter, Kind: mem.Loading},
-		kept: &mem.Arena{Meter: o.Meter, Kind: mem.Graph},
+		tmp:  &mem.Arena{Budget: o.Budget, Kind: mem.Loading},
+		kept: &mem.Arena{Budget: o.Budget, Kind: mem.Graph},
 	}
 	if b.ranks == 1 && owner == nil {
 		b.owner, b.tuples = make([]int, o.Partitions), &tuples{b: b}
 	}
-	b.numbering.Meter, b.numbering.Kind = o.Meter, mem.Loading
+	b.numbering.Budget, b.numbering.Kind = o.Budget, mem.Loading
 	b.out = make([][]sendBuffer, b.team.Size())
 	for w := range b.out {
 		b.out[w] = make([]sendBuffer, b.ranks)

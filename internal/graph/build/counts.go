@@ -19,7 +19,7 @@ const countsAtOnce = 1 << 14
 // ranks on, and adds what comes from as many ranks back to the rows. Whose count is not 0 that rank
 // will want the ids of.
 func (b *builder) sendCounts(ctx context.Context, step int, there *counters) error {
-	arena := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
+	arena := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 	defer arena.Close()
 	var data []byte
 	for _, counts := range there.columns() {

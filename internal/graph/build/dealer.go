@@ -33,7 +33,7 @@ type dealerWorker struct {
 // newDealer exchanges the plans of the lists.
 func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*dealer, error) {
 	d := &dealer{b: b, lists: lists, workers: make([]dealerWorker, b.team.Size())}
-	d.arena.Meter, d.arena.Kind = b.o.Meter, mem.Loading
+	d.arena.Budget, d.arena.Kind = b.o.Budget, mem.Loading
 	for _, s := range lists {
 		plan := s.Plan()
 		plans, err := gather(ctx, b.group, b.call(), &plan)

@@ -165,7 +165,7 @@ func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
 	defer d.arena.Close()
 	for step := range b.ranks {
 		at := (b.rank + step) % b.ranks
-		arena := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
+		arena := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 		there, err := b.idsOf(ctx, step, arena)
 		if err == nil {
 			err = d.send(ctx, b.store.sides[at], there, step == b.ranks-1)

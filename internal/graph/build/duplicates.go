@@ -77,7 +77,7 @@ func (b *builder) distinct(ctx context.Context) error {
 	for step := range b.ranks {
 		at := (b.rank + step) % b.ranks
 		d := b.store.sides[at]
-		arena := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
+		arena := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 		there := b.rows
 		if at != b.rank {
 			there = b.newCounters(arena, b.sizes[at])

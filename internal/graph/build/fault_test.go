@@ -350,16 +350,19 @@ func TestMemory(t *testing.T) {
 		{"weights", graph.Options{Duplicates: graph.LeastDuplicate, Weights: edges.Float32, UnitWeights: true}},
 		{"keep", graph.Options{}},
 	} {
-		whole := new(mem.Meter)
+		whole := mem.NewBudget(1<<40, "")
 		o := how.o
-		o.Partitions, o.Meter, o.Team = ranks, whole, team
+		o.Partitions, o.Budget, o.Team = ranks, whole, team
 		g, err := Local(t.Context(), kronecker(t, scale, 0, 1), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stays := whole.Now()
+		stays := whole.Use().Memory
 		g.Close()
-		var meters [ranks]mem.Meter
+		meters := [ranks]*mem.Budget{}
+		for rank := range meters {
+			meters[rank] = mem.NewBudget(1<<40, "")
+		}
 		var shares []*edges.RankInput
 		for rank := range ranks {
 			in := kronecker(t, scale, rank, ranks)
@@ -367,23 +370,23 @@ func TestMemory(t *testing.T) {
 		}
 		got := buildOver(t, t.Context(), shares, []int{0, 1, 2, 3}, func(rank int) graph.Options {
 			o := how.o
-			o.Partitions, o.Meter = ranks, &meters[rank]
+			o.Partitions, o.Budget = ranks, meters[rank]
 			return o
 		})
 		for rank, b := range got {
 			if b.err != nil {
 				t.Fatal(b.err)
 			}
-			peak, now := meters[rank].Peak(), meters[rank].Now()
+			peak, now := meters[rank].Use().Peak, meters[rank].Use().Memory
 			t.Logf("%s: rank %d: peak %s, stays %s; the whole: peak %s, stays %s", how.name, rank,
-				mem.Text(peak), mem.Text(now), mem.Text(whole.Peak()), mem.Text(stays))
-			if 100*peak > 40*whole.Peak() || 100*now > 32*stays {
+				mem.Text(peak), mem.Text(now), mem.Text(whole.Use().Peak), mem.Text(stays))
+			if 100*peak > 40*whole.Use().Peak || 100*now > 32*stays {
 				t.Errorf("%s: rank %d takes more than its share", how.name, rank)
 			}
 		}
 		closeAll(got)
 		for rank := range meters {
-			if n := meters[rank].Now(); n != 0 {
+			if n := meters[rank].Use().Memory; n != 0 {
 				t.Errorf("%s: rank %d still has %d bytes", how.name, rank, n)
 			}
 		}

@@ -45,7 +45,7 @@ func (t *tuples) distinct(ctx context.Context) error {
 	shift := uint(64 - min(max(bits.Len(uint(n>>15)), 0), 11))
 	buckets := 1 << (64 - shift)
 
-	tmp := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
+	tmp := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 	defer tmp.Close()
 	threads := b.team.Size()
 	chunks := n/(chunkKeys-1) + threads*buckets + 1

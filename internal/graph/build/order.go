@@ -28,7 +28,7 @@ type degreeRun struct {
 // many vertices they have of each degree; a rank's vertices of a degree then follow one another.
 func (b *builder) order(ctx context.Context) error {
 	n := b.sizes[b.rank]
-	tmp := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
+	tmp := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 	defer tmp.Close()
 	kept := b.kept
 	if b.tuples != nil { // the graph has both maps

@@ -42,7 +42,7 @@ func (b *builder) newRouter() *router {
 		tiles:  newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
 		count:  max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
 	}
-	r.arena.Meter, r.arena.Kind = b.o.Meter, mem.Loading
+	r.arena.Budget, r.arena.Kind = b.o.Budget, mem.Loading
 	return r
 }
 
@@ -219,7 +219,7 @@ func (b *builder) route(ctx context.Context) error {
 	r := b.newRouter()
 	defer r.arena.Close()
 	b.store = newStore(r.tiles, b.rank, b.sizes, b.all.tuples/b.ranks, b.lanes(), b.o.Weights,
-		b.o.Meter)
+		b.o.Budget)
 	if b.in.Naming != edges.Numbers && b.dense {
 		b.present = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
 	}

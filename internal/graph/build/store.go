@@ -53,7 +53,7 @@ type chunk struct {
 type chain struct{ first, last *chunk }
 
 // newStore makes an empty store of a rank for about so many edges.
-func newStore(t *tiling, rank int, places []int, expected, lanes int, weights edges.Weights, meter *mem.Meter) *store {
+func newStore(t *tiling, rank int, places []int, expected, lanes int, weights edges.Weights, budget *mem.Budget) *store {
 	s := &store{tiling: t, rank: rank, places: places, lanes: lanes, weights: weights}
 	rows := t.firstRow[rank+1] - t.firstRow[rank]
 	s.chunk = mostChunk
@@ -65,7 +65,7 @@ func newStore(t *tiling, rank int, places []int, expected, lanes int, weights ed
 	for at := range places {
 		d := &side{store: s, at: at, rows: rows, others: t.firstOther[at+1] - t.firstOther[at]}
 		d.chains = make([]chain, d.tiles()*lanes)
-		d.arena.Meter, d.arena.Kind = meter, mem.Loading
+		d.arena.Budget, d.arena.Kind = budget, mem.Loading
 		s.sides = append(s.sides, d)
 	}
 	return s

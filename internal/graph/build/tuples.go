@@ -47,7 +47,7 @@ func (b *builder) discover(ctx context.Context) error {
 // degrees counts degrees, with duplicates and without.
 func (t *tuples) degrees(ctx context.Context) error {
 	b := t.b
-	t.unique.Meter, t.unique.Kind = b.o.Meter, mem.Loading
+	t.unique.Budget, t.unique.Kind = b.o.Budget, mem.Loading
 	if err := t.count(ctx); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (t *tuples) count(ctx context.Context) error {
 	}
 	t.raw = t.newCounters(arena)
 	private := []counters{t.raw}
-	tmp := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
+	tmp := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 	defer tmp.Close()
 	// Counters of their own spare threads the atomics, where the memory for them is small beside
 	// the edges.

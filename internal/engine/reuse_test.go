@@ -1,0 +1,203 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/invariants"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// sparse is a random graph whose columns are large enough for arrays outside Go's heap.
+func sparse() shape {
+	r := rand.New(rand.NewPCG(4, 8))
+	s := shape{name: "sparse", n: 20_000, directed: true}
+	for range 3 * s.n {
+		s.tuples = append(s.tuples, [2]uint64{r.Uint64N(uint64(s.n)), r.Uint64N(uint64(s.n))})
+		s.weights = append(s.weights, 1+float64(r.IntN(9)))
+	}
+	return s
+}
+
+// TestJobsReuseMemory compares jobs on one graph, several at once, with jobs on graphs of their
+// own: values do not depend on the jobs whose memory they got.
+func TestJobsReuseMemory(t *testing.T) {
+	s := sparse()
+	for _, parts := range []int{1, 2} {
+		one := setting{parts: parts, threads: 1}
+		g := s.loadAs(t, one, edges.Float64)
+		var all sync.WaitGroup
+		for k := range uint64(3) {
+			all.Go(func() {
+				r := rand.New(rand.NewPCG(k, 5))
+				for range 8 {
+					way := setting{parts: parts, threads: 1 + r.IntN(2)}
+					fresh := s.loadAs(t, one, edges.Float64)
+					way.o.Delivery = []delivery.Choice{
+						delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull,
+					}[r.IntN(3)]
+					source := pregel.VertexID(r.IntN(s.n))
+					switch r.IntN(4) {
+					case 0:
+						sameOn(t, g, fresh, algorithms.BFSLevels{Source: source}, way)
+					case 1:
+						sameOn(t, g, fresh, algorithms.SSSP[float64]{Source: source}, way)
+					case 2:
+						way.o.Deterministic = true
+						sameOn(t, g, fresh, algorithms.PageRank{Iterations: 3}, way)
+					default:
+						sameOn(t, g, fresh, algorithms.WCC{}, way)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+func sameOn[V comparable, M any](t *testing.T, g, fresh *graph.Graph, p pregel.Program[V, M],
+	way setting,
+) {
+	got, _, err := tryRun(t, g, p, way)
+	want, _, other := tryRun(t, fresh, p, way)
+	if err != nil || other != nil || !slices.Equal(got, want) {
+		t.Errorf("%T in %v: other values than in memory of its own; errors %v, %v", p, way, err,
+			other)
+	}
+}
+
+// breaking is a program that sends on and on, until it calls what ends its run. Its values are of
+// another size than all else.
+type breaking struct{ end func() }
+
+func (breaking) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
+
+func (p breaking) Compute(v *pregel.Vertex[uint32, uint64], m uint64) {
+	if v.Set(v.Value() + uint32(m) + 1); v.Superstep() == 2 && v.ID() == 77 {
+		p.end()
+	}
+	if v.SendToAllNeighbors(1); v.Superstep() == 4 {
+		v.Finish()
+	}
+}
+
+// leaves reports whether an arena of a graph's job has the values of one of breaking, and keeps the
+// graph from giving them to others.
+func leaves(g *graph.Graph) bool {
+	a := &mem.Arena{Parent: g.Arena()}
+	defer a.Close()
+	return mem.MakeAny[uint32](a, (g.N+63)&^63)[5] != 0
+}
+
+// TestMemoryOfRunsThatEndIsReused: the next job has the memory of a run that came to its end.
+// Nobody has that of one which failed, was cancelled or ended its goroutine.
+func TestMemoryOfRunsThatEndIsReused(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("arrays are on Go's heap")
+	}
+	way := setting{parts: 1, threads: 2}
+	g := sparse().loadAs(t, way, edges.Unweighted)
+	o := teamed(t, way)
+	o.Budget = mem.NewBudget(1<<30, "")
+	run := func(end func(cancel func())) (at string, value any, err error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		j, err := engine.NewJob(ctx, g, pregel.Erase(breaking{func() { end(cancel) }}), o)
+		check(t, err)
+		defer j.Close()
+		_, err = j.Run(ctx)
+		return fmt.Sprintf("%p", j.Values(0).Slice()), j.Any(5), err
+	}
+	ends := func(func()) {}
+	first, want, err := run(ends)
+	check(t, err)
+	for name, end := range map[string]func(cancel func()){
+		"nothing": ends, "a panic": func(func()) { panic("a user's panic") },
+		"a cancelled context": func(cancel func()) { cancel() },
+		"an exit":             func(func()) { runtime.Goexit() },
+	} {
+		at, _, err := run(end)
+		if at != first {
+			t.Errorf("%s: the values are at %s, those of the job before were at %s", name, at, first)
+		}
+		if (err != nil) != (name != "nothing") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if left := leaves(g); !invariants.Enabled && left != (err == nil) {
+			t.Errorf("%s: another job may have the memory: %t", name, left)
+		}
+		if _, value, err := run(ends); err != nil || value != want {
+			t.Errorf("the run after %s: value %v, want %v, error %v", name, value, want, err)
+		}
+		if u := o.Budget.Use(); u.Memory != 0 {
+			t.Errorf("after %s: %v", name, u)
+		}
+	}
+}
+
+// nonzero is a monotone program. All its columns but those of messages hold no zero, also behind the
+// last vertex.
+type nonzero struct{}
+
+func (nonzero) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
+
+func (nonzero) Traits() pregel.Traits { return pregel.Traits{Monotone: true} }
+
+func (nonzero) Start() (uint64, []pregel.VertexID)                 { return 7, []pregel.VertexID{1} }
+func (nonzero) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) { v.VoteToHalt() }
+
+// skipping is a program that adds vertices one by one, and leaves out an id before each.
+type skipping struct{}
+
+const skipped = 6
+
+func (skipping) Combiner() pregel.Combiner[uint32] { return combiners.Sum[uint32]() }
+func (skipping) Traits() pregel.Traits             { return pregel.Traits{Mutates: true} }
+
+func (skipping) Compute(v *pregel.Vertex[uint64, uint32], _ uint32) {
+	if v.Set(1); v.ID() == 0 && v.Superstep() < skipped {
+		v.Change().AddVertex(v.Change().NextID()+1, 1)
+	} else {
+		v.VoteToHalt()
+	}
+}
+
+// TestAddedVerticesAreZero: ids that a changed graph has no vertex for have the value 0, and not
+// one of the job before.
+func TestAddedVerticesAreZero(t *testing.T) {
+	way := setting{parts: 1, threads: 1}
+	s := sparse()
+	g := s.loadAs(t, way, edges.Unweighted)
+	_, _, err := tryRun(t, g, nonzero{}, way)
+	check(t, err)
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(skipping{}), teamed(t, way))
+	check(t, err)
+	defer j.Close()
+	_, err = j.Run(t.Context())
+	check(t, err)
+	if ids := j.IDs(); ids != uint64(s.n+2*skipped) {
+		t.Errorf("%d ids", ids)
+	}
+	values := j.Values(0).Slice().([]uint64)[:j.Owned(0)]
+	for id := range values {
+		if want := uint64(1); id < s.n || id < s.n+2*skipped && id%2 == 1 {
+			if values[id] != want {
+				t.Errorf("vertex %d has the value %d", id, values[id])
+			}
+		} else if values[id] != 0 {
+			t.Errorf("id %d, which is no vertex's, has the value %d", id, values[id])
+		}
+	}
+}

@@ -1,0 +1,154 @@
+//go:build linux
+
+package mem
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// keep makes an array in an arena with a parent, fills it, and leaves it to the parent.
+func keep(parent *Arena, b *Budget, n int) *uint64 {
+	a := &Arena{Kind: Columns, Budget: b, Parent: parent}
+	s := Make[uint64](a, n)
+	for i := range s {
+		s[i] = 7
+	}
+	a.Keep()
+	return &s[0]
+}
+
+func TestSpares(t *testing.T) {
+	const n = 1 << 14
+	b, parent := budgetOf(1<<30, ""), &Arena{Kind: Graph}
+	defer parent.Close()
+	first := keep(parent, b, n)
+	a := &Arena{Kind: Columns, Budget: b, Parent: parent}
+	s := MakeAny[uint64](a, n)
+	if &s[0] != first {
+		t.Error("an array of the same size is another")
+	}
+	s[5] = 7
+	a.Keep()
+	a.Keep() // leaves nothing, and takes nothing away
+	for _, other := range []*Arena{
+		{Kind: Columns, Budget: b}, {Kind: Columns, Budget: b, Parent: &Arena{}},
+	} {
+		if s := Make[uint64](other, n); &s[0] == first {
+			t.Error("an arena without the parent got the array")
+		}
+		other.Close()
+	}
+	if s := Make[uint64](a, n+1); &s[0] == first {
+		t.Error("an array of another size is the same")
+	}
+	s = Make[uint64](a, n)
+	if &s[0] != first {
+		t.Error("a zeroed array of the same size is another")
+	}
+	for i, x := range s {
+		if x != 0 {
+			t.Fatalf("element %d is %d", i, x)
+		}
+	}
+	if u := b.Use(); u.Memory != 8*(n+n+1) || len(u.Kinds) != 1 {
+		t.Errorf("%v of two arrays", u)
+	}
+	a.Close()
+	if u := b.Use(); u.Memory != 0 || spares.bytes.Load() != 0 {
+		t.Errorf("arrays that were taken and freed are held: %v", u)
+	}
+}
+
+// TestSparesAreBounded: what many arenas leave at once is as much as one had. It goes with the
+// parent, which then keeps nothing more.
+func TestSparesAreBounded(t *testing.T) {
+	const n = 1 << 14
+	b, parent := budgetOf(1<<30, ""), &Arena{Kind: Graph}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				keep(parent, b, n)
+			}
+		})
+	}
+	all.Wait()
+	if u, bytes := b.Use(), spares.bytes.Load(); u.Memory != 0 || bytes != 8*n {
+		t.Errorf("%v and %d spare bytes", u, bytes)
+	}
+	parent.Close()
+	if bytes := spares.bytes.Load(); bytes != 0 || len(spares.of) != 0 {
+		t.Errorf("the parent is closed, and there are %d spare bytes", bytes)
+	}
+	keep(parent, b, n)
+	if u, bytes := b.Use(), spares.bytes.Load(); u.Memory != 0 || bytes != 0 {
+		t.Errorf("a closed parent keeps: %v and %d spare bytes", u, bytes)
+	}
+}
+
+// TestSparesWithoutABudget: they take at most a part of what is available.
+func TestSparesWithoutABudget(t *testing.T) {
+	parent := &Arena{Kind: Graph}
+	defer parent.Close()
+	if most := mostSpare(); most <= 8<<14 || most > Available()/4 {
+		t.Errorf("spares may take %d bytes", most)
+	}
+	defer func(most func() int64) { mostSpare = most }(mostSpare)
+	mostSpare = func() int64 { return 8<<15 - 1 }
+	for _, n := range []int{1 << 14, 1 << 15, 1 << 14} {
+		if keep(parent, nil, n); spares.bytes.Load() != 8<<14 {
+			t.Errorf("%d bytes of at most %d are kept", spares.bytes.Load(), mostSpare())
+		}
+	}
+}
+
+// TestSparesAreGivenBack: whatever needs the memory gets it, and they count as free until then.
+func TestSparesAreGivenBack(t *testing.T) {
+	const hard, kept = 8 << 20, 3 << 20
+	b, parent := budgetOf(hard, ""), &Arena{Kind: Graph}
+	defer parent.Close()
+	for name, need := range map[string]func(){
+		"an array": func() {
+			a := &Arena{Kind: Graph, Budget: b}
+			Make[uint64](a, 7<<20/8)
+			a.Close()
+		},
+		"memory on the heap": func() {
+			release, err := b.Reserve(Messages, 6<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			release()
+		},
+		"a look at what is tight": func() { b.Tight(2 << 20) },
+		"a load":                  func() { Room() },
+		"the watcher":             func() { budgetOf(1, "").look(time.Now()) },
+		"an array that there is no memory for": func() {
+			var err error
+			func() {
+				defer Recover(&err)
+				Make[byte](&Arena{Kind: Graph}, 1<<50)
+			}()
+			if err == nil {
+				t.Error("2^50 bytes were given")
+			}
+		},
+	} {
+		keep(parent, b, kept/8)
+		if bytes := spares.bytes.Load(); bytes != kept {
+			t.Fatalf("%s: %d spare bytes", name, bytes)
+		}
+		u := b.Use()
+		if free, room := b.Free(), b.Room(); u.Memory != 0 || free != hard || room != hard {
+			t.Errorf("%v, %d bytes are free, and there is room for %d", u, free, room)
+		}
+		if need(); spares.bytes.Load() != 0 {
+			t.Errorf("%s: %d bytes are spare yet", name, spares.bytes.Load())
+		}
+	}
+	if keep(parent, b, 5<<20/8); spares.bytes.Load() != 0 {
+		t.Error("a tight budget keeps spares")
+	}
+}
