@@ -117,7 +117,7 @@ func writeTo(path string, write func(io.Writer) error) error {
 	case "-":
 		return write(os.Stdout)
 	}
-	return graphio.WriteFile(context.Background(), path, 1, write)
+	return graphio.WriteFile(context.Background(), path, 0o666, 1, write)
 }
 
 // writeJSON writes a value to a file, if one is named.

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
+	"sync"
 
 	"connectrpc.com/connect"
 	"github.com/klauspost/compress/gzip"
@@ -65,7 +65,7 @@ func (c *backupCommand) execute(ctx context.Context) error {
 		return err
 	}
 	var h *backup.Header
-	err := c.app.save(ctx, c.Output, 1, func(ctx context.Context, w io.Writer) (err error) {
+	err := c.app.save(ctx, c.Output, 0o600, 1, func(ctx context.Context, w io.Writer) (err error) {
 		if c.Data != "" {
 			h, err = master.Config{Options: master.Options{Data: c.Data}, Master: daemon.Master{Version: buildinfo.Version()}}.Backup(w)
 		} else {
@@ -81,7 +81,7 @@ func (c *backupCommand) execute(ctx context.Context) error {
 		return nil
 	}
 	for _, what := range h.Damaged {
-		c.app.notices().say(slog.LevelWarn, "left out of the backup: "+what)
+		c.app.warn("left out of the backup: " + what)
 	}
 	return fmt.Errorf("the backup lacks %s",
 		things(len(h.Damaged), "damaged object", "damaged objects"))
@@ -111,16 +111,13 @@ func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header,
 	}
 	defer stream.Close()
 	in, out := io.Pipe()
-	type outcome struct {
-		header *backup.Header
-		err    error
-	}
-	verified := make(chan outcome, 1)
-	go func() {
-		h, err := backup.Verify(in)
+	var h *backup.Header
+	var damage error
+	var verified sync.WaitGroup
+	verified.Go(func() {
+		h, damage = backup.Verify(in)
 		_, _ = io.Copy(io.Discard, in) // what is behind the archive's end is padding
-		verified <- outcome{h, err}
-	}()
+	})
 	all := int64(0)
 	for err == nil && stream.Receive() {
 		data := stream.Msg().Data
@@ -129,16 +126,16 @@ func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header,
 		_, err = io.MultiWriter(w, out).Write(data)
 	}
 	_ = out.Close() // it returns no error
-	found := <-verified
+	verified.Wait()
 	switch {
 	case err != nil:
 		return nil, err
 	case stream.Err() != nil:
 		return nil, from.Explain(ctx, stream.Err())
-	case found.err != nil:
-		return nil, fmt.Errorf("what the master sent: %w", found.err)
+	case damage != nil:
+		return nil, fmt.Errorf("what the master sent: %w", damage)
 	}
-	return found.header, nil
+	return h, nil
 }
 
 func (a *app) restore() *cobra.Command {

@@ -165,7 +165,7 @@ func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) er
 	if err := n.app.writeJSON(ctx, n.of.JSON, report); err != nil {
 		return err
 	}
-	return n.app.save(ctx, n.of.SVG, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
+	return n.app.save(ctx, n.of.SVG, 0o666, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
 }
 
 // rankProcess makes a process of this binary that is a rank.

@@ -14,13 +14,13 @@ import (
 
 // writeJSON writes a report to a file, if one is named; - is standard output.
 func (a *app) writeJSON(ctx context.Context, path string, report any) error {
-	return a.save(ctx, path, 1, func(_ context.Context, w io.Writer) error { return printValue(w, report) })
+	return a.save(ctx, path, 0o666, 1, func(_ context.Context, w io.Writer) error { return printValue(w, report) })
 }
 
 // save writes something to a file, which appears whole or not at all, to standard output if that is
-// -, or nowhere.
-func (a *app) save(ctx context.Context, path string, threads int, fill func(ctx context.Context,
-	w io.Writer) error,
+// -, or nowhere. mode is as graphio.WriteFile has it.
+func (a *app) save(ctx context.Context, path string, mode os.FileMode, threads int,
+	fill func(ctx context.Context, w io.Writer) error,
 ) error {
 	if path == "" {
 		return nil
@@ -33,7 +33,7 @@ func (a *app) save(ctx context.Context, path string, threads int, fill func(ctx 
 	if path == "-" {
 		return write(a.out)
 	}
-	err := graphio.WriteFile(ctx, path, threads, write)
+	err := graphio.WriteFile(ctx, path, mode, threads, write)
 	if failed != nil && !errors.As(failed, new(*os.PathError)) {
 		return failed // of what is written, not of the file
 	}

@@ -162,7 +162,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 				path = cmp.Or(path, "-")
 			}
 			write = r.result.save(path, form, write)
-			if err := r.app.save(ctx, path, r.run.Threads, write); err != nil {
+			if err := r.app.save(ctx, path, 0o666, r.run.Threads, write); err != nil {
 				return err
 			}
 			computed.figures(report, true)

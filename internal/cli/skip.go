@@ -24,7 +24,7 @@ func (a *app) leftOut(ctx context.Context, file string, lines []string) error {
 	if file == "" {
 		return nil
 	}
-	return graphio.WriteFile(ctx, file, 1, func(w io.Writer) error {
+	return graphio.WriteFile(ctx, file, 0o666, 1, func(w io.Writer) error {
 		for _, line := range lines {
 			if _, err := fmt.Fprintln(w, line); err != nil {
 				return err

@@ -158,7 +158,7 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 				computed := &remoteResult{from: c, progress: d, job: job}
 				// The result is a report: JSON, whatever the file is called.
 				if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
-					return a.save(cmd.Context(), f.Output, 1, computed.write)
+					return a.save(cmd.Context(), f.Output, 0o666, 1, computed.write)
 				}
 				if err := f.resultFormat.check(f.Output); err != nil {
 					return err
@@ -169,7 +169,7 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 						return err
 					}
 				}
-				return a.save(cmd.Context(), f.Output, 1, f.save(f.Output, form, write))
+				return a.save(cmd.Context(), f.Output, 0o666, 1, f.save(f.Output, form, write))
 			})
 		},
 	}

@@ -27,10 +27,11 @@ type output struct {
 
 // WriteFile makes a file of what fill writes, compressed if the name ends in .gz or .zst. The file
 // appears whole, or not at all. A pipe is written in place; when ctx ends, its reader is not waited
-// for any more.
-func WriteFile(ctx context.Context, path string, threads int, fill func(w io.Writer) error) error {
+// for any more. mode bounds who may read the file: at most those who could read the file that it
+// replaces, or else all that the umask lets.
+func WriteFile(ctx context.Context, path string, mode fs.FileMode, threads int, fill func(w io.Writer) error) error {
 	_, c := splitCodec(path)
-	o, err := create(ctx, path, c, threads)
+	o, err := create(ctx, path, mode, c, threads)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func Writable(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil // to open a pipe would wait for its reader
 	}
-	o, err := create(context.Background(), path, plain, 1)
+	o, err := create(context.Background(), path, 0o600, plain, 1)
 	if err == nil {
 		o.discard()
 	}
@@ -64,7 +65,7 @@ func Writable(path string) error {
 }
 
 // create begins a file. One that is to become an object is begun where temporary files are.
-func create(ctx context.Context, path string, c codec, threads int) (*output, error) {
+func create(ctx context.Context, path string, mode fs.FileMode, c codec, threads int) (*output, error) {
 	far := store.IsS3(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil && !far {
 		path = real
@@ -77,14 +78,19 @@ func create(ctx context.Context, path string, c codec, threads int) (*output, er
 	case replaces && info.IsDir():
 		return nil, fmt.Errorf("cannot write %s: it is a directory", path)
 	case replaces && !info.Mode().IsRegular():
-		if o.f, err = openInPlace(ctx, path, info); err == nil {
+		if info.Mode()&fs.ModeNamedPipe != 0 {
+			o.f, err = openPipe(ctx, path)
+		} else {
+			o.f, err = os.OpenFile(path, os.O_WRONLY, 0)
+		}
+		if err == nil {
 			f := o.f
 			// of a device it does nothing
 			o.cancel = context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
 		}
 	default:
-		if o.f, err = createBeside(path); err == nil && replaces {
-			err = o.f.Chmod(info.Mode().Perm()) // who may read it is not for us to change
+		if o.f, err = createBeside(path, mode); err == nil && replaces {
+			err = o.f.Chmod(info.Mode().Perm() & mode) // no others may read it than before
 		}
 	}
 	if o.f != nil && o.cancel == nil {
@@ -99,14 +105,6 @@ func create(ctx context.Context, path string, c codec, threads int) (*output, er
 		return nil, err
 	}
 	return o, nil
-}
-
-// openInPlace opens what is no regular file, to write to it.
-func openInPlace(ctx context.Context, path string, info fs.FileInfo) (*os.File, error) {
-	if info.Mode()&fs.ModeNamedPipe != 0 {
-		return openPipe(ctx, path)
-	}
-	return os.OpenFile(path, os.O_WRONLY, 0)
 }
 
 // errNoReader is what is wrong with a pipe that cannot be waited for.
@@ -138,10 +136,10 @@ func reason(err error) error {
 
 // createBeside makes a new file in the directory of path. Unlike os.CreateTemp it leaves the
 // permissions to the umask.
-func createBeside(path string) (*os.File, error) {
+func createBeside(path string, mode fs.FileMode) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	for {
-		f, err := os.OpenFile(fmt.Sprintf("%s.%s.%08x.part", dir, name, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := os.OpenFile(fmt.Sprintf("%s.%s.%08x.part", dir, name, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}
@@ -166,8 +164,7 @@ func (o *output) cause(err error) error {
 func (o *output) finish() error {
 	err := o.encoder.Close()
 	o.encoder = nopCloser{io.Discard}
-	closed := o.close()
-	return errors.Join(o.cause(err), closed)
+	return errors.Join(o.cause(err), o.close())
 }
 
 // close closes the file.

@@ -120,7 +120,7 @@ func TestPipeWithoutReader(t *testing.T) {
 			done := make(chan error, 1)
 			go func() {
 				random := rand.NewChaCha8([32]byte{}) // it cannot be compressed
-				done <- WriteFile(ctx, path, 2, func(w io.Writer) error {
+				done <- WriteFile(ctx, path, 0o666, 2, func(w io.Writer) error {
 					_, err := io.CopyN(w, random, 8<<20)
 					return err
 				})
@@ -150,7 +150,7 @@ func TestPipeWithReader(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- WriteFile(t.Context(), path, 1, func(w io.Writer) error {
+		done <- WriteFile(t.Context(), path, 0o666, 1, func(w io.Writer) error {
 			_, err := w.Write(make([]byte, 1<<20))
 			return err
 		})

@@ -120,7 +120,7 @@ func (w *writer) warn(format string, args ...any) {
 
 // create begins one of the files, by its header.
 func (w *writer) create(path string, c codec, header string) (*output, error) {
-	out, err := create(w.ctx, path, c, w.Team.Size())
+	out, err := create(w.ctx, path, 0o666, c, w.Team.Size())
 	if err == nil {
 		w.outputs = append(w.outputs, out)
 		_, err = io.WriteString(out, header)

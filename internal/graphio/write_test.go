@@ -336,6 +336,29 @@ func readValues(r io.Reader, name string) (ids []uint64, values []string, err er
 	return ids, values, inFile(err, name)
 }
 
+// TestPrivateFiles: what only its user may read nobody else may, also in the place of a file that
+// all could read.
+func TestPrivateFiles(t *testing.T) {
+	old := putIn(t, t.TempDir(), "a.tar", "old")
+	if err := os.Chmod(old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{old, filepath.Join(t.TempDir(), "b.tar")} {
+		if err := WriteFile(t.Context(), path, 0o600, 1, func(w io.Writer) error {
+			o := w.(*output)
+			if info, err := o.f.Stat(); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("while it is written: found %v, %v", info.Mode(), err)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("found %v, %v", info.Mode(), err)
+		}
+	}
+}
+
 func TestValues(t *testing.T) {
 	for _, n := range []int{0, 1, atOnce - 1, atOnce, 3*atOnce + 5} {
 		for _, workers := range []int{1, 4} {
