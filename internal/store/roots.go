@@ -304,11 +304,7 @@ func (r *Roots) store(place string, first func(root *os.Root,
 		if place, err = Local(place); err != nil {
 			return nil, err
 		}
-		d, err := openDir(&Dir{shared: true}, place)
-		if err != nil {
-			return nil, err
-		}
-		return d, nil
+		return opened(openDir(&Dir{shared: true}, place))
 	case IsS3(place):
 		if r != nil {
 			err = r.object(place, true)

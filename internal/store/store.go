@@ -90,7 +90,11 @@ func Open(place string) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := OpenDir(place)
+	return opened(OpenDir(place))
+}
+
+// opened is a directory as a Store, which is nil if there is none.
+func opened(d *Dir, err error) (Store, error) {
 	if err != nil {
 		return nil, err
 	}

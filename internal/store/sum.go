@@ -101,12 +101,13 @@ func Seal(object []byte) []byte {
 // Unseal returns ErrDamaged if an object is not as Seal has made it.
 func Unseal(sealed []byte) error {
 	at := bytes.LastIndex(sealed, []byte(sealField))
-	if at < 0 {
+	said, ended := bytes.CutSuffix(sealed[at+1:], []byte(`"}`))
+	if at < 0 || !ended {
 		return fmt.Errorf("it is empty, or cut off after %d bytes: it does not end with its checksum: %w", len(sealed), ErrDamaged)
 	}
-	found := crc32.Checksum(sealed[:at], castagnoli)
-	if said := string(sealed[at+len(sealField):]); said != fmt.Sprintf(`%08x"}`, found) {
-		return fmt.Errorf("found CRC-32C %08x, expected %.40q: %w", found, said, ErrDamaged)
+	found := fmt.Sprintf("%08x", crc32.Checksum(sealed[:at], castagnoli))
+	if said = bytes.TrimPrefix(said, []byte(sealField[1:])); string(said) != found {
+		return fmt.Errorf("found CRC-32C %s, expected %.40q: %w", found, said, ErrDamaged)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -34,6 +35,13 @@ func TestSeal(t *testing.T) {
 	sealed := store.Seal([]byte(`{"what":"submit"}`))
 	if err := store.Unseal(sealed); err != nil {
 		t.Fatalf("%s: %v", sealed, err)
+	}
+	other := store.Seal([]byte(`{"what":"cancel"}`))
+	at := bytes.LastIndexByte(sealed, ':')
+	want := fmt.Sprintf("found CRC-32C %s, expected %s: it is damaged", other[at+2:at+10], sealed[at+1:at+11])
+	err := store.Unseal(bytes.Replace(sealed, []byte("submit"), []byte("cancel"), 1))
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("found %v, expected %s", err, want)
 	}
 	for i := range sealed {
 		changed := bytes.Clone(sealed)
