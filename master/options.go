@@ -116,12 +116,12 @@ type Config struct {
 func (o *Config) complete() (err error) {
 	if !o.Token.Given() {
 		if o.Token, err = control.ReadToken(o.TokenFile); err != nil {
-			return fmt.Errorf("TokenFile: %w", err)
+			return fmt.Errorf("master: Options.TokenFile: %w", err)
 		}
 	}
 	if !o.MetricsToken.Given() {
 		if o.MetricsToken, err = control.ReadToken(o.MetricsTokenFile); err != nil {
-			return fmt.Errorf("MetricsTokenFile: %w", err)
+			return fmt.Errorf("master: Options.MetricsTokenFile: %w", err)
 		}
 	}
 	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA},

@@ -121,7 +121,7 @@ func (o *Config) who() control.Credentials {
 func (o *Config) complete() (err error) {
 	if !o.Token.Given() {
 		if o.Token, err = control.ReadToken(o.TokenFile); err != nil {
-			return fmt.Errorf("TokenFile: %w", err)
+			return fmt.Errorf("worker: Options.TokenFile: %w", err)
 		}
 	}
 	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA},
@@ -134,7 +134,7 @@ func (o *Config) complete() (err error) {
 	}
 	o.Token = who.Token
 	if o.roots, err = files.NewRoots(o.DataRoots); err != nil {
-		return fmt.Errorf("DataRoots: %w", err)
+		return fmt.Errorf("worker: Options.DataRoots: %w", err)
 	}
 	secrets := append([]string{o.TokenFile, o.TLSKey}, o.Secrets...)
 	if o.TLS != nil {

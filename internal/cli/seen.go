@@ -116,7 +116,7 @@ func (w *observer) serve(metrics http.Handler) error {
 	if w.server, err = web.Start(w.flags.HTTP, token, w.local, metrics); err != nil {
 		return fmt.Errorf("--http: %w", err)
 	}
-	link := shown(w.server.Link, w.app.shared[1], "")
+	link := shown(w.server.Link, w.app.shared[1], "; under umask 077 or at a terminal it is shown")
 	w.app.notices().say(slog.LevelInfo, "superstep: the page is at "+link, "url", link)
 	return nil
 }

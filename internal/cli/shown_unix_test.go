@@ -32,3 +32,17 @@ func TestLinksInFilesOfOthersHaveNoToken(t *testing.T) {
 		t.Error("what is no file is shared")
 	}
 }
+
+// TestLinkOfAPageThatIsHidden says how to see it: no command prints it later.
+func TestLinkOfAPageThatIsHidden(t *testing.T) {
+	var said strings.Builder
+	a := &app{err: &said, shared: [2]bool{1: true}}
+	w := &observer{app: a, flags: &seeFlags{pageFlags: pageFlags{HTTP: "127.0.0.1:0"}}, local: pageOf("file", nil), progress: a.progress()}
+	if err := w.serve(nil); err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	if !strings.HasSuffix(said.String(), " (its token is left out: others can read this file; under umask 077 or at a terminal it is shown)\n") {
+		t.Errorf("said %q", said.String())
+	}
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -152,6 +153,9 @@ func (w *workerCommand) check() error {
 	}
 	if w.Advertise != "" && !isHost(w.Advertise) {
 		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.Advertise)
+	}
+	if _, err := store.NewRoots(w.DataRoot); err != nil {
+		return usagef("--data-root: %w", err)
 	}
 	if w.Master == inProcess {
 		return usagef("%w", errNoCluster)
