@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 
@@ -175,9 +176,7 @@ func (r *runCommand) asBefore(spec *job.Spec, m *checkpoint.Manifest) error {
 	if spec.Parameters == nil {
 		spec.Parameters = map[string]string{}
 	}
-	for name, value := range given {
-		spec.Parameters[name] = value
-	}
+	maps.Copy(spec.Parameters, given)
 	now := r.run.options()
 	now.Deterministic = spec.Options.Deterministic
 	if !r.run.flags.Changed("seed") {
