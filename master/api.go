@@ -77,12 +77,14 @@ func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 		return nil, false, err
 	}
 	held := false
-	about, err = s.job(func() (j *job, err error) {
+	about, err = s.job("", "", func() (j *job, err error) {
 		if ctx.Err() != nil { // while it waited for the lock
 			return nil, ctx.Err()
 		}
-		if s.cluster.jobs[s.cluster.keys[r.Key]] == nil { // else the job has them, or had
-			if err := s.takesJobs(); err != nil {
+		owner := control.CallerOf(ctx).Owner()
+		// Else the job has them, or had.
+		if s.cluster.jobs[s.cluster.keys[submission{owner, r.Key}]] == nil {
+			if err := s.takes("takes no job"); err != nil {
 				return nil, err
 			}
 			if err := s.columns.hold(spec); err != nil {
@@ -90,8 +92,9 @@ func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 			}
 			held = true
 		}
-		j, found, err = s.cluster.submit(s.now(), control.CallerOf(ctx).Owner(), spec, r.Key,
-			confirmTime(r))
+		most := uint64(maxConfirm.Milliseconds())
+		j, found, err = s.cluster.submit(s.now(), owner, spec, r.Key,
+			time.Duration(min(r.ConfirmMilliseconds, most))*time.Millisecond)
 		if err == nil && !found {
 			s.commits.made = j
 		}
@@ -106,22 +109,14 @@ func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	return about, found, nil
 }
 
-// confirmTime is how long a job may wait for its client to confirm it; 0 if it need not.
-func confirmTime(r *control.SubmitJobRequest) time.Duration {
-	return time.Duration(min(r.ConfirmMilliseconds,
-		uint64(maxConfirm.Milliseconds()))) * time.Millisecond
-}
-
 // ConfirmJob lets a job begin whose client has heard that it was taken.
 func (s *server) ConfirmJob(ctx context.Context, r *connect.Request[control.ConfirmJobRequest]) (_ *connect.Response[control.Job], err error) {
 	if err = s.allowedJob(ctx, r.Msg.Id, "confirm"); err != nil {
 		return nil, err
 	}
-	j := s.earlier(r.Msg.Id)
-	if j == nil {
-		j, err = s.job(func() (*job, error) { return s.cluster.confirm(s.now(), r.Msg.Id) })
-	}
-	return answered(j, err)
+	return answered(s.job(r.Msg.Id, "the job may begin", func() (*job, error) {
+		return s.cluster.confirm(s.now(), r.Msg.Id)
+	}))
 }
 
 // grid returns the grid that a job asks for, or that of the catalog's graph that it is for.
@@ -135,8 +130,12 @@ func (s *server) grid(spec *jobspec.Spec) layout.Grid {
 	return layout.Grid{Rows: int(rows), Columns: int(columns)}
 }
 
-// job answers with a job that something was done to.
-func (s *server) job(do func() (*job, error)) (about *control.Job, err error) {
+// job answers with a job that something was done to: to the job of an id, unless only its result is
+// kept, or to a new one. done is what is told of a change of it that may not last.
+func (s *server) job(id, done string, do func() (*job, error)) (about *control.Job, err error) {
+	if about = s.earlier(id); about != nil {
+		return about, nil
+	}
 	err = s.commit(func() error {
 		j, err := do()
 		if err != nil {
@@ -151,7 +150,7 @@ func (s *server) job(do func() (*job, error)) (about *control.Job, err error) {
 		}
 		return nil
 	})
-	return about, err
+	return about, s.lasting(err, change{job: id}, done)
 }
 
 // ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the
@@ -194,11 +193,9 @@ func (s *server) jobs(ended bool) []*control.Job {
 
 // GetJob says how a job is.
 func (s *server) GetJob(ctx context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
-	j, err := s.earlier(r.Msg.Id), error(nil)
-	if j == nil {
-		if j, err = s.job(func() (*job, error) { return s.find(r.Msg.Id) }); err != nil {
-			return nil, err
-		}
+	j, err := s.job(r.Msg.Id, "", func() (*job, error) { return s.find(r.Msg.Id) })
+	if err != nil {
+		return nil, err
 	}
 	return connect.NewResponse(s.shownJob(ctx, j)), nil
 }
@@ -220,12 +217,10 @@ func (s *server) CancelJob(ctx context.Context, r *connect.Request[control.Cance
 	if err := s.allowedJob(ctx, r.Msg.Id, "cancel"); err != nil {
 		return nil, err
 	}
-	j := s.earlier(r.Msg.Id)
-	if j == nil {
-		reason := cmp.Or(r.Msg.Reason, "cancelled by a client")
-		j, err = s.job(func() (*job, error) { return s.cluster.cancel(s.now(), r.Msg.Id, reason) })
-	}
-	return answered(j, err)
+	reason := cmp.Or(r.Msg.Reason, "cancelled by a client")
+	return answered(s.job(r.Msg.Id, "the job is being cancelled", func() (*job, error) {
+		return s.cluster.cancel(s.now(), r.Msg.Id, reason)
+	}))
 }
 
 // WatchJob tells of a job as it happens.
@@ -309,18 +304,20 @@ func (s *server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 		return nil, invalid("the graph: %v", err)
 	}
 	var g *graph
-	var ended chan struct{}
 	err = s.commit(func() error {
+		if err := s.takes("loads no graph"); err != nil {
+			return err
+		}
 		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Msg.Name, source, r.Msg.Rows,
 			r.Msg.Columns)
 		g = s.cluster.graphs[r.Msg.Name]
 		return err
 	})
-	if err != nil {
+	if err = s.lasting(err, change{graph: r.Msg.Name}, "the graph is being loaded"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	ended = s.loads[r.Msg.Name]
+	ended := s.loads[r.Msg.Name]
 	s.mu.Unlock()
 	if ended != nil {
 		select {
@@ -369,11 +366,14 @@ func (s *server) DropGraph(ctx context.Context, r *connect.Request[control.DropG
 	}
 	var about *control.Graph
 	err = s.commit(func() error {
+		if err := s.takes("drops no graph"); err != nil {
+			return err
+		}
 		g, err := s.cluster.dropGraph(r.Msg.Name)
 		if err == nil {
 			about = describeGraph(g)
 		}
 		return err
 	})
-	return answered(about, err)
+	return answered(about, s.lasting(err, change{graph: r.Msg.Name}, "the graph is dropped"))
 }

@@ -106,11 +106,22 @@ func (s *server) placed(spec *jobspec.Spec) error {
 	return nil
 }
 
-// sameJob reports whether two calls ask for the same.
-func sameJob(a, b *jobspec.Spec) bool {
-	same := *a
-	same.Checkpoints = b.Checkpoints
-	return jobspec.Text(same) == jobspec.Text(b)
+// hasStored refuses to go on from the place of a job, called what, that has stored no checkpoint.
+// If the place cannot be listed, the run says why.
+func (s *server) hasStored(ctx context.Context, place, what string) error {
+	at, err := s.options.Stores(place)
+	if err != nil {
+		return nil
+	}
+	defer store.Close(at)
+	all, err := checkpoint.List(ctx, at)
+	if d, ok := at.(*store.Dir); ok {
+		d.RemoveEmpty(".") // which looking there may have made
+	}
+	if err == nil && len(all) == 0 {
+		return unready("%s has stored no checkpoint: run it again", what)
+	}
+	return nil
 }
 
 // removeWithin is how long the place of a job's checkpoints may take to remove them.

@@ -59,11 +59,11 @@ type cluster struct {
 	workers map[string]*worker
 	graphs  map[string]*graph
 	jobs    map[string]*job
-	order   []string          // the jobs by age
-	queued  []string          // of them, those that wait, in no order
-	keys    map[string]string // of submissions: the jobs they made
-	cuts    map[pair]bool     // of workers that do not reach each other
-	probed  time.Duration     // when that was looked into last
+	order   []string              // the jobs by age
+	queued  []string              // of them, those that wait, in no order
+	keys    map[submission]string // of submissions: the jobs they made
+	cuts    map[pair]bool         // of workers that do not reach each other
+	probed  time.Duration         // when that was looked into last
 
 	changed  []change        // what the next run of the master would find otherwise
 	known    bool            // all graphs of earlier runs are: what others offer was dropped
@@ -83,7 +83,7 @@ type cluster struct {
 }
 
 func newCluster(r rules) *cluster {
-	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[string]string{}, cuts: map[pair]bool{}, expected: map[string]bool{}}
+	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[submission]string{}, cuts: map[pair]bool{}, expected: map[string]bool{}}
 }
 
 // effect is something that the state machine wants done: one of these.
@@ -159,7 +159,7 @@ func (c *cluster) tick(now time.Duration) {
 		case w.state == control.WorkerState_WORKER_STATE_LEAVING && now > w.leaveBy:
 			c.release(now, w, "worker "+w.name+" had to leave")
 			c.farewell(w)
-		case !w.live() && now > w.heard+c.shown(w):
+		case !w.live() && now > w.gone+c.shown(w):
 			c.floor = max(c.floor, w.incarnation)
 			delete(c.workers, name)
 		}
@@ -184,7 +184,7 @@ func (c *cluster) makeRoom(by string, most int) bool {
 		if by != "" && w.by != by {
 			continue
 		}
-		if found++; !w.live() && (oldest == nil || w.heard < oldest.heard) {
+		if found++; !w.live() && (oldest == nil || w.gone < oldest.gone) {
 			oldest = w
 		}
 	}

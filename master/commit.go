@@ -22,7 +22,7 @@ type commits struct {
 	pending []*batch
 	last    *batch // the last, until it is done
 	made    *job   // by the event that happens, for a client
-	failed  bool   // the last write has
+	failed  error  // of the last write
 	due     time.Duration
 	lost    []change // what it was to write
 }
@@ -114,9 +114,7 @@ func (s *server) write() {
 		case <-renew:
 			s.renew()
 		case <-s.commits.end:
-			s.event(func() {
-				s.rewrite(s.commits.due)
-			})
+			s.event(func() { s.rewrite(s.commits.due) })
 			s.flush()
 			return
 		}
@@ -157,19 +155,19 @@ func (s *server) wrote(all []*batch, records int, err error) {
 		s.lose(all, err)
 		return
 	case err != nil:
-		if !s.commits.failed {
+		if s.commits.failed == nil {
 			s.log.Error("the master's state cannot be written: it is tried again", "error", err)
 		}
-		s.commits.failed, s.commits.due = true, s.now()+retryWrite
-	case records > 0 && s.commits.failed:
+		s.commits.failed, s.commits.due = err, s.now()+retryWrite
+	case records > 0 && s.commits.failed != nil:
 		s.log.Info("the state of the master is written again")
-		s.commits.failed, s.commits.due = false, 0
+		s.commits.failed, s.commits.due = nil, 0
 		s.rewrite(s.now())
 	}
 	for _, b := range all {
 		if err != nil {
 			s.commits.lost = append(s.commits.lost, b.changed...)
-			s.refuse(b, err)
+			s.refuse(b)
 		}
 		s.do(b)
 		close(b.done)
@@ -181,20 +179,35 @@ func (s *server) wrote(all []*batch, records int, err error) {
 }
 
 // refuse takes a job back that a client has just submitted. The lock is held.
-func (s *server) refuse(b *batch, err error) {
+func (s *server) refuse(b *batch) {
 	j := b.made
 	if j == nil || s.cluster.jobs[j.id] != j {
 		return
 	}
-	b.err = failed(connect.CodeInternal,
-		"the job cannot be taken, for the master's state cannot be written: %s",
-		control.Text(err.Error(), control.MaxText))
+	b.err = s.unwritten("the job cannot be taken, for")
 	b.effects = slices.DeleteFunc(b.effects, func(e effect) bool {
 		start, starts := e.(startJob)
 		turned, turns := e.(jobTurned)
 		return starts && start.job == j || turns && turned.job == j
 	})
 	s.cluster.withdraw(s.now(), j)
+}
+
+// unwritten tells a client that the state cannot be written, and what follows. The lock is held.
+func (s *server) unwritten(told string) error {
+	return failed(connect.CodeInternal, "%s the master's state cannot be written: %s", told,
+		control.Text(s.commits.failed.Error(), control.MaxText))
+}
+
+// lasting is err, or the error that a change of the state is done, and not on the disk, as it could
+// not be written. Who changes nothing gives no text for what is done.
+func (s *server) lasting(err error, c change, done string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || done == "" || !slices.Contains(s.commits.lost, c) {
+		return err
+	}
+	return s.unwritten(done + ", but a restart of the master undoes that, for")
 }
 
 // rewrite tries again to write what could not be written. The lock is held.

@@ -16,6 +16,8 @@ type pair struct{ a, b string }
 
 func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
 
+func (p pair) compare(q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }
+
 // probeEvery is how often it is looked into whether workers that did not reach each other do again.
 const probeEvery = 2 * time.Second
 
@@ -53,12 +55,6 @@ func (c *cluster) exclude() {
 	for _, w := range c.workers {
 		w.excluded = ""
 	}
-	silent := func(name string) int {
-		if c.workers[name].attached {
-			return 0
-		}
-		return 1
-	}
 	left := maps.Clone(c.cuts)
 	for len(left) > 0 {
 		cuts := map[string]int{}
@@ -67,29 +63,26 @@ func (c *cluster) exclude() {
 			cuts[p.b]++
 		}
 		worst := slices.MaxFunc(slices.Collect(maps.Keys(cuts)), func(a, b string) int {
-			return cmp.Or(cmp.Compare(silent(a), silent(b)), cmp.Compare(cuts[a], cuts[b]),
-				cmp.Compare(c.workers[a].incarnation, c.workers[b].incarnation), cmp.Compare(a, b))
+			v, w := c.workers[a], c.workers[b]
+			return cmp.Or(cmp.Compare(oneIf(w.attached), oneIf(v.attached)),
+				cmp.Compare(cuts[a], cuts[b]), cmp.Compare(v.incarnation, w.incarnation),
+				cmp.Compare(a, b))
 		})
-		for _, p := range slices.SortedFunc(maps.Keys(left), func(p, q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }) {
+		for _, p := range slices.SortedFunc(maps.Keys(left), pair.compare) {
 			if p.a != worst && p.b != worst {
 				continue
 			}
 			delete(left, p)
-			if w := c.workers[worst]; w.excluded == "" {
-				w.excluded = "no connection to worker "
-			} else {
-				w.excluded += ", "
+			w, before, other := c.workers[worst], "no connection to worker ", p.a
+			if w.excluded != "" {
+				before = ", "
 			}
-			c.workers[worst].excluded += otherOf(p, worst)
+			if other == worst {
+				other = p.b
+			}
+			w.excluded += before + other
 		}
 	}
-}
-
-func otherOf(p pair, name string) string {
-	if p.a == name {
-		return p.b
-	}
-	return p.a
 }
 
 // probeCuts has it looked into, now and then, whether workers reach each other again.
@@ -98,7 +91,7 @@ func (c *cluster) probeCuts(now time.Duration) {
 		return
 	}
 	c.probed = now
-	for _, p := range slices.SortedFunc(maps.Keys(c.cuts), func(p, q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }) {
+	for _, p := range slices.SortedFunc(maps.Keys(c.cuts), pair.compare) {
 		c.emit(probe{p})
 	}
 }
@@ -106,8 +99,7 @@ func (c *cluster) probeCuts(now time.Duration) {
 // cutIn finds two workers of placements that do not reach each other.
 func (c *cluster) cutIn(placements []*control.Placement) (a, b string, found bool) {
 	for p := range c.cuts {
-		if uses(placements, p.a) && uses(placements, p.b) &&
-			(!found || p.a < a || p.a == a && p.b < b) {
+		if uses(placements, p.a) && uses(placements, p.b) && (!found || p.compare(pair{a, b}) < 0) {
 			a, b, found = p.a, p.b, true
 		}
 	}

@@ -344,7 +344,8 @@ func TestStateCannotBeWritten(t *testing.T) {
 		t.Errorf("the job of before: found %v, %v", again, err)
 	}
 	if _, err := s.CancelJob(t.Context(),
-		connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
+		connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); connect.CodeOf(err) !=
+		connect.CodeInternal {
 		t.Errorf("to cancel: found %v", err)
 	}
 	s.mu.Lock()
@@ -368,5 +369,113 @@ func TestStateCannotBeWritten(t *testing.T) {
 	defer next.results.close()
 	if n := len(next.cluster.jobs); n != 2 || len(next.cluster.queued) != 1 {
 		t.Errorf("found %d jobs, %d of which wait; expected 2, and 1", n, len(next.cluster.queued))
+	}
+}
+
+// TestChangesThatCannotBeWritten: while the state cannot be written, who cancels a job or drops a
+// graph hears that it is done and does not last, also the second time, until it is written; where
+// that is known before, no graph is loaded or dropped. A graph that is dropped while it is loaded
+// is gone for the next master at once.
+func TestChangesThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	s, err := New(Config{Options: Options{Data: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.data = nil // so that nobody looks
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	var ids []string
+	for range 2 {
+		j, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{
+			ConfirmMilliseconds: 1e6, SpecJson: jobspec.Text(&jobspec.Spec{
+				Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"},
+			}),
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, j.Msg.Id)
+	}
+	_ = s.commit(func() error {
+		for _, name := range []string{"ready", "loading"} {
+			g := graphOf(&control.Load{Graph: name, SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=3"})})
+			g.report, g.state = &control.LoadReport{}, control.GraphState_GRAPH_STATE_READY
+			if name == "loading" {
+				g.state = control.GraphState_GRAPH_STATE_LOADING
+			}
+			s.cluster.graphs[name] = g
+			s.cluster.changed = append(s.cluster.changed, change{graph: name})
+		}
+		return nil
+	})
+	changes := map[string]func() error{
+		"the job is being cancelled": func() error {
+			_, err := s.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: ids[0]}))
+			return err
+		},
+		"the job may begin": func() error {
+			_, err := s.ConfirmJob(t.Context(), connect.NewRequest(&control.ConfirmJobRequest{Id: ids[1]}))
+			return err
+		},
+		"the graph is dropped": func() error {
+			_, err := s.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "ready"}))
+			return err
+		},
+	}
+	full := fullStore{Store: s.state.Store, full: new(atomic.Bool)}
+	full.full.Store(true)
+	s.mu.Lock()
+	s.state.Store = full
+	s.refusing = "data: no space left on device"
+	s.mu.Unlock()
+	for what, do := range map[string]func() error{"drops": changes["the graph is dropped"], "loads": func() error {
+		_, err := s.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=3"})}))
+		return err
+	}} {
+		if err := do(); connect.CodeOf(err) != connect.CodeFailedPrecondition || !strings.HasSuffix(err.Error(),
+			"the master "+what+" no graph: data: no space left on device") {
+			t.Errorf("found %v", err)
+		}
+	}
+	s.mu.Lock()
+	s.refusing = ""
+	s.mu.Unlock()
+	for done, do := range changes {
+		want := done + ", but a restart of the master undoes that, for the master's state cannot be written: no space left on device"
+		for range 2 {
+			err := do()
+			if connect.CodeOf(err) == connect.CodeNotFound && done == "the graph is dropped" {
+				continue
+			}
+			if connect.CodeOf(err) != connect.CodeInternal || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("found %v, expected %s", err, want)
+			}
+		}
+	}
+	full.full.Store(false)
+	if _, err := s.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "loading"})); err != nil {
+		t.Error(err)
+	}
+	if err := changes["the job is being cancelled"](); err != nil {
+		t.Errorf("when it is written: %v", err)
+	}
+	end()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	next, err := New(Config{Options: Options{Data: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.unlock()
+	defer next.results.close()
+	if len(next.cluster.graphs) != 0 || next.cluster.jobs[ids[0]].state != control.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("the next master has graphs %v, and the job is %v", next.cluster.graphs, next.cluster.jobs[ids[0]].state)
 	}
 }

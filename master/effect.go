@@ -100,7 +100,6 @@ func (s *server) awaited(e graphTurned) {
 // the process was stopped, the machine suspended, or the lock held: that time is nobody's silence
 // but the master's own.
 func (s *server) tick() {
-	defer s.work.Done()
 	period := s.options.Lease / ticks
 	t := time.NewTicker(period)
 	defer t.Stop()
@@ -153,7 +152,6 @@ func (s *server) heardOf(w *session) (all []*control.Heard) {
 
 // hints passes on what gossip takes for dead.
 func (s *server) hints() {
-	defer s.work.Done()
 	for {
 		select {
 		case e, ok := <-s.options.Group.Events():

@@ -29,7 +29,7 @@ type graph struct {
 	load     loadID
 	missing  map[string]bool // workers whose shares are not there, while it waits for them
 	due      bool            // to be freed on its workers, when the runs on it have ended
-	dropped  bool            // while it was being loaded: to be forgotten when that has ended
+	dropped  bool            // while it was being loaded: it has no record, and goes after that
 	stopping bool            // the load was told to stop, for reason
 	lost     bool            // because a worker was lost
 	again    bool            // while it waits: it is to be loaded again, because of
@@ -256,6 +256,7 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 		c.dropShares(g)
 	case control.GraphState_GRAPH_STATE_LOADING:
 		g.dropped = true
+		c.changed = append(c.changed, change{graph: g.name})
 		if !g.stopping {
 			g.stopping, g.reason = true, "it was dropped"
 			c.emit(stopLoad{g.name, g.reason})

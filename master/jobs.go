@@ -84,6 +84,9 @@ func (j *job) specText() string {
 
 func (j *job) workers() []string { return workersOf(j.placements) }
 
+// submission is what finds a job again: a key is its owner's.
+type submission struct{ owner, key string }
+
 // maxKey bounds the keys of submissions.
 const maxKey = 64
 
@@ -93,8 +96,10 @@ func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, ke
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
-	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
-		if j.owner != owner || !sameJob(j.spec, spec) {
+	if j := c.jobs[c.keys[submission{owner, key}]]; j != nil && key != "" {
+		same := *j.spec
+		same.Checkpoints = spec.Checkpoints
+		if jobspec.Text(&same) != jobspec.Text(spec) {
 			return nil, false, failed(connect.CodeAlreadyExists,
 				"key %q is that of job %s, which is another: a new job needs a new key", key, j.id)
 		}
@@ -150,7 +155,7 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, k
 	c.changed = append(c.changed, change{job: id})
 	c.jobs[j.id] = j
 	if key != "" {
-		c.keys[key] = j.id
+		c.keys[submission{owner, key}] = j.id
 	}
 	c.order = append(c.order, j.id)
 	c.queued = append(c.queued, j.id)
@@ -339,7 +344,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 		}
 		if remembered++; remembered > c.ended {
 			old := c.jobs[id]
-			delete(c.keys, old.key)
+			delete(c.keys, submission{old.owner, old.key})
 			c.changed = append(c.changed, change{job: id})
 			delete(c.jobs, id)
 			c.order = slices.Delete(c.order, i, i+1)

@@ -140,7 +140,7 @@ func (s *server) workers() []*control.Worker {
 	var all []*control.Worker
 	names := slices.Sorted(maps.Keys(s.cluster.workers))
 	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(gone(s.cluster.workers[a]), gone(s.cluster.workers[b]))
+		return cmp.Compare(oneIf(s.cluster.workers[b].live()), oneIf(s.cluster.workers[a].live()))
 	})
 	for _, name := range names {
 		w := s.cluster.workers[name]
@@ -158,12 +158,12 @@ func (s *server) workers() []*control.Worker {
 	return all
 }
 
-// gone is 0 for a worker that is there.
-func gone(w *worker) int {
-	if w.live() {
-		return 0
+// oneIf is 1 or 0, to sort by.
+func oneIf(fact bool) int {
+	if fact {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // Status says how the cluster is.

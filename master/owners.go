@@ -84,22 +84,32 @@ func (s *server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
 	if spec.GoOn == "" {
 		return nil
 	}
+	what, err := s.allowedPlace(ctx, path.Base(spec.GoOn))
+	if err != nil {
+		return err
+	}
+	return s.hasStored(ctx, spec.GoOn, what)
+}
+
+// allowedPlace refuses to go on from another's checkpoints, by the name of their place, and says
+// whose they are.
+func (s *server) allowedPlace(ctx context.Context, at string) (what string, refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, went, refused := path.Base(spec.GoOn), false, error(nil)
+	went := false
 	for _, j := range s.cluster.jobs {
 		switch at { // no two jobs have the same, whatever the master's place was called then
 		case path.Base(j.spec.Checkpoints):
-			return allowed(ctx, j.owner, "job "+j.id, "go on with")
+			return "job " + j.id, allowed(ctx, j.owner, "job "+j.id, "go on with")
 		case path.Base(j.spec.GoOn): // of a job that is forgotten
 			err := allowed(ctx, j.owner, "job "+j.id, "go on with what was before")
 			went, refused = went || err == nil, cmp.Or(refused, err)
 		}
 	}
 	if went {
-		return nil
+		refused = nil
 	}
-	return refused
+	return "the job", refused
 }
 
 // An error of an input quotes the line that is wrong. Who may look at a cluster, but is neither the

@@ -2,8 +2,11 @@ package master
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -14,7 +17,7 @@ import (
 )
 
 // TestOwners: what is someone's is that one's and operators'; with a token alone, and without any,
-// all are one. A key is its owner's.
+// all are one.
 func TestOwners(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)
@@ -38,8 +41,6 @@ func TestOwners(t *testing.T) {
 	const done, no = connect.Code(0), connect.CodePermissionDenied
 	job, err := submit(alice, "a", &jobspec.Spec{KeepResult: true})
 	code("submit", err, done)
-	_, err = submit(bob, "a", &jobspec.Spec{KeepResult: true})
-	code("another's key", err, connect.CodeAlreadyExists)
 	code("another's result as input",
 		s.allowedInputs(bob, &jobspec.Spec{Inputs: map[string]string{"x": job}}), no)
 	code("one's own as input",
@@ -83,6 +84,38 @@ func TestOwners(t *testing.T) {
 		connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
 }
 
+// TestKeysOfAnother: a key is its owner's, also under the next master.
+func TestKeysOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	s, end := served(t, dir)
+	defer func() { end() }()
+	submit := func(name, program string) (string, error) {
+		j, _, err := s.Submit(control.As(t.Context(), control.Caller{Name: name, Roles: control.Using}),
+			&control.SubmitJobRequest{Key: "nightly", SpecJson: jobspec.Text(&jobspec.Spec{
+				Program: program, Source: &jobspec.Source{Input: "path:vertices=3"},
+			})})
+		return j.GetId(), err
+	}
+	ids := map[string]string{}
+	for range 2 {
+		for name, program := range map[string]string{"alice": "wcc", "bob": "pagerank"} {
+			id, err := submit(name, program)
+			if err != nil || ids[name] != "" && ids[name] != id {
+				t.Errorf("%s: found job %q, %v, expected %q", name, id, err, ids[name])
+			}
+			ids[name] = id
+		}
+		if _, err := submit("bob", "wcc"); connect.CodeOf(err) != connect.CodeAlreadyExists {
+			t.Errorf("another job under a key: %v", err)
+		}
+		end()
+		s, end = served(t, dir)
+	}
+	if ids["alice"] == ids["bob"] {
+		t.Error("two owners have one job")
+	}
+}
+
 // TestCheckpointsOfAnother: by no spelling of their place does anyone go on from another's
 // checkpoints, also when their job is forgotten and kept for the one that goes on from it, and when
 // the next master names the place in another way.
@@ -116,6 +149,19 @@ func TestCheckpointsOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := path.Base(first.Spec().Checkpoints)
+	stored := filepath.Join(dir, "checkpoints", name)
+	if _, err := submit("alice", "master:/"+name); connect.CodeOf(err) !=
+		connect.CodeFailedPrecondition || !strings.HasSuffix(err.Error(),
+		"job "+first.Id+" has stored no checkpoint: run it again") {
+		t.Errorf("without a checkpoint: found %v", err)
+	}
+	if _, err := os.Stat(stored); err == nil {
+		t.Errorf("%s was made", stored)
+	}
+	if err := errors.Join(os.Mkdir(stored, 0o700), os.WriteFile(filepath.Join(stored,
+		"checkpoint-000000001.json"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	check("a job", "master:/", name)
 	end()
 	s, end = servedBy(t, Options{Data: dir, Checkpoints: filepath.Join(dir, "checkpoints")})

@@ -172,20 +172,16 @@ type Quota struct {
 	ResultBytes int64
 }
 
-func (q Quota) check(owner string) error {
-	if min(q.Queued, q.Running) < 0 || min(int64(q.Time), q.ResultBytes) < 0 {
-		return fmt.Errorf("master: a number of the quota of %q is negative: %+v", owner, q)
-	}
-	return nil
-}
-
 // quotas are by owner, and that of "" for owners who have none of their own.
 type quotas map[string]Quota
 
 func (q quotas) check() error {
 	var all []error
 	for _, owner := range slices.Sorted(maps.Keys(q)) {
-		all = append(all, q[owner].check(owner))
+		if o := q[owner]; min(o.Queued, o.Running) < 0 || min(int64(o.Time), o.ResultBytes) < 0 {
+			all = append(all,
+				fmt.Errorf("master: a number of the quota of %q is negative: %+v", owner, o))
+		}
 	}
 	return errors.Join(all...)
 }

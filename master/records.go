@@ -29,8 +29,11 @@ func (s *server) recordsOf(changed []change) (all []standby.Change) {
 			if j := s.cluster.jobs[c.job]; j != nil {
 				m = s.jobRecord(j)
 			}
-		} else if g := s.cluster.graphs[c.graph]; g != nil {
-			m = graphRecord(g)
+		} else if g := s.cluster.graphs[c.graph]; g != nil && !g.dropped {
+			m = &control.GraphRecord{
+				Load: g.asLoad(), Rows: g.asked[0], Columns: g.asked[1], State: g.state,
+				Reason: g.reason, Report: g.report,
+			}
 		}
 		if m != nil {
 			data, err := proto.Marshal(m)
@@ -78,13 +81,6 @@ func graphOf(l *control.Load) *graph {
 		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns,
 		placements: l.Placements,
 		load:       loadID{l.Master, l.Number}, missing: map[string]bool{},
-	}
-}
-
-func graphRecord(g *graph) *control.GraphRecord {
-	return &control.GraphRecord{
-		Load: g.asLoad(), Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason,
-		Report: g.report,
 	}
 }
 
@@ -250,7 +246,7 @@ func (c *cluster) restoreJob(j *job) {
 	c.order = append(c.order, j.id)
 	c.numbers = max(c.numbers, j.number)
 	if j.key != "" {
-		c.keys[j.key] = j.id
+		c.keys[submission{j.owner, j.key}] = j.id
 	}
 	if j.state.Ended() {
 		c.jobsEnd++
@@ -322,7 +318,7 @@ func (c *cluster) settled() {
 func (c *cluster) withdraw(now time.Duration, j *job) {
 	c.unqueue(j)
 	c.order = slices.DeleteFunc(c.order, func(id string) bool { return id == j.id })
-	delete(c.keys, j.key)
+	delete(c.keys, submission{j.owner, j.key})
 	delete(c.jobs, j.id)
 	c.changed = append(c.changed, change{job: j.id})
 	c.schedule(now)

@@ -2,13 +2,13 @@ package master
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -188,12 +188,7 @@ func (t *retention) expire(now time.Time) []*stored {
 	return gone
 }
 
-func older(a, b *stored) int {
-	if c := a.at.Compare(b.at); c != 0 {
-		return c
-	}
-	return strings.Compare(a.id, b.id)
-}
+func older(a, b *stored) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id)) }
 
 // owned is how many bytes are kept of each owner. The lock is held.
 func (t *retention) owned() map[string]int64 {

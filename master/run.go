@@ -133,9 +133,7 @@ func (r *run) coordinate(ctx context.Context) {
 	if s.ending() {
 		return
 	}
-	s.event(func() {
-		s.cluster.freeing(r.id, r.epoch, err)
-	})
+	s.event(func() { s.cluster.freeing(r.id, r.epoch, err) })
 	r.cleanUp(err)
 	s.awaitExit(ctx, err)
 	if s.ending() {

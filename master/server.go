@@ -198,9 +198,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	mux := http.NewServeMux()
-	service := func(path string, h http.Handler) {
-		mux.Handle(path, s.gate.Service(h))
-	}
+	service := func(path string, h http.Handler) { mux.Handle(path, s.gate.Service(h)) }
 	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s}))
 	service(control.NewWorkersHandler(struct {
 		*server
@@ -237,15 +235,12 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	s.health.Ready()
 	served := make(chan error, 1)
 	go func() { served <- control.Serve(server, l, s.options.TLS) }()
-	s.work.Add(1)
-	go s.tick()
+	s.work.Go(s.tick)
 	if s.options.Group != nil {
-		s.work.Add(1)
-		go s.hints()
+		s.work.Go(s.hints)
 	}
 	if s.data != nil {
-		s.work.Add(1)
-		go s.watchData()
+		s.work.Go(s.watchData)
 	}
 	var err error
 	select {

@@ -92,9 +92,7 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		err = fmt.Errorf("found %d runs of the master, expected fewer than 2^32", run)
 	}
 	if err != nil {
-		if lock != nil {
-			_ = lock.Close()
-		}
+		_ = lock.Close() // or there is none
 		return 0, nil, fmt.Errorf("the number of this run of the master: %w", err)
 	}
 	return run, lock, nil
@@ -114,9 +112,7 @@ func (s *server) unlock() {
 			store.Close(s.state.Store)
 		}
 	}
-	if s.lock != nil {
-		_ = s.lock.Close()
-	}
+	_ = s.lock.Close() // or there is none
 }
 
 // temporaryName is what the names of temporary directories of results begin with.
@@ -207,7 +203,6 @@ func (d *dataDir) trouble() error {
 // watchData says, as long as the master serves, when nothing can be kept in Data, and when it can
 // again.
 func (s *server) watchData() {
-	defer s.work.Done()
 	t := time.NewTicker(dataPeriod)
 	defer t.Stop()
 	for {
@@ -238,10 +233,10 @@ func (s *server) lookAtData() {
 	}
 }
 
-// takesJobs refuses a job while nothing can be kept of it. The lock is held.
-func (s *server) takesJobs() error {
+// takes refuses what a client asks for while nothing can be kept of it. The lock is held.
+func (s *server) takes(refused string) error {
 	if s.refusing == "" {
 		return nil
 	}
-	return unready("the master takes no job: %s", s.refusing)
+	return unready("the master %s: %s", refused, s.refusing)
 }

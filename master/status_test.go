@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestWorkersGoneLast lists those that are there first, and soon no more those that left.
+// TestWorkersGoneLast lists those that are there first, and soon no more those that left. Of one
+// that is lost it says when it was heard of.
 func TestWorkersGoneLast(t *testing.T) {
 	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Registry: engine.Registry{}}})
 	if err != nil {
@@ -30,7 +31,12 @@ func TestWorkersGoneLast(t *testing.T) {
 	}
 	c.leave(0, "a", c.workers["a"].incarnation, "stopped")
 	c.detach(0, "a", c.workers["a"].incarnation)
-	c.lose(0, c.workers["c"], "silent")
+	c.lose(time.Minute, c.workers["c"], "silent")
+	for _, w := range s.workers() {
+		if w.Name == "c" && w.HeardSeconds < 0 {
+			t.Errorf("a lost worker was heard of when it was lost, in %g s", -w.HeardSeconds)
+		}
+	}
 	names := func() string {
 		var all []string
 		for _, w := range s.workers() {

@@ -24,6 +24,7 @@ type worker struct {
 	excluded       string        // why it gets no work: see cuts; empty if it may
 	told           bool          // goodbye
 	heard          time.Duration
+	gone           time.Duration // since when it has left, or is lost
 	stalled        time.Duration // by how much its lease is longer, as it had to wait
 	// Lost after it; of a worker that is lost: may not come back after it.
 	deadline time.Duration
@@ -232,7 +233,7 @@ func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
 	w.attached = false
 	if w.told {
 		w.state = control.WorkerState_WORKER_STATE_LEFT
-		w.heard = now
+		w.gone = now
 		c.mendAll(w.name)
 	}
 	c.exclude()
@@ -274,7 +275,7 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	leaving := w.state == control.WorkerState_WORKER_STATE_LEAVING
 	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason,
 		false, false
-	w.heard, w.deadline = now, now+c.hold
+	w.gone, w.deadline = now, now+c.hold
 	c.mendAll(w.name)
 	c.lost++
 	c.emit(dismiss{w.name, reason, w.incarnation})

@@ -233,7 +233,7 @@ func TestCancellationThatFails(t *testing.T) {
 	close(m.cancel)
 	text, code := run.rest()
 	if code != 1 ||
-		text != `superstep: interrupted: job f00d-1 could not be cancelled, and may go on: the disk\x1b[31m is full`+"\n" {
+		text != `superstep: interrupted: job f00d-1 may go on: the disk\x1b[31m is full`+"\n" {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 }

@@ -55,7 +55,7 @@ func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken fu
 // while or until ctx ends. What each returns changes nothing.
 func (c *Client) End(ctx context.Context, id, reason string, at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
 	if _, err := c.Cancel(context.WithoutCancel(ctx), id, reason); err != nil {
-		return nil, fmt.Errorf("job %s could not be cancelled, and may go on: %w", id, err)
+		return nil, fmt.Errorf("job %s may go on: %w", id, err)
 	}
 	ctx, done := context.WithTimeoutCause(ctx, endTime, fmt.Errorf("waited %v for it", endTime))
 	defer done()

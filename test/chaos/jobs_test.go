@@ -119,7 +119,7 @@ var causes = []struct {
 	{graphGone + " with a connection", regexp.MustCompile(`failed: graph g: there is no connection between workers \S+ and \S+, which hold shares of it`)},
 	{"workers cut from each other", regexp.MustCompile(`failed: .*worker \S+: .*(connection|worker) .*`)},
 	{"damaged result", regexp.MustCompile(`the result of job \S+: .*damaged`)},
-	{"no data", regexp.MustCompile(`the master takes no job: `)},
+	{"no data", regexp.MustCompile(`the master (takes no job|loads no graph): `)},
 	{"full disk", regexp.MustCompile(`(failed: result|the master.s state cannot be written): .*no space left on device`)},
 	{"differing files", regexp.MustCompile(`workers \S+ and \S+ see different files: `)},
 	{"cancelled", regexp.MustCompile(`was cancelled`)},

@@ -52,7 +52,7 @@ var causes = []struct {
 	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)|^what answers at \S+ closes connections without a word`)},
 	{"graph lost", regexp.MustCompile(`graph web: (worker \S+, which held a share of it|there is no connection between workers)|graph web (is|was) (not|lost)`)},
 	{"damaged result", regexp.MustCompile(`the result of job \S+: .*it is damaged`)},
-	{"no data", regexp.MustCompile(`the master takes no job: data: `)},
+	{"no data", regexp.MustCompile(`the master (takes no job|loads no graph): data: `)},
 	{"full disk", regexp.MustCompile(`(result|the master.s state cannot be written): .*no space left on device`)},
 	{differingFiles, differs},
 	{"no such job", regexp.MustCompile(`there is no job "`)},
