@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -124,7 +125,10 @@ func (r *run) searched(c *control.Run) {
 			why = r.job.losses[n-1]
 		}
 		c.Searched = proto.CloneOf(was)
-		c.Searched.Violation = nil
+		if c.Searched.Violation = nil; was.Violation != nil { // the last is searched again
+			last := cmp.Or(c.Searched.Sssp, c.Searched.Bfs)
+			last.Time = last.Time[:max(0, len(last.Time)-1)]
+		}
 		c.Searched.Restarts = append(c.Searched.Restarts, fmt.Sprintf(
 			"%s; the graph was made again after %d BFS and %d SSSP searches", why,
 			len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))

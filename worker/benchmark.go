@@ -80,7 +80,7 @@ func (p *part) stands(now *control.BenchmarkStage) {
 		return
 	}
 	p.add(0, func(news *control.DriveReport) {
-		if now.Note != "" {
+		if s := now.Search; now.Note != "" && (s == nil || s.Valid == nil || *s.Valid) {
 			news.Graph500 = p.found(nil)
 		}
 		news.Stages = append(news.Stages, now)

@@ -64,7 +64,7 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 	}
 	var failed error // to record
 	tell := func(e trace.Event) { failed = cmp.Or(failed, l.seen.Record(e)) }
-	c.Engine.Trace, c.Tell = l.seen, func(stage string, done, total int, search *trace.Search) {
+	c.Tell = func(stage string, done, total int, search *trace.Search) {
 		if search == nil {
 			l.seen.stage(stage, int64(done), int64(total))
 			return
@@ -72,11 +72,12 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 		tell(search)
 		l.seen.note(graph500.Note(stage, done, total, search))
 	}
-	began := time.Now()
+	began := &beginning{Journal: l.seen}
+	c.Engine.Trace = began
 	report, err := graph500.Run(ctx, c)
 	end := &trace.End{
 		Job: spec.Program, State: trace.Done, Supersteps: l.seen.meter.Supersteps,
-		Seconds: time.Since(began).Seconds(),
+		Seconds: time.Since(began.at).Seconds(),
 	}
 	if err != nil {
 		end.State, end.Error = trace.Failed, err.Error()
@@ -90,10 +91,23 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 	default:
 		report = nil
 	}
-	if end.Supersteps > 0 { // it has begun
+	if !began.at.IsZero() {
 		tell(end)
 	}
 	return report, cmp.Or(err, failed)
+}
+
+// beginning is a journal that notes when a run began.
+type beginning struct {
+	trace.Journal
+	at time.Time
+}
+
+func (b *beginning) Record(e trace.Event) error {
+	if _, ok := e.(*trace.Job); ok {
+		b.at = time.Now()
+	}
+	return b.Journal.Record(e)
 }
 
 func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {

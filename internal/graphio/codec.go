@@ -145,7 +145,7 @@ func (x *expander) corrupt(err error) error {
 		return x.f.fault("an xz dictionary of more than 128 MiB",
 			"one of at most 128 MiB (xz -9 makes one of 64)")
 	case err == io.EOF || err == xz.ErrBuf || errors.Is(err, io.ErrUnexpectedEOF):
-		return x.f.fault("the end of the file within "+data, "the rest of it, and nothing after that")
+		return x.f.fault("the end of the file within "+data, "the rest of it")
 	default:
 		return x.f.fault(fmt.Sprintf("corrupt %s (%v)", data, err), "a whole file")
 	}

@@ -20,17 +20,12 @@ type Kernel struct {
 	TEPS float64 `json:"teps"`
 }
 
-// maxKernels bounds the kernels of a trace, which may come from anywhere.
-const maxKernels = 8
-
 // AddSearch adds a search to its kernel, and returns the kernels anew.
 func AddSearch(all []Kernel, s *trace.Search) []Kernel {
 	all = slices.Clone(all)
 	i := slices.IndexFunc(all, func(k Kernel) bool { return k.Name == s.Kernel })
 	if i < 0 {
-		if i = len(all); i == maxKernels {
-			return all
-		}
+		i = len(all)
 		all = append(all, Kernel{Name: s.Kernel})
 	}
 	k := &all[i]

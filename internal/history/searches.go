@@ -45,7 +45,10 @@ func (s *Searches) step(r *record.Superstep) error {
 	if search != s.search {
 		s.over(&trace.End{State: trace.Done, Ended: trace.Converged})
 		b := s.job
-		b.Job, b.Began, b.More = name, time.Now(), false
+		b.Job, b.More = name, false
+		if !r.Ended.IsZero() {
+			b.Began = r.Ended.Add(-time.Duration(r.Seconds * float64(time.Second)))
+		}
 		b.Program, _, _ = strings.Cut(search, " ")
 		_ = s.To.Record(&b)
 		s.search = search

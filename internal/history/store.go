@@ -119,10 +119,8 @@ func (s *Store) Record(e trace.Event) error {
 	case *record.Superstep:
 		j := s.running(e.Job)
 		s.addDetail(j, j.record(e))
-		// a search of a benchmark, which is called after its job
-		of, name, search := strings.Cut(e.Job, " ")
-		if search && s.last[of] != nil {
-			s.last[of].sum(name, j.steps[len(j.steps)-1])
+		if of, search := s.searched(e.Job); of != nil && !strings.HasSuffix(search, trace.WarmUp) {
+			of.sum(search, j.steps[len(j.steps)-1])
 		}
 	case *trace.End:
 		s.end(s.running(e.Job), e)
@@ -310,20 +308,25 @@ func (s *Store) end(j *job, e *trace.End) {
 	s.trim()
 }
 
-// search notes what a search came to, of which the job before the blank is told too.
+// searched is the job that a name is of a search of: that which it begins with, before a blank.
+func (s *Store) searched(name string) (of *job, search string) {
+	for i := strings.LastIndexByte(name, ' '); i > 0; i = strings.LastIndexByte(name[:i], ' ') {
+		if j := s.last[name[:i]]; j != nil {
+			return j, name[i+1:]
+		}
+	}
+	return nil, ""
+}
+
+// search notes what a search came to, of itself and of its job.
 func (s *Store) search(e trace.Search) {
-	of, _, _ := strings.Cut(e.Job, " ")
-	for _, name := range []string{e.Job, of} {
-		j := s.last[name]
-		if j == nil {
-			continue
-		}
-		if name == e.Job {
-			j.Search = &e
-		} else {
-			j.Kernels = AddSearch(j.Kernels, &e)
-		}
+	if j := s.last[e.Job]; j != nil {
+		j.Search = &e
 		s.ring.put("job", j.ID, j.Job)
+	}
+	if of, _ := s.searched(e.Job); of != nil {
+		of.Kernels = AddSearch(of.Kernels, &e)
+		s.ring.put("job", of.ID, of.Job)
 	}
 }
 

@@ -73,8 +73,11 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		if j != nil {
 			j.enter(id, body.Stage.Stage)
 			_ = j.to.Record(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
-			if s := body.Stage.Search; s != nil {
-				_ = j.to.Record(s.Trace())
+			if body.Stage.Search == nil {
+				break
+			}
+			if s := body.Stage.Search.Trace(); s.Check() == nil { // a worker may say anything
+				_ = j.to.Record(s)
 			}
 		}
 	case *control.JobEvent_Progress:

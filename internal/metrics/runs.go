@@ -106,7 +106,7 @@ func (j *journal) Record(e trace.Event) error {
 	case *trace.Job:
 		j.begin(e)
 	case *record.Superstep:
-		if j.skip {
+		if j.skip || strings.HasSuffix(e.Job, trace.WarmUp) {
 			break
 		}
 		if j.work != nil {
@@ -150,9 +150,7 @@ func (j *journal) search(s *trace.Search) {
 	if s.Valid != nil {
 		valid = strconv.FormatBool(*s.Valid)
 	}
-	if s.Kernel == "bfs" || s.Kernel == "sssp" { // a worker may say anything
-		r.searches.WithLabelValues(s.Kernel, valid).Inc()
-	}
+	r.searches.WithLabelValues(s.Kernel, valid).Inc()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if job := r.jobs.find(j.name); job != nil {

@@ -26,6 +26,7 @@ func traces(to *text, root string) error {
 		{"kind job", "internal/trace/trace.go", "Job"},
 		{"kind end", "internal/trace/trace.go", "End"},
 		{"kind stage", "internal/trace/trace.go", "Stage"},
+		{"kind search", "internal/trace/search.go", "Search"},
 		{"kind log", "internal/trace/trace.go", "Log"},
 		{"", "", "## Reports in JSON"},
 		{"run --json", "internal/cli/runcmd.go", "runReport"},

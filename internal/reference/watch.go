@@ -34,8 +34,13 @@ func metricsPage(to *text, _ string) error {
 			work = set.NewWork()
 		}
 		j := set.NewRuns("p").Journal(work)
-		if err := j.Record(&trace.Job{Job: "j", Program: "p"}); err != nil {
-			return err
+		for _, e := range []trace.Event{
+			&trace.Job{Job: "j", Program: "p"},
+			&trace.Search{Job: "bfs root 1", Kernel: "bfs", Seconds: 1, Edges: 1},
+		} {
+			if err := j.Record(e); err != nil {
+				return err
+			}
 		}
 	}
 	master.NewMaster(func() *control.StatusResponse {

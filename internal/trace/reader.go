@@ -119,7 +119,7 @@ func (r *Reader) pass(line []byte, to Journal) error {
 	case kindStage:
 		return decode(r, line, (*Stage).check, to)
 	case kindSearch:
-		return decode(r, line, (*Search).check, to)
+		return decode(r, line, (*Search).Check, to)
 	case kindLog:
 		return decode(r, line, func(*Log) error { return nil }, to)
 	default:

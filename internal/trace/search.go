@@ -16,10 +16,16 @@ type Search struct {
 // TEPS is how many edges a second the search traversed, by the official time.
 func (s *Search) TEPS() float64 { return float64(s.Edges) / s.Seconds }
 
-func (s *Search) check() error {
-	if s.Job == "" || s.Seconds <= 0 || min(s.Translate, s.Validate) < 0 || s.Edges <= 0 {
-		return fmt.Errorf("found search %s of %d edges in %g seconds", excerpt([]byte(s.Job)),
-			s.Edges, s.Seconds)
+// Check refuses a search that no run tells of. Numbers that are none would spoil sums and JSON.
+func (s *Search) Check() error {
+	sane := s.Seconds > 1e-12 && max(s.Seconds, s.Translate, s.Validate) < 1e9 &&
+		min(s.Translate, s.Validate) >= 0 && s.Edges >= 0
+	if !sane || s.Job == "" || len(s.Job) > maxSearch || s.Kernel != "bfs" && s.Kernel != "sssp" {
+		return fmt.Errorf("found search %s by %s of %d edges in %g seconds",
+			excerpt([]byte(s.Job)), excerpt([]byte(s.Kernel)), s.Edges, s.Seconds)
 	}
 	return nil
 }
+
+// maxSearch bounds the name of a search.
+const maxSearch = 128

@@ -24,7 +24,7 @@ export function State({ state, ended }: Pick<Job, "state" | "ended">) {
 export function Jobs() {
   const { jobs: all, stages, about, loaded } = useLive();
   const names = new Set(all.map((j) => j.job));
-  const jobs = all.filter((j) => !searchOf(j) || !names.has(searchOf(j))); // searches are on their job's page
+  const jobs = all.filter((j) => !isSearch(j.job, names)); // searches are on their job's page
   const newest = jobs.toReversed();
   return (
     <>
@@ -197,8 +197,9 @@ function Cancel({ job }: { job: Job }) {
   return <Sure button="Cancel job" question={`Cancel ${whole}?`} yes="Cancel it" no="Let it run" act={async () => source.turned(await api.cancel(whole))} />;
 }
 
-/** searchOf is the job that a search of Graph500 is of, or empty. */
-const searchOf = (j: Job): string => (j.job.includes(" ") ? j.job.split(" ")[0]! : "");
+/** isSearch says whether a job is a search of Graph500: its name begins with that of its job, and a blank. */
+const isSearch = (name: string, jobs: Set<string>): boolean =>
+  [...name.matchAll(/ /g)].some((blank) => jobs.has(name.slice(0, blank.index)));
 
 /** Searches shows what those of a job of Graph500 come to, and lists them. */
 function Searches({ job }: { job: Job }) {
@@ -270,7 +271,7 @@ function Block({ job }: { job: Job }) {
   return (
     <details class="more">
       <summary>The official output</summary>
-      <button type="button" onClick={() => void navigator.clipboard.writeText(text)}>Copy</button>
+      {window.isSecureContext && <button type="button" onClick={() => void navigator.clipboard.writeText(text)}>Copy</button>}
       <pre class="scroll" tabIndex={0}>{text}</pre>
     </details>
   );

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -116,9 +117,17 @@ func Finder(located []*control.Vertex) engine.Find {
 
 // Searched returns what a result of Graph500 has of a kernel. It is a copy.
 func Searched(r *control.KernelResult) graph500.Kernel {
-	k := graph500.Kernel{Time: slices.Clone(r.GetTime()), Translate: slices.Clone(r.GetTranslate()), Validate: slices.Clone(r.GetValidate())}
-	for _, n := range r.GetNedge() {
-		k.Nedge = append(k.Nedge, int64(n))
+	var k graph500.Kernel
+	for i, time := range r.GetTime() {
+		if i >= min(len(r.Translate), len(r.Nedge)) || !(time > 0) || r.Nedge[i]-1 >= math.MaxInt64 {
+			break
+		}
+		k.Time = append(k.Time, time)
+		k.Translate = append(k.Translate, r.Translate[i])
+		k.Nedge = append(k.Nedge, int64(r.Nedge[i]))
+		if i < len(r.Validate) {
+			k.Validate = append(k.Validate, r.Validate[i])
+		}
 	}
 	return k
 }
