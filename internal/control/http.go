@@ -64,9 +64,19 @@ const (
 // until the server is closed. TLS's handshake is a part of a request's head, for which a caller has
 // some seconds.
 func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
+	told := make(chan string, 1) // by another goroutine: a log may be slow
+	defer close(told)
+	go func() {
+		for from := range told {
+			if s.ErrorLog != nil {
+				s.ErrorLog.Print(tooMany + from)
+			}
+		}
+	}()
 	l = newLimiter(l, usual, func(from string) {
-		if s.ErrorLog != nil {
-			s.ErrorLog.Print(tooMany + from)
+		select {
+		case told <- from:
+		default:
 		}
 	})
 	if files == nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -64,8 +65,7 @@ func (l *limiter) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
-		conn := &counted{Conn: c, limit: l, host: host}
+		conn := &counted{Conn: c, limit: l, host: hostOf(c.RemoteAddr().String())}
 		l.mu.Lock()
 		// Until a request is there.
 		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() })
@@ -84,25 +84,29 @@ func (l *limiter) Accept() (net.Conn, error) {
 	}
 }
 
+// hostOf is by what connections of one host are known: its address, or the network of 64 bits that a
+// host with IPv6 has to itself.
+func hostOf(address string) string {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return address
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if net, err := ip.Prefix(64); err == nil { // not of IPv4
+		return net.String()
+	}
+	return ip.String()
+}
+
 // admit counts a connection, and names one to be closed for it.
 func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if full := l.count >= l.all; full || len(l.hosts[c.host]) >= l.perHost {
-		own := l.hosts[c.host]
-		for _, other := range l.hosts {
-			if full && len(other) > len(own) {
-				own = other
-			}
-		}
-		i := slices.IndexFunc(own, func(o *counted) bool { return !o.known })
-		if i < 0 {
-			i = slices.IndexFunc(own, func(o *counted) bool { return o.busy == 0 })
-		}
-		if i < 0 {
+	full := l.count >= l.all
+	if full || len(l.hosts[c.host]) >= l.perHost {
+		if out = l.strangest(c.host, full); out == nil {
 			return nil, false
 		}
-		out = own[i]
 		l.remove(out)
 	}
 	if out == nil && l.fresh > 0 && len(l.silent) >= l.fresh {
@@ -113,6 +117,40 @@ func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	l.silent = append(l.silent, c)
 	l.count++
 	return out, true
+}
+
+// strangest is the connection that goes first: of a host or, where all are too many, of any. The
+// oldest goes of the host that has most whose callers are not known, else the oldest of the largest
+// host that asks for nothing. The lock is held.
+func (l *limiter) strangest(host string, any bool) *counted {
+	for _, goes := range []func(c *counted) bool{
+		func(c *counted) bool { return !c.known },
+		func(c *counted) bool { return c.busy == 0 },
+	} {
+		var first *counted
+		most := 0
+		for name, own := range l.hosts {
+			if name != host && !any {
+				continue
+			}
+			n, oldest := 0, (*counted)(nil)
+			for _, c := range own {
+				if !goes(c) {
+					continue
+				}
+				if n++; oldest == nil {
+					oldest = c
+				}
+			}
+			if n > most || n > 0 && n == most && name == host {
+				first, most = oldest, n
+			}
+		}
+		if first != nil {
+			return first
+		}
+	}
+	return nil
 }
 
 // remove stops counting a connection. The lock is held.

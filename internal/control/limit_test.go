@@ -48,6 +48,7 @@ func TestLimiterCounts(t *testing.T) {
 		}
 		l.mark(c, 1)
 		l.mark(c, -1)
+		known(requestOn(c))
 	}
 	if out, ok := l.admit(conn("c")); out == nil || out.host != "a" || !ok || l.count != usual.all {
 		t.Errorf("the host with the most did not make room; there are %d", l.count)
@@ -56,6 +57,44 @@ func TestLimiterCounts(t *testing.T) {
 	_ = busy[0].Close()
 	if l.count != usual.all-1 {
 		t.Errorf("%d are counted", l.count)
+	}
+}
+
+// TestStrangersOfManyHostsGoFirst: a connection each from many addresses does not push out who is
+// known, idle or busy.
+func TestStrangersOfManyHostsGoFirst(t *testing.T) {
+	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 10, all: 10}, nil)
+	conn := func(host string) *counted {
+		a, b := net.Pipe()
+		t.Cleanup(func() { a.Close(); b.Close() })
+		c := &counted{Conn: a, limit: l, host: host, idle: time.AfterFunc(time.Hour, func() {})}
+		if out, ok := l.admit(c); !ok || out != nil && out.known {
+			t.Errorf("of %s: let in %t, put out %+v", host, ok, out)
+		}
+		return c
+	}
+	for i := range 2 {
+		c := conn("worker")
+		l.mark(c, 1)
+		known(requestOn(c))
+		l.mark(c, -i)
+	}
+	for i := range 20 {
+		l.mark(conn(fmt.Sprint("stranger", i)), 1)
+	}
+	c := conn("client")
+	l.mark(c, 1)
+	known(requestOn(c))
+	if n := len(l.hosts["worker"]); n != 2 || l.count != 10 {
+		t.Errorf("%d connections of the worker are left, of %d", n, l.count)
+	}
+	for address, want := range map[string]string{
+		"10.1.2.3:5": "10.1.2.3", "[2001:db8::1]:5": "2001:db8::/64", "[2001:db8::2]:6": "2001:db8::/64",
+		"[::ffff:10.1.2.3]:5": "10.1.2.3", "@": "@",
+	} {
+		if host := hostOf(address); host != want {
+			t.Errorf("%s is of %s, expected %s", address, host, want)
+		}
 	}
 }
 

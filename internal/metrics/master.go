@@ -34,7 +34,7 @@ var (
 	coresDesc      = clusterDesc("workers_cores", "Threads of all workers that are there.")
 	lostDesc       = clusterDesc("worker_losses_total", "Workers given up as their lease lapsed.")
 	stragglersDesc = clusterDesc("straggler_moves_total", "Moves of jobs away from workers that were slow.")
-	refusedDesc    = clusterDesc("refusals_total", "Workers that were not taken in, and callers with a wrong token.", "what")
+	refusedDesc    = clusterDesc("refusals_total", "Workers that were not taken in, and callers with a wrong token or one connection too many.", "what")
 	staleDesc      = clusterDesc("stale_messages_total", "Messages of workers that fitted nothing that was waited for.")
 	jobsDesc       = clusterDesc("jobs", "Jobs that have not ended, by state.", "state")
 	graphsDesc     = clusterDesc("graphs", "Graphs of the catalog, by state.", "state")
