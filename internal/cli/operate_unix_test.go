@@ -301,11 +301,11 @@ func TestStuckWorker(t *testing.T) {
 	if w.ProcessState.ExitCode() != 1 {
 		t.Errorf("the worker ended with %v: %s", w.ProcessState, w.Said)
 	}
-	status, err := exec.Command("superstep", "status", "--master", c.Address).CombinedOutput()
-	must(t, err)
-	if !strings.Contains(string(status), "superstep 0 has not stopped 3s after it was told to") {
-		t.Errorf("status shows %s", status)
-	}
+	until(t, "status to say why the worker ended", func() bool {
+		status, err := exec.Command("superstep", "status", "--master", c.Address).CombinedOutput()
+		must(t, err)
+		return strings.Contains(string(status), "superstep 0 has not stopped 3s after it was told to")
+	})
 }
 
 // TestErrorsAsJSON: the last word of a command too is an object.

@@ -234,7 +234,7 @@ func TestSecureFrames(t *testing.T) {
 func TestRecordsTakeTheirTime(t *testing.T) {
 	files := newAuthority(t).worker()
 	a, b := net.Pipe()
-	o := &Options{TLS: files, Silence: 50 * time.Millisecond}
+	o := &Options{TLS: files, Silence: 10 * time.Second}
 	done := make(chan error, 1)
 	raw := bytes.Repeat([]byte("ten bytes "), 100<<10)
 	go func() {
