@@ -1,11 +1,10 @@
 package otlp
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
-	"net/url"
-	"strings"
+	"net/http"
 	"sync"
 	"time"
 
@@ -17,29 +16,36 @@ import (
 // client posts spans. What fails is complained of and given up: the SDK would only print it.
 type client struct {
 	otlptrace.Client
-	log *slog.Logger
+	http *http.Client
+	log  *slog.Logger
 
 	mu         sync.Mutex
 	complained time.Time // of the last complaint
 	silent     int       // complaints since
 }
 
-// Bounds of what is sent again, and of complaints.
+// Bounds of complaints.
 const (
-	firstBackoff = 250 * time.Millisecond
-	maxBackoff   = 5 * time.Second
-	maxRetry     = 10 * time.Second
-	complainGap  = time.Minute
+	complainGap = time.Minute
+	maxError    = 300 // bytes of an error in the log: it may quote a collector's answer
 )
 
-func newClient(log *slog.Logger) *client {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+func newClient(h *http.Client, log *slog.Logger) *client {
+	retry := otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+		Enabled: true, InitialInterval: 250 * time.Millisecond, MaxInterval: 5 * time.Second,
+		MaxElapsedTime: 10 * time.Second,
+	})
+	c := &client{http: h, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
+	c.Client = otlptracehttp.NewClient(otlptracehttp.WithHTTPClient(h), retry)
+	return c
+}
+
+// close logs the failures that no complaint has counted. Nothing is posted any more.
+func (c *client) close() {
+	c.http.CloseIdleConnections()
+	if c.silent > 0 {
+		c.log.Warn("more spans were lost", "failures", c.silent)
 	}
-	return &client{log: log, Client: otlptracehttp.NewClient(otlptracehttp.WithRetry(
-		otlptracehttp.RetryConfig{
-			Enabled: true, InitialInterval: firstBackoff, MaxInterval: maxBackoff, MaxElapsedTime: maxRetry,
-		}))}
 }
 
 // UploadTraces posts spans, again if the collector is busy.
@@ -58,47 +64,8 @@ func (c *client) complain(err error) {
 		c.silent++
 		return
 	}
-	c.log.Warn("spans were lost", "error", err, "failures_before", c.silent)
+	why := err.Error()
+	why = valid(why[:min(len(why), maxError)])
+	c.log.Warn("spans were lost", "error", why, "failures_before", c.silent)
 	c.complained, c.silent = time.Now(), 0
-}
-
-// collected says whether the environment names a collector. Of what it says about this collector
-// the SDK prints and skips what it does not understand; what would lose every span, or print a
-// secret, is refused here.
-func collected(get func(string) string) (bool, error) {
-	if strings.EqualFold(strings.TrimSpace(get("OTEL_SDK_DISABLED")), "true") ||
-		strings.TrimSpace(get("OTEL_TRACES_EXPORTER")) == "none" {
-		return false, nil
-	}
-	first := func(what string) (name, value string) {
-		for _, name = range []string{"OTEL_EXPORTER_OTLP_TRACES_" + what, "OTEL_EXPORTER_OTLP_" + what} {
-			if value = strings.TrimSpace(get(name)); value != "" {
-				break
-			}
-		}
-		return name, value
-	}
-	name, value := first("ENDPOINT")
-	if value == "" {
-		return false, nil
-	}
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		if i := strings.LastIndexByte(value, '@'); i >= 0 {
-			value = "..." + value[i:] // without what may be a password
-		}
-		return false, fmt.Errorf("%s: found %q, expected a URL such as http://127.0.0.1:4318", name, value)
-	}
-	if name, value := first("PROTOCOL"); value == "grpc" {
-		return false, fmt.Errorf("%s: found grpc, expected http/protobuf or http/json", name)
-	}
-	if name, value := first("HEADERS"); value != "" {
-		for i, pair := range strings.Split(value, ",") {
-			_, header, ok := strings.Cut(pair, "=")
-			if _, err := url.PathUnescape(header); !ok || err != nil {
-				return false, fmt.Errorf("%s: header %d: expected key=value, escaped as in a URL", name, i+1)
-			}
-		}
-	}
-	return true, nil
 }

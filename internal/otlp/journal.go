@@ -15,8 +15,12 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// maxSupersteps is how many supersteps of a run have spans; a run may have millions.
-const maxSupersteps = 1000
+// Bounds of spans. A job may have millions of supersteps. A job of Graph500 has 130 searches, other
+// jobs count as one search. Workers choose the names of searches.
+const (
+	maxSupersteps = 1000 // that have spans, of each search
+	maxSearches   = 200  // of a job
+)
 
 // Journal returns what to tell of one run after the other. Runs at the same time need a journal
 // each.
@@ -26,12 +30,12 @@ func (e *Exporter) Journal() trace.Journal {
 
 type journal struct {
 	*Exporter
-	step  trace.Step
-	job   context.Context // has the run's span, or is nil between runs
-	span  oteltrace.Span
-	of    string // the job or search that the last superstep was of
-	count int    // its supersteps so far
-	bare  int    // supersteps without a span
+	step   trace.Step
+	job    context.Context // has the run's span, or is nil between runs
+	span   oteltrace.Span
+	name   string         // of the job
+	counts map[string]int // of supersteps that have spans, by search
+	bare   int            // supersteps without a span
 }
 
 // Record makes spans of what has ended.
@@ -43,11 +47,7 @@ func (j *journal) Record(e trace.Event) error {
 		}
 	case *record.Superstep:
 		if j.job != nil {
-			if e.Job != j.of {
-				j.of, j.count = e.Job, 0
-			}
-			j.step.Sum(e)
-			j.superstep(&j.step)
+			j.superstep(e)
 		}
 	case *trace.Stage:
 		j.stage(e)
@@ -60,15 +60,13 @@ func (j *journal) Record(e trace.Event) error {
 }
 
 func (j *journal) begin(b *trace.Job) {
-	j.count, j.bare = 0, 0
-	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began), oteltrace.WithAttributes(
-		attribute.String("superstep.job", b.Job), attribute.String("superstep.program", b.Program), attribute.String("superstep.graph", text(b.Graph)),
-		attribute.Int64("superstep.vertices", integer(b.Vertices)), attribute.Int64("superstep.arcs", integer(b.Arcs)),
-		attribute.Int("superstep.partitions", b.Partitions), attribute.Int("superstep.threads", b.Threads),
-		attribute.String("superstep.grid", b.Grid), attribute.String("superstep.delivery", b.Delivery)))
+	j.name, j.counts, j.bare = b.Job, map[string]int{}, 0
+	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began),
+		oteltrace.WithAttributes(text("job", b.Job), text("program", b.Program),
+			text("graph", b.Graph), text("grid", b.Grid), text("delivery", b.Delivery),
+			integer("vertices", signed(b.Vertices)), integer("arcs", signed(b.Arcs)),
+			integer("partitions", b.Partitions), integer("threads", b.Threads)))
 }
-
-func integer(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 func (j *journal) stage(s *trace.Stage) {
 	in := j.job
@@ -78,18 +76,18 @@ func (j *journal) stage(s *trace.Stage) {
 	if s.Seconds == 0 || in == context.Background() {
 		return // it is under way, or in no span
 	}
-	end := j.now()
+	end := time.Now()
 	_, span := j.tracer.Start(in, s.Stage, oteltrace.WithTimestamp(before(end, s.Seconds)))
 	span.End(oteltrace.WithTimestamp(end))
 }
 
 func (j *journal) end(e *trace.End) {
-	j.span.SetAttributes(attribute.String("superstep.state", e.State), attribute.String("superstep.ended", string(e.Ended)), attribute.Int("superstep.supersteps", e.Supersteps),
-		attribute.Int("superstep.supersteps_without_span", j.bare))
+	j.span.SetAttributes(text("state", e.State), text("ended", string(e.Ended)),
+		integer("supersteps", e.Supersteps), integer("supersteps_without_span", j.bare))
 	if e.State == trace.Failed {
-		j.span.SetStatus(codes.Error, text(e.Error))
+		j.span.SetStatus(codes.Error, valid(e.Error))
 	}
-	j.span.End(oteltrace.WithTimestamp(j.now()))
+	j.span.End(oteltrace.WithTimestamp(time.Now()))
 	j.job, j.span = nil, nil
 }
 
@@ -99,38 +97,41 @@ func before(t time.Time, seconds float64) time.Time {
 
 // superstep makes the spans of a superstep that has ended. Of phases only the times are known: the
 // spans, each of the partition that took longest, are laid one after the other.
-func (j *journal) superstep(s *trace.Step) {
-	j.count++
-	if j.count > maxSupersteps {
+func (j *journal) superstep(e *record.Superstep) {
+	n := j.counts[e.Job]
+	if n == maxSupersteps || n == 0 && len(j.counts) == maxSearches {
 		j.bare++
 		return
 	}
+	j.counts[e.Job] = n + 1
+	s := &j.step
+	s.Sum(e)
 	end := s.Ended
 	if end.IsZero() {
-		end = j.now() // of a cluster: it just has
+		end = time.Now() // of a cluster: it just has
 	}
 	begin := before(end, s.Times.Total)
-	ctx, span := j.tracer.Start(j.job, fmt.Sprintf("superstep %d", s.Superstep), oteltrace.WithTimestamp(begin))
-	if !span.IsRecording() {
-		return
-	}
+	ctx, span := j.tracer.Start(j.job, fmt.Sprintf("superstep %d", s.Superstep),
+		oteltrace.WithTimestamp(begin))
 	span.SetAttributes(
-		attribute.Int("superstep.superstep", s.Superstep), attribute.String("superstep.scheme", s.Scheme),
-		attribute.String("superstep.delivery", s.Delivery), attribute.String("superstep.reason", s.Reason),
-		attribute.Int("superstep.active", s.Active), attribute.Int("superstep.senders", s.Senders), attribute.Int("superstep.edges", s.Edges),
-		attribute.Int("superstep.messages", s.Messages), attribute.Int("superstep.values_sent", s.Sent), attribute.Int("superstep.bytes_sent", s.Bytes),
-		attribute.Float64("superstep.predicted_seconds", s.Predicted[s.Scheme]), attribute.Float64("superstep.actual_seconds", s.Actual),
-		attribute.Float64("superstep.skew", s.Busy.Ratio()))
+		integer("superstep", s.Superstep), text("scheme", s.Scheme), text("delivery", s.Delivery),
+		text("reason", s.Reason), integer("active", s.Active), integer("senders", s.Senders),
+		integer("edges", s.Edges), integer("messages", s.Messages), integer("values_sent", s.Sent),
+		integer("bytes_sent", s.Bytes), float("predicted_seconds", s.Predicted[s.Scheme]),
+		float("actual_seconds", s.Actual), float("skew", s.Busy.Ratio()))
+	if e.Job != j.name {
+		span.SetAttributes(text("search", e.Job))
+	}
 	if s.Phase > 0 {
-		span.SetAttributes(attribute.Int("superstep.phase", s.Phase), attribute.String("superstep.program", s.Program))
+		span.SetAttributes(integer("phase", s.Phase), text("program", s.Program))
 	}
 	at, means := begin, s.Times.ByPhase()
 	for i, p := range s.Longest {
 		if p.Seconds <= 0 {
 			continue
 		}
-		_, phase := j.tracer.Start(ctx, record.Phases[i], oteltrace.WithTimestamp(at), oteltrace.WithAttributes(
-			attribute.Int("superstep.partition", p.Partition), attribute.Float64("superstep.mean_seconds", means[i])))
+		_, phase := j.tracer.Start(ctx, record.Phases[i], oteltrace.WithTimestamp(at))
+		phase.SetAttributes(integer("partition", p.Partition), float("mean_seconds", means[i]))
 		if at = at.Add(time.Duration(p.Seconds * float64(time.Second))); at.After(end) {
 			at = end
 		}
@@ -139,5 +140,21 @@ func (j *journal) superstep(s *trace.Step) {
 	span.End(oteltrace.WithTimestamp(end))
 }
 
-// text is a text as spans carry it: a file's name or a panic's may be anything.
-func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// valid is a text as spans carry it: a file's name or a panic's may be anything.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// Attributes of spans.
+
+func text(key, value string) attribute.KeyValue {
+	return attribute.String("superstep."+key, valid(value))
+}
+
+func integer(key string, value int) attribute.KeyValue {
+	return attribute.Int("superstep."+key, value)
+}
+
+func float(key string, value float64) attribute.KeyValue {
+	return attribute.Float64("superstep."+key, value)
+}
+
+func signed(n uint64) int { return int(min(n, math.MaxInt)) }

@@ -11,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -31,20 +30,20 @@ type Exporter struct {
 	client   *client
 	parent   context.Context // has the span that all others are in, if there is one
 	root     oteltrace.Span  // it, if it is ours; or nil
-	now      func() time.Time
+	closing  time.Duration   // the longest time of Close
 }
 
 // Bounds of what waits to be sent: spans beyond are dropped, and a run never waits.
 const (
 	maxQueue    = 16384
-	maxBatch    = 512
 	batchDelay  = 2 * time.Second
 	closingTime = 5 * time.Second
 )
 
 // New makes an exporter, or returns nil if the environment names no collector.
 func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
-	if ok, err := collected(os.Getenv); !ok {
+	h, err := newHTTPClient()
+	if h == nil {
 		return nil, err
 	}
 	about, err := resource.New(ctx,
@@ -53,17 +52,19 @@ func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	e := &Exporter{client: newClient(o.Log), now: time.Now}
+	e := &Exporter{client: newClient(h, o.Log), closing: closingTime}
 	exporter, err := otlptrace.New(ctx, e.client)
 	if err != nil {
 		return nil, fmt.Errorf("OpenTelemetry: %w", err)
 	}
 	e.provider = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter,
-		sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithMaxExportBatchSize(maxBatch), sdktrace.WithBatchTimeout(batchDelay)))
+		sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithBatchTimeout(batchDelay)))
 	e.tracer = e.provider.Tracer("github.com/superstep-go/superstep", oteltrace.WithInstrumentationVersion(o.Version))
 	e.parent = context.Background()
 	if o.Root != "" {
-		e.parent = propagation.TraceContext{}.Extract(e.parent, environment{})
+		e.parent = propagation.TraceContext{}.Extract(e.parent, propagation.MapCarrier{
+			"traceparent": os.Getenv("TRACEPARENT"), "tracestate": os.Getenv("TRACESTATE"),
+		})
 		e.parent, e.root = e.tracer.Start(e.parent, o.Root)
 	}
 	return e, nil
@@ -75,22 +76,10 @@ func (e *Exporter) Close() {
 		e.root.End()
 	}
 	ctx := context.Background()
-	t := time.AfterFunc(closingTime, func() { _ = e.client.Stop(ctx) }) // every post fails then
+	t := time.AfterFunc(e.closing, func() { _ = e.client.Stop(ctx) }) // every post fails then
 	defer t.Stop()
 	if err := e.provider.Shutdown(ctx); err != nil {
 		e.client.complain(err)
 	}
+	e.client.close()
 }
-
-// environment carries the span that started this process: TRACEPARENT and TRACESTATE.
-type environment struct{}
-
-func (environment) Get(key string) string {
-	switch key {
-	case "traceparent", "tracestate":
-		return os.Getenv(strings.ToUpper(key))
-	}
-	return ""
-}
-func (environment) Set(string, string) {}
-func (environment) Keys() []string     { return []string{"traceparent", "tracestate"} }

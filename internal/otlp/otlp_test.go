@@ -3,17 +3,26 @@ package otlp
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	v1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
@@ -46,6 +55,7 @@ func newCollector(t *testing.T) *collector {
 			c.answers = c.answers[1:]
 			if code != 200 {
 				w.WriteHeader(code)
+				fmt.Fprint(w, strings.Repeat("x", 1<<20))
 				return
 			}
 		}
@@ -129,14 +139,18 @@ func tree(spans []*v1.Span) string {
 	return b.String()
 }
 
-func valueOf(s *v1.Span, key string) string {
+func found(s *v1.Span, key string) *commonpb.AnyValue {
 	for _, a := range s.Attributes {
 		if a.Key == key {
-			return a.Value.String()
+			return a.Value
 		}
 	}
-	return ""
+	return nil
 }
+
+func valueOf(s *v1.Span, key string) string { return found(s, key).String() }
+func textOf(s *v1.Span, key string) string  { return found(s, key).GetStringValue() }
+func numberOf(s *v1.Span, key string) int   { return int(found(s, key).GetIntValue()) }
 
 func TestSpans(t *testing.T) {
 	c := newCollector(t)
@@ -199,25 +213,55 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestManySupersteps: a run of many has spans for the first ones alone, and says how many have
-// none.
+// TestManySupersteps: of each search of a job the first supersteps have spans, of as many searches
+// as Graph500 has. The job says how many supersteps have none.
 func TestManySupersteps(t *testing.T) {
-	c := newCollector(t)
-	e := newExporter(t, trace.ExportOptions{})
-	tell(e.Journal(), "long", maxSupersteps+7, trace.Done)
-	e.Close()
-	supersteps := 0
-	for _, s := range c.spans {
-		if strings.HasPrefix(s.Name, "superstep ") {
-			supersteps++
-		}
-		if s.Name == "job bfs" && !strings.Contains(valueOf(s, "superstep.supersteps_without_span"),
-			"7") {
-			t.Errorf("the job has %v", s.Attributes)
-		}
+	first, second := slices.Repeat([]string{"one"}, maxSupersteps+7), []string{}
+	for range maxSupersteps + 3 { // in turn
+		first, second = append(first, "bfs root 1"), append(second, "bfs root 1", "sssp root 1")
 	}
-	if supersteps != maxSupersteps {
-		t.Errorf("%d supersteps have spans", supersteps)
+	var many []string
+	for i := range maxSearches + 40 {
+		many = append(many, fmt.Sprint("root ", i))
+	}
+	for name, k := range map[string]struct {
+		searches       []string // of one superstep after the other
+		spans, without int
+	}{
+		"long":             {first[:maxSupersteps+7], maxSupersteps, 7},
+		"of two":           {first, 2 * maxSupersteps, 10},
+		"searches in turn": {second, 2 * maxSupersteps, 6},
+		"of many searches": {slices.Repeat(many, 2), 2 * maxSearches, 80},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCollector(t)
+			e := newExporter(t, trace.ExportOptions{})
+			j := e.Journal()
+			for range 2 { // the second job is counted anew
+				_ = j.Record(&trace.Job{Job: "one", Program: "p", Began: time.Now()})
+				for i, search := range k.searches {
+					_ = j.Record(&record.Superstep{Job: search, Superstep: i})
+				}
+				_ = j.Record(&trace.End{Job: "one", State: trace.Done})
+			}
+			e.Close()
+			supersteps := 0
+			for _, s := range c.spans {
+				if strings.HasPrefix(s.Name, "superstep ") {
+					supersteps++
+					i, _ := strconv.Atoi(strings.TrimPrefix(s.Name, "superstep "))
+					want := strings.TrimPrefix(k.searches[i], "one")
+					if got := textOf(s, "superstep.search"); got != want {
+						t.Fatalf("superstep %d is of search %q, expected %q", i, got, want)
+					}
+				} else if got := numberOf(s, "superstep.supersteps_without_span"); got != k.without {
+					t.Errorf("%d supersteps without a span, expected %d", got, k.without)
+				}
+			}
+			if supersteps != 2*k.spans {
+				t.Errorf("%d supersteps have spans, expected %d", supersteps, 2*k.spans)
+			}
+		})
 	}
 }
 
@@ -247,66 +291,174 @@ func TestCollectorInTrouble(t *testing.T) {
 		spans   bool
 		log     string
 	}{
-		"busy once":    {[]int{503}, 2, true, ""},
-		"busy":         {[]int{503, 429, 502}, 4, true, ""},
-		"busy always":  {slices.Repeat([]int{503}, 100), 0, false, "spans were lost"},
-		"refuses":      {[]int{401}, 1, false, "401 Unauthorized"},
-		"sends around": {[]int{302}, 1, false, "302"},
+		"busy":        {[]int{502, 429}, 3, true, ""},
+		"busy always": {slices.Repeat([]int{503}, 100), 0, false, "spans were lost"},
+		"refuses":     {[]int{401}, 1, false, "401 Unauthorized"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCollector(t)
 			c.answers = k.answers
 			var log bytes.Buffer
 			e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			e.closing = 300 * time.Millisecond
+			if k.spans {
+				e.closing = closingTime
+			}
 			tell(e.Journal(), "one", 1, trace.Done)
 			e.Close()
+			if log.Len() > 600 {
+				t.Errorf("a log of %d bytes", log.Len())
+			}
 			if k.posts != 0 && c.posts != k.posts || (len(c.spans) > 0) != k.spans ||
 				!strings.Contains(log.String(), k.log) || (k.log == "") != (log.Len() == 0) {
 				t.Errorf("%d posts, %d spans, log %q", c.posts, len(c.spans), &log)
 			}
 		})
 	}
+	// The log says so once, and at the end how many posts failed after that.
 	t.Run("nobody there", func(t *testing.T) {
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
-		var log bytes.Buffer
-		e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
-		tell(e.Journal(), "one", 1, trace.Done)
-		e.Close()
-		if strings.Count(log.String(), "\n") != 1 ||
-			!strings.Contains(log.String(), "spans were lost") {
-			t.Errorf("log %q", &log)
+		for supersteps, lines := range map[int]int{1: 1, maxSupersteps: 2} {
+			var log bytes.Buffer
+			e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			tell(e.Journal(), "one", supersteps, trace.Done)
+			e.Close()
+			if strings.Count(log.String(), "\n") != lines ||
+				!strings.Contains(log.String(), "spans were lost") ||
+				strings.Contains(log.String(), "more spans were lost") != (lines == 2) {
+				t.Errorf("%d supersteps: log %q", supersteps, &log)
+			}
 		}
 	})
 }
 
+// TestRedirectsAreNotFollowed: neither spans nor headers, which may be secrets, go to another host.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	for _, code := range []int{302, 307} {
+		var posts, reached atomic.Int32
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+		defer other.Close()
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			posts.Add(1)
+			http.Redirect(w, r, other.URL, code)
+		}))
+		defer s.Close()
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
+		t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-api-key=secret")
+		var log bytes.Buffer
+		e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		tell(e.Journal(), "one", 1, trace.Done)
+		e.Close()
+		if posts.Load() != 1 || reached.Load() != 0 ||
+			!strings.Contains(log.String(), fmt.Sprint(s.URL, "/v1/traces: ", code)) {
+			t.Errorf("%d: %d posts, %d to the other host, log %q", code, posts.Load(), reached.Load(), &log)
+		}
+	}
+}
+
+// TestCertificates: the collector checks the client's certificate, and the client the collector's.
+// Close closes the connection.
+func TestCertificates(t *testing.T) {
+	var posts atomic.Int32
+	ended := make(chan struct{}, 1)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posts.Add(1) }))
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			ended <- struct{}{}
+		}
+	}
+	s.StartTLS()
+	defer s.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]*pem.Block{
+		"CERTIFICATE":        {Type: "CERTIFICATE", Bytes: s.Certificate().Raw},
+		"CLIENT_CERTIFICATE": {Type: "CERTIFICATE", Bytes: s.Certificate().Raw},
+		"CLIENT_KEY":         {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, pem.EncodeToMemory(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("OTEL_EXPORTER_OTLP_"+name, file)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
+	e := newExporter(t, trace.ExportOptions{})
+	tell(e.Journal(), "one", 1, trace.Done)
+	e.Close()
+	if posts.Load() != 1 {
+		t.Errorf("%d posts", posts.Load())
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection is open after Close")
+	}
+}
+
 func TestEnvironment(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	const (
+		headers = ": expected key=value, escaped as in a URL"
+		parts   = "OTEL_EXPORTER_OTLP_ENDPOINT: found a user, query or fragment, expected a URL without: OTEL_EXPORTER_OTLP_HEADERS is for secrets"
+		address = ", expected a URL such as http://127.0.0.1:4318"
+		both    = "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: found one, expected both"
+	)
 	for _, k := range []struct {
 		set  []string // name, value, after OTEL_EXPORTER_OTLP_
 		want string   // the error
 	}{
 		{[]string{"ENDPOINT", "http://c:4318"}, ""},
 		{[]string{"TRACES_ENDPOINT", "http://c:4318/own"}, ""},
-		{[]string{"ENDPOINT", "c:4317"}, `OTEL_EXPORTER_OTLP_ENDPOINT: found "c:4317", expected a URL such as http://127.0.0.1:4318`},
-		{[]string{"ENDPOINT", "http://a", "TRACES_ENDPOINT", "b"}, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: found "b", expected a URL such as http://127.0.0.1:4318`},
-		{[]string{"ENDPOINT", "ftp://me:password@c"}, `OTEL_EXPORTER_OTLP_ENDPOINT: found "...@c", expected a URL such as http://127.0.0.1:4318`},
-		{[]string{"ENDPOINT", "http://c", "PROTOCOL", "grpc"}, `OTEL_EXPORTER_OTLP_PROTOCOL: found grpc, expected http/protobuf or http/json`},
+		{[]string{"ENDPOINT", "c:4317"}, `OTEL_EXPORTER_OTLP_ENDPOINT: found "c:4317"` + address},
+		{[]string{"ENDPOINT", "http://a", "TRACES_ENDPOINT", "b"}, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: found "b"` + address},
+		{[]string{"ENDPOINT", "ftp://me:password@c"}, parts},
+		{[]string{"ENDPOINT", "http://me:password@c/p"}, parts},
+		{[]string{"ENDPOINT", "http://c/p?key=abc"}, parts},
+		{[]string{"ENDPOINT", "http://c/p#abc"}, parts},
+		{[]string{"ENDPOINT", "https://c", "INSECURE", "false"}, ""},
+		{[]string{"ENDPOINT", "http://c", "INSECURE", "True"}, ""},
+		{[]string{"ENDPOINT", "https://c", "INSECURE", "true"}, `OTEL_EXPORTER_OTLP_INSECURE: found "true", which contradicts https://c`},
+		{[]string{"TRACES_ENDPOINT", "http://c", "INSECURE", "true", "TRACES_INSECURE", "FALSE"}, `OTEL_EXPORTER_OTLP_TRACES_INSECURE: found "FALSE", which contradicts http://c`},
+		{[]string{"ENDPOINT", "http://c", "PROTOCOL", "grpc"}, `OTEL_EXPORTER_OTLP_PROTOCOL: found "grpc", expected http/protobuf or http/json`},
+		{[]string{"ENDPOINT", "http://c", "PROTOCOL", "GRPC"}, `OTEL_EXPORTER_OTLP_PROTOCOL: found "GRPC", expected http/protobuf or http/json`},
 		{[]string{"ENDPOINT", "http://c", "PROTOCOL", "grpc", "TRACES_PROTOCOL", "http/protobuf"}, ""},
-		{[]string{"ENDPOINT", "http://c", "HEADERS", "authorization=Bearer%20x,other=1"}, ""},
-		{[]string{"ENDPOINT", "http://c", "HEADERS", "authorization=Bearer%20x,oops"}, `OTEL_EXPORTER_OTLP_HEADERS: header 2: expected key=value, escaped as in a URL`},
-		{[]string{"ENDPOINT", "http://c", "HEADERS", "a=%0"}, `OTEL_EXPORTER_OTLP_HEADERS: header 1: expected key=value, escaped as in a URL`},
+		{[]string{"ENDPOINT", "http://c", "COMPRESSION", "none"}, ""},
+		{[]string{"ENDPOINT", "http://c", "COMPRESSION", "zip"}, `OTEL_EXPORTER_OTLP_COMPRESSION: found "zip", expected none or gzip`},
+		{[]string{"ENDPOINT", "http://c", "TIMEOUT", "5s"}, `OTEL_EXPORTER_OTLP_TIMEOUT: found "5s", expected milliseconds, 1 to 600000`},
+		{[]string{"ENDPOINT", "http://c", "TRACES_TIMEOUT", "0"}, `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: found "0", expected milliseconds, 1 to 600000`},
+		{[]string{"ENDPOINT", "https://c", "CERTIFICATE", none}, `OTEL_EXPORTER_OTLP_CERTIFICATE: open ` + none + `: no such file or directory`},
+		{[]string{"ENDPOINT", "https://c", "CERTIFICATE", "otlp_test.go"}, `OTEL_EXPORTER_OTLP_CERTIFICATE: found no certificate in otlp_test.go`},
+		{[]string{"ENDPOINT", "https://c", "CLIENT_CERTIFICATE", none}, both},
+		{[]string{"ENDPOINT", "https://c", "CLIENT_KEY", none}, both},
+		{[]string{"ENDPOINT", "https://c", "CLIENT_CERTIFICATE", none, "CLIENT_KEY", none}, `OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: open ` + none + `: no such file or directory`},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "authorization=Bearer%20x, other=a b==,"}, ""},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "authorization=Bearer%20x,oops"}, `OTEL_EXPORTER_OTLP_HEADERS: header 2` + headers},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "a=%0"}, `OTEL_EXPORTER_OTLP_HEADERS: header 1` + headers},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "a=%0d%0ab"}, `OTEL_EXPORTER_OTLP_HEADERS: header 1` + headers},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "a=b,=c"}, `OTEL_EXPORTER_OTLP_HEADERS: header 2` + headers},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "Authorization: Basic c2VjcmV0=", "TRACES_HEADERS", "a=b"}, `OTEL_EXPORTER_OTLP_HEADERS: header 1` + headers},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "a=b", "TRACES_HEADERS", "Authorization: Basic c2VjcmV0="}, `OTEL_EXPORTER_OTLP_TRACES_HEADERS: header 1` + headers},
 	} {
-		set := map[string]string{}
-		for i := 0; i < len(k.set); i += 2 {
-			set["OTEL_EXPORTER_OTLP_"+k.set[i]] = k.set[i+1]
-		}
-		ok, err := collected(func(name string) string { return set[name] })
-		got := ""
-		if err != nil {
-			got = err.Error()
-		}
-		if got != k.want || ok == (err != nil) {
-			t.Errorf("%v: found %v, %s, expected %s", k.set, ok, got, k.want)
-		}
+		t.Run("", func(t *testing.T) {
+			for i := 0; i < len(k.set); i += 2 {
+				t.Setenv("OTEL_EXPORTER_OTLP_"+k.set[i], k.set[i+1])
+			}
+			e, err := New(t.Context(), trace.ExportOptions{})
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != k.want || (e == nil) != (err != nil) {
+				t.Errorf("%v: found %v, %s, expected %s", k.set, e, got, k.want)
+			}
+			if e != nil {
+				e.Close()
+			}
+		})
 	}
 }
 
@@ -320,7 +472,8 @@ func TestRunDoesNotWait(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "300")
 	e := newExporter(t, trace.ExportOptions{})
-	for i := range 20 {
+	e.closing = 300 * time.Millisecond
+	for i := range 8 {
 		tell(e.Journal(), fmt.Sprint(i), maxSupersteps, trace.Done)
 	}
 	ended := make(chan struct{})
