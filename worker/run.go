@@ -42,8 +42,8 @@ type run struct {
 	kept     []*control.Report    // reports, oldest first
 	bytes    int                  // of those
 	dropped  int                  // how many reports were kept before those
-	standing *control.Report      // what stands of all reports
-	heard    uint64               // a master has all before this serial
+	standing *control.Report      // what stands of those
+	told     uint64               // a master has told others all before this serial
 	follower *follower            // the session that follows; nil without one
 	stopped  bool                 // it was stopped, or is done
 	changed  chan struct{}        // closed, and another, when something of this has changed
@@ -52,7 +52,8 @@ type run struct {
 // follower is a session that follows a run.
 type follower struct {
 	next   int    // which of all reports it sends next
-	wanted uint64 // the master has all before this serial
+	wanted uint64 // the master has all before this serial, or it was sent
+	heard  uint64 // the master has all before this serial, by its last acknowledgement
 }
 
 const (
@@ -73,7 +74,7 @@ func newRun(t task) *run {
 		task: t, done: make(chan struct{}), changed: make(chan struct{}),
 		serial: uint64(t.epoch)<<control.EpochBits | 1, standing: ofDrive(&control.DriveReport{}),
 	}
-	r.heard = r.serial
+	r.told = r.serial
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }
@@ -204,29 +205,30 @@ func (r *run) keep(report *control.Report) {
 	report.GetDrive().Serial = r.serial
 	r.serial = report.GetDrive().Next()
 	r.kept, r.bytes = append(r.kept, report), r.bytes+proto.Size(report)
-	r.stand(report)
 	for r.bytes > mostKept {
 		r.drop()
 	}
 	r.turn()
 }
 
-// drop drops the oldest report. The lock is held.
+// drop drops the oldest report but for what stands of it. The lock is held.
 func (r *run) drop() {
+	r.stand(r.kept[0])
 	r.bytes -= proto.Size(r.kept[0])
 	r.kept[0], r.kept, r.dropped = nil, r.kept[1:], r.dropped+1
 }
 
-// acknowledge notes before which serial the master has heard all. What it had heard by the
-// acknowledgement before is dropped: by now it has told that to those who watch the job.
+// acknowledge notes before which serial the master that follows has heard all. What it had heard by
+// its acknowledgement before is dropped: by now it has told that to those who watch the job.
 func (r *run) acknowledge(next uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.kept) > 0 && r.kept[0].GetDrive().Next() <= r.heard &&
-		(r.follower == nil || r.dropped < r.follower.next) {
-		r.drop()
+	if f := r.follower; f != nil {
+		for r.dropped < f.next && r.kept[0].GetDrive().Next() <= f.heard {
+			r.drop()
+		}
+		r.told, f.heard = max(r.told, f.heard), max(f.heard, next)
 	}
-	r.heard = max(r.heard, next)
 }
 
 // stand notes what stands of a report: a master has to know it, whenever it begins to follow. The
@@ -257,7 +259,7 @@ func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, 
 		if len(r.kept) > 0 {
 			first = r.kept[0].GetDrive().Serial
 		}
-		if known := max(f.wanted, r.heard); known < first {
+		if known := max(f.wanted, r.told); known < first {
 			stands.GetDrive().Log = []string{fmt.Sprintf("%d records of supersteps, lines and "+
 				"stages are missing here: no master was there to hear of them", first-known)}
 		}
@@ -281,7 +283,7 @@ func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, 
 // until the run has ended, and returns its answer. It returns before when the session ends; when ctx
 // ends alone, the run is stopped for that reason, and waited for.
 func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*control.Report) error) (*control.DriveReport, error) {
-	f := &follower{wanted: wanted}
+	f := &follower{wanted: wanted, heard: wanted}
 	r.mu.Lock()
 	r.follower = f
 	r.turn() // the one before gives way

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// reports is what a master hears of a run that it follows until it has all before a serial.
-func reports(t *testing.T, r *run, wanted, until uint64) (heard []*control.DriveReport, text []string) {
+// reports is what a master hears of a run that it follows until it has all before a serial, and has
+// acknowledged some.
+func reports(t *testing.T, r *run, wanted, until uint64, acknowledged ...uint64) (heard []*control.DriveReport, text []string) {
 	t.Helper()
 	enough := errors.New("enough")
 	_, err := r.follow(t.Context(), t.Context(), wanted, func(report *control.Report) error {
@@ -20,6 +21,9 @@ func reports(t *testing.T, r *run, wanted, until uint64) (heard []*control.Drive
 			text = append(text, d.Log...)
 		}
 		if d.Next() >= until {
+			for _, next := range acknowledged {
+				r.acknowledge(next)
+			}
 			return enough
 		}
 		return nil
@@ -50,9 +54,9 @@ func TestRunWithoutAMaster(t *testing.T) {
 		for i := range 10 {
 			tell(i, 1)
 		}
-		check := func(wanted uint64, records, from, checkpoint int, missing string) {
+		check := func(wanted uint64, records, from, checkpoint int, missing string, acknowledged ...uint64) {
 			t.Helper()
-			heard, text := reports(t, r, wanted, r.serial)
+			heard, text := reports(t, r, wanted, r.serial, acknowledged...)
 			newest, found := uint32(0), 0
 			for _, d := range heard {
 				if len(d.Records) > 0 && d.Serial != first+uint64(from+found) {
@@ -65,11 +69,10 @@ func TestRunWithoutAMaster(t *testing.T) {
 				t.Errorf("from %d on, found %d records, the checkpoint %d, %q", wanted, found, newest, text)
 			}
 		}
-		check(0, 10, 0, 9, "")
-		check(first+4, 6, 4, 9, "")
-		r.acknowledge(first + 5) // nothing was acknowledged before
-		check(0, 10, 0, 9, "")
-		r.acknowledge(first + 8)
+		check(0, 10, 0, 9, "", first+8) // nothing was acknowledged before
+		check(0, 10, 0, 9, "", first+2) // nor to the next master
+		check(first+2, 8, 2, 9, "")     // whose session broke
+		check(0, 10, 0, 9, "", first+5, first+8)
 		check(first+8, 2, 8, 9, "")
 		check(0, 5, 5, 9, "")
 		for range 12 { // 4 of these are too many, and 5 of before
@@ -77,7 +80,7 @@ func TestRunWithoutAMaster(t *testing.T) {
 		}
 		check(first+9, 7, 15, 9, "6 records of supersteps, lines and stages are missing here: "+
 			"no master was there to hear of them")
-		check(0, 7, 15, 9, "7 records of supersteps, lines and stages are missing here: "+
+		check(0, 7, 15, 9, "10 records of supersteps, lines and stages are missing here: "+
 			"no master was there to hear of them")
 	})
 }
@@ -170,5 +173,41 @@ func TestWhatStandsIsToldAgain(t *testing.T) {
 	again = tell(func(*control.DriveReport) {})
 	if again.GetFailure().GetMessage() != lost.Error() {
 		t.Errorf("when a superstep takes too long, found %v", again)
+	}
+}
+
+// TestTheEndIsToldLast: a session that broke before it had told all is followed by one that tells
+// why the run fails, which ends it, and the newest checkpoint, after what was before them.
+func TestTheEndIsToldLast(t *testing.T) {
+	r := newRun(task{epoch: 1})
+	defer r.stop(nil)
+	r.record([]byte{1})
+	heard := r.serial + 1
+	reports(t, r, 0, heard, heard, heard)
+	r.record([]byte{2})
+	r.log("a line")
+	r.checkpointed(durable.Event{Superstep: 7})
+	r.late(errors.New("it takes too long"))
+	for _, wanted := range []uint64{0, heard} {
+		heard, lost := []string{}, errors.New("the session broke")
+		_, err := r.follow(t.Context(), t.Context(), wanted, func(report *control.Report) error {
+			d := report.GetDrive()
+			heard = append(heard, d.Log...)
+			for range d.Records {
+				heard = append(heard, "a record")
+			}
+			if d.Checkpoint > 0 {
+				heard = append(heard, "a checkpoint")
+			}
+			if report.Failure != nil {
+				heard = append(heard, "the end")
+				return lost
+			}
+			return nil
+		})
+		found := strings.Join(heard, ", ")
+		if err != lost || found != "a line, a record, a checkpoint, the end" {
+			t.Errorf("from %d on, found %s, %v", wanted, found, err)
+		}
 	}
 }
