@@ -85,8 +85,9 @@ func MakeDir(dir string, mode fs.FileMode) (made string, err error) {
 	err = os.MkdirAll(dir, mode)
 	for at := dir; err == nil && made != "" && at != filepath.Dir(made); {
 		at = filepath.Dir(at)
-		if err = syncOpened(os.Open(at)); errors.Is(err, fs.ErrPermission) {
-			err = nil // who may not read a directory may make others in it, and cannot sync it
+		// Who may not read a directory may make others in it, and cannot sync it.
+		if f, opened := os.Open(at); !errors.Is(opened, fs.ErrPermission) {
+			err = syncOpened(f, opened)
 		}
 	}
 	return made, err

@@ -55,10 +55,11 @@ func TestMakeDirInWhatCannotBeRead(t *testing.T) {
 	if err != nil || made != filepath.Join(in, "data") {
 		t.Errorf("found %q, %v", made, err)
 	}
-	broken := errors.New("input/output error")
 	defer func(was func(*os.File) error) { syncFile = was }(syncFile)
-	syncFile = func(*os.File) error { return broken }
-	if _, err := MakeDir(filepath.Join(in, "other", "state"), 0o700); !errors.Is(err, broken) {
-		t.Errorf("found %v, expected that what can be read is synced", err)
+	for name, broken := range map[string]error{"other": errors.New("input/output error"), "denied": syscall.EPERM} {
+		syncFile = func(*os.File) error { return broken }
+		if _, err := MakeDir(filepath.Join(in, name, "state"), 0o700); !errors.Is(err, broken) {
+			t.Errorf("found %v, expected that what can be read is synced", err)
+		}
 	}
 }
