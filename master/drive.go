@@ -164,8 +164,7 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 		case <-r.announced.done:
 		case <-time.After(roomWait):
 			r.announced = nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-ctx.Done(): // what has come is told
 		}
 	}
 	for _, note := range g.Notes {
@@ -184,7 +183,11 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 // tell tells those who watch the job what a report has for them, unless it was heard before.
 func (r *run) tell(worker string, d *control.DriveReport) error {
 	next := d.Serial
-	if next > 0 && next < r.heardOf(worker) {
+	switch of := uint64(r.epoch); {
+	case next > 0 && (next>>control.EpochBits != of || d.Next()>>control.EpochBits != of):
+		return fmt.Errorf("worker %s gives what it tells the number %d, which is not of attempt %d",
+			worker, next, of)
+	case next > 0 && next < r.heardOf(worker):
 		return nil
 	}
 	tell := func(e *control.JobEvent) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,10 +43,10 @@ func TestNewsOnASlowDisk(t *testing.T) {
 		if took := time.Since(began); took > 2*roomWait {
 			t.Errorf("%d reports took %v", mostWaits, took)
 		}
-		why := errors.New("it was cancelled")
-		cancel(why)
-		if err := waiting().drives(ctx, &control.DriveReport{}); !errors.Is(err, why) {
-			t.Errorf("found %v", err)
+		cancel(errors.New("it was cancelled"))
+		began = time.Now()
+		if err := waiting().drives(ctx, &control.DriveReport{}); err != nil || time.Since(began) > 0 {
+			t.Errorf("found %v, after %v", err, time.Since(began))
 		}
 	})
 }
@@ -108,5 +109,68 @@ func TestNewsToldAgain(t *testing.T) {
 	}
 	if a := r.figures(); notes != 1 || a.Vertices != 3 || a.MaxSupersteps != 7 {
 		t.Errorf("found %d notes, %v", notes, a)
+	}
+}
+
+// TestNumbersOfAnotherAttempt: a worker whose numbers are not of the attempt fails it. Else all that
+// later attempts tell would seem to be heard.
+func TestNumbersOfAnotherAttempt(t *testing.T) {
+	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.results.close()
+	const first = 3 << control.EpochBits
+	for serial, fails := range map[uint64]bool{
+		0: false, first + 1: false, first - 1: true, first + 1<<control.EpochBits - 1: true,
+		1<<64 - 2: true, 1<<64 - 1: true,
+	} {
+		r := &run{server: s, epoch: 3, heard: map[string]uint64{}}
+		err := r.tell("w", &control.DriveReport{Serial: serial, Log: []string{"a line"}})
+		if (err != nil) != fails || fails && r.heardOf("w") > 0 {
+			t.Errorf("%d: found %v, and all before %d heard", serial, err, r.heardOf("w"))
+		}
+	}
+}
+
+// TestToldWhileJobsCome: what is told of a job is passed on while others are submitted.
+func TestToldWhileJobsCome(t *testing.T) {
+	passed := atomic.Int64{}
+	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}, Watch: func(string, *control.JobEvent) { passed.Add(1) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.gone()
+	var told *job
+	s.event(func() {
+		told, err = s.cluster.enqueue(0, "me",
+			&jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "", 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, over := passed.Load(), make(chan struct{})
+	go func() {
+		defer close(over)
+		for range 2000 {
+			s.append(told.id, said("a line"))
+			s.advanced("w", &control.Progress{Job: told.id, Stage: "loading"})
+		}
+	}()
+	for under := true; under; {
+		s.mu.Lock()
+		for range 64 {
+			s.cluster.jobs["another"] = told
+			delete(s.cluster.jobs, "another")
+		}
+		s.mu.Unlock()
+		select {
+		case <-over:
+			under = false
+		default:
+		}
+	}
+	if n := passed.Load() - before; n < 4000 {
+		t.Errorf("%d of 4000 events were passed on", n)
 	}
 }

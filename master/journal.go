@@ -170,7 +170,7 @@ func (s *server) note(e jobTurned) {
 	about := s.describe(e.job)
 	about.State, about.Reason = e.state, e.reason
 	event := &control.JobEvent{Time: s.stamp(s.now()), Body: &control.JobEvent_Job{Job: about}}
-	s.watched(e.job.id, event)
+	s.watched(e.job, event)
 	j.append(event, e.state.Ended())
 	s.logs.add(e.job.id, event)
 	if !e.state.Ended() {
@@ -202,11 +202,11 @@ func (s *server) note(e jobTurned) {
 // append writes an event of a job down.
 func (s *server) append(id string, e *control.JobEvent) {
 	s.mu.Lock()
-	j := s.journals[id]
+	j, of := s.journals[id], s.cluster.jobs[id]
 	s.mu.Unlock()
 	if j != nil {
 		e.Time = s.stamp(s.now())
-		s.watched(id, e)
+		s.watched(of, e)
 		j.append(e, false)
 		s.logs.add(id, e)
 	}
@@ -304,7 +304,7 @@ func (p *progress) sum() *control.Progress {
 // advanced notes how far a worker is, with a job or with a graph of the catalog.
 func (s *server) advanced(worker string, far *control.Progress) {
 	s.mu.Lock()
-	j := s.journals[far.Job]
+	j, of := s.journals[far.Job], s.cluster.jobs[far.Job]
 	if g := s.cluster.graphs[far.Graph]; g != nil &&
 		g.state == control.GraphState_GRAPH_STATE_LOADING {
 		g.far.take(worker, far)
@@ -314,7 +314,7 @@ func (s *server) advanced(worker string, far *control.Progress) {
 		return
 	}
 	if sum := j.tell(worker, far); sum != nil {
-		s.watched(far.Job, &control.JobEvent{Body: &control.JobEvent_Progress{Progress: sum}})
+		s.watched(of, &control.JobEvent{Body: &control.JobEvent_Progress{Progress: sum}})
 	}
 }
 

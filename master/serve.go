@@ -226,13 +226,9 @@ func (s *server) targets(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(all)
 }
 
-// watched passes an event of a job on.
-func (s *server) watched(id string, e *control.JobEvent) {
-	if s.options.Watch != nil {
-		owner := ""
-		if j := s.cluster.jobs[id]; j != nil {
-			owner = j.owner
-		}
-		s.options.Watch(id, s.shownEvent(s.ctx, owner, e)) // which readers are shown
+// watched passes an event of a job on; nil is one that is forgotten.
+func (s *server) watched(j *job, e *control.JobEvent) {
+	if j != nil && s.options.Watch != nil {
+		s.options.Watch(j.id, s.shownEvent(s.ctx, j.owner, e)) // which readers are shown
 	}
 }

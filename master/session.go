@@ -117,7 +117,7 @@ func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) 
 }
 
 // next returns the next report of a call. One that has come counts more than the end of the session
-// after it.
+// or of ctx after it.
 func (s *session) next(ctx context.Context, k *call) (r *control.Report, err error) {
 	select {
 	case r = <-k.reports:
@@ -126,7 +126,7 @@ func (s *session) next(ctx context.Context, k *call) (r *control.Report, err err
 	case <-s.ctx.Done():
 		err = s.broken()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
 	select {
 	case r = <-k.reports:
@@ -143,22 +143,15 @@ func (s *session) answered(r *control.Report) (known, full bool) {
 	s.mu.Lock()
 	k := s.calls[r.Id]
 	s.mu.Unlock()
-	if k == nil || k.job != r.Job || k.epoch != r.Epoch {
+	if k == nil || k.job != r.Job || k.epoch != r.Epoch || k.ctx.Err() != nil {
 		return false, false
 	}
-	select {
-	case k.reports <- r:
-		return true, false
-	default:
-	}
-	t := time.NewTimer(roomWait)
-	defer t.Stop()
 	select {
 	case k.reports <- r:
 		return true, false
 	case <-k.ctx.Done(): // nobody takes them any more
 		return false, false
-	case <-t.C:
+	case <-time.After(roomWait):
 		return true, true
 	}
 }

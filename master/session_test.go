@@ -128,6 +128,31 @@ func TestReportBeforeTheEnd(t *testing.T) {
 	}
 }
 
+// TestReportBeforeItIsCancelled: what has come before a command was cancelled is heard, and nothing
+// that comes after: it may never end.
+func TestReportBeforeItIsCancelled(t *testing.T) {
+	s := &session{name: "w", ctx: t.Context(), calls: map[uint64]*call{}}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c, why := &control.Command{}, errors.New("it was cancelled")
+	k := s.begin(ctx, c, nil)
+	report := &control.Report{Id: c.Id, More: true}
+	for range maxReports {
+		s.answered(report)
+	}
+	cancel(why)
+	told := 0
+	_, err := s.wait(ctx, k, func(*control.Report) error {
+		if known, _ := s.answered(report); known {
+			t.Error("a report that came later is taken")
+		}
+		told++
+		return nil
+	})
+	if !errors.Is(err, why) || told != maxReports {
+		t.Errorf("found %v after %d reports, of %d that had come", err, told, maxReports)
+	}
+}
+
 // TestAnotherSessionOfAWorker: a session that ends because its worker has begun another one has
 // broken, and no more: runs that it told of go on.
 func TestAnotherSessionOfAWorker(t *testing.T) {
