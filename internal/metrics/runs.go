@@ -51,7 +51,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 			"Jobs that have ended, by state: done, failed, cancelled; and attempts after which another one began: again. ended says how a run that is done did: converged, iterations, limit, halted, stopped.",
 			"program", "state", "ended"),
 		runSeconds:  s.histogram("superstep_job_duration_seconds", "How long the runs of jobs took, without loading and writing.", exponential(1e-3, 14)),
-		supersteps:  s.counters("superstep_supersteps_total", "Supersteps run, by the scheme of delivery that was chosen.", "scheme"),
+		supersteps:  s.counters("superstep_supersteps_total", "Supersteps run, by the scheme of delivery that was chosen. A restarted master may count some of them again.", "scheme"),
 		stepSeconds: s.histograms("superstep_superstep_duration_seconds", "How long supersteps took, by whether messages were pushed or pulled.", exponential(1e-5, 14), "delivery"),
 		skew: s.histogram("superstep_superstep_skew_ratio", "The busiest partition's time at work over the mean of all, by superstep; 1 is even.",
 			[]float64{1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10}),
