@@ -132,7 +132,7 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 // why. One that stops in time is no reason to.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
-		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Worker: daemon.Worker{Token: clusterToken}}
+		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}}}
 		if stops {
 			o.StopTimeout = time.Hour
 		}
