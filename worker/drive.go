@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -217,16 +215,6 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 		if err := j.driver.Aggregates().Decode(sent.Aggregates[n], r.Cells); err != nil {
 			return fmt.Errorf("partition %d: %w", i, err)
 		}
-	}
-	return nil
-}
-
-// fits refuses a report that is too long for a message.
-func fits(r *control.Report) error {
-	const rest = 1 << 10 // what is around it, and not known yet
-	if n := proto.Size(r); n > control.MaxMessage-rest {
-		return fmt.Errorf("the worker's report has %d bytes, expected at most %d", n,
-			control.MaxMessage-rest)
 	}
 	return nil
 }
