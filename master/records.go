@@ -57,12 +57,10 @@ func (s *server) jobRecord(j *job) *control.JobRecord {
 		}
 	}
 	return &control.JobRecord{
-		Job: about, Number: j.number, Key: j.key,
-		ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Losses: j.losses,
-		Cancelled:  j.cancelled,
-		Placements: j.placements, Driving: j.driving,
-		UsedMilliseconds: uint64(j.taken(s.now()).Milliseconds()),
-		Stragglers:       j.stragglers,
+		Job: about, Number: j.number, Key: j.key, Losses: j.losses, Cancelled: j.cancelled,
+		ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Placements: j.placements,
+		Driving: j.driving, UsedMilliseconds: uint64(j.taken(s.now()).Milliseconds()),
+		Stragglers: j.stragglers,
 	}
 }
 

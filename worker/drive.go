@@ -162,14 +162,9 @@ func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, total
 	}
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme),
-		Sends: s.Sends, Finished: s.Finished,
-		Change:      s.Change,
-		Ended:       s.Summarize,
-		Cut:         s.Cut,
-		Save:        save,
-		Flush:       s.Flush,
-		Took:        s.Took,
-		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
+		Sends: s.Sends, Finished: s.Finished, Change: s.Change, Ended: s.Summarize, Cut: s.Cut,
+		Save: save, Flush: s.Flush, Took: s.Took, SenderEdges: int(s.SenderEdges),
+		Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }
 

@@ -38,8 +38,7 @@ func commanded(t *testing.T, o Config) *masterEnd {
 		t.Fatal(err)
 	}
 	near, far := net.Pipe()
-	m := &masterEnd{t: t, w: w, session: newSession(w, newLane(near),
-		nil), lane: newLane(far)}
+	m := &masterEnd{t: t, w: w, session: newSession(w, newLane(near)), lane: newLane(far)}
 	t.Cleanup(func() {
 		m.session.lane.Close()
 		m.lane.Close()
