@@ -3,6 +3,7 @@ package master
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,24 +203,19 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
-	if h.Run, err = statefile.ReadNumber(filepath.Join(o.Data, runsFile)); err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
 	r, err := newResults(o.Data, nil)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	defer r.close()
-	jobs, err := namesIn(r.root, ".", jobName)
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
+	h.Run, err = statefile.ReadNumber(filepath.Join(o.Data, runsFile))
+	jobs, noJobs := namesIn(r.root, ".", jobName)
+	columns, noColumns := namesIn(r.root, columnsName, columnID)
+	if err = cmp.Or(err, noJobs, noColumns); err == nil {
+		err = archive(w, h, state, r, jobs, columns)
 	}
-	columns, err := namesIn(r.root, columnsName, columnID)
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	if err := archive(w, h, state, r, jobs, columns); err != nil {
 		return nil, fmt.Errorf("data: %s: %w", o.Data, err)
 	}
 	return h, nil

@@ -212,23 +212,19 @@ func (c *cluster) takeChanged() []change {
 // shares.
 func (c *cluster) restoreGraph(g *graph) {
 	c.graphs[g.name] = g
-	switch g.state {
-	case control.GraphState_GRAPH_STATE_FAILED:
+	if g.state == control.GraphState_GRAPH_STATE_FAILED {
 		return
-	case control.GraphState_GRAPH_STATE_LOADING:
-		c.expect(g.placements)
+	}
+	c.expect(g.placements)
+	waiting := g.state == control.GraphState_GRAPH_STATE_WAITING
+	switch {
+	case g.state == control.GraphState_GRAPH_STATE_LOADING:
 		g.placements = nil // who has a share frees it
 		c.loadAgain(g, "the master was started anew while it was being loaded")
-	case control.GraphState_GRAPH_STATE_WAITING:
-		c.expect(g.placements)
-		if len(g.placements) == 0 || strings.HasSuffix(g.reason, toLoadAgain) {
-			g.placements = nil
-			c.loadAgain(g, strings.TrimSuffix(g.reason, toLoadAgain))
-			return
-		}
-		fallthrough
+	case waiting && (len(g.placements) == 0 || strings.HasSuffix(g.reason, toLoadAgain)):
+		g.placements = nil
+		c.loadAgain(g, strings.TrimSuffix(g.reason, toLoadAgain))
 	default:
-		c.expect(g.placements)
 		for _, p := range g.placements {
 			g.missing[p.Worker] = true
 		}
