@@ -7,6 +7,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -56,9 +57,7 @@ const (
 
 // New makes a client. Nothing is sent yet.
 func New(o Options) (*Client, error) {
-	if o.Patience == 0 {
-		o.Patience = time.Minute
-	}
+	o.Patience = cmp.Or(o.Patience, time.Minute)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
