@@ -3,6 +3,7 @@ package master
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,8 +108,7 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 		if !backedUp.MatchString(name) { // Restore would refuse it
 			return fmt.Errorf("%.100q is no file of a backup", name)
 		}
-		if err := to.Add(name, o.Size,
-			store.Reader(ctx, r.local, o, mostPiece)); err != nil {
+		if err := to.Add(name, o.Size, store.Reader(ctx, r.local, o, mostPiece)); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,8 @@ func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []s
 // Backup streams what is on the disk, as it is now.
 func (s *server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) (err error) {
 	defer s.audit.add(ctx, entry{What: "backup"}, &err)
-	w := bufio.NewWriterSize(sending(func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }), control.ChunkSize)
+	send := func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }
+	w := bufio.NewWriterSize(&rest{each: send}, control.ChunkSize)
 	if err = s.backup(ctx, w); err == nil {
 		err = w.Flush()
 	}
@@ -156,11 +157,6 @@ func (s *server) Backup(ctx context.Context, _ *connect.Request[control.BackupRe
 	}
 	return err
 }
-
-// sending is a writer.
-type sending func(data []byte) error
-
-func (f sending) Write(data []byte) (int, error) { return len(data), f(data) }
 
 func (s *server) backup(ctx context.Context, w io.Writer) error {
 	if s.shared != nil {
@@ -207,24 +203,19 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
-	if h.Run, err = statefile.ReadNumber(filepath.Join(o.Data, runsFile)); err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
 	r, err := newResults(o.Data, nil)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	defer r.close()
-	jobs, err := namesIn(r.root, ".", jobName)
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
+	h.Run, err = statefile.ReadNumber(filepath.Join(o.Data, runsFile))
+	jobs, noJobs := namesIn(r.root, ".", jobName)
+	columns, noColumns := namesIn(r.root, columnsName, columnID)
+	if err = cmp.Or(err, noJobs, noColumns); err == nil {
+		err = archive(w, h, state, r, jobs, columns)
 	}
-	columns, err := namesIn(r.root, columnsName, columnID)
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	if err := archive(w, h, state, r, jobs, columns); err != nil {
 		return nil, fmt.Errorf("data: %s: %w", o.Data, err)
 	}
 	return h, nil

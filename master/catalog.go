@@ -24,22 +24,12 @@ func (s *server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 	if place == "" {
 		return nil, invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
 	}
-	s.mu.Lock()
-	g := s.cluster.graphs[name]
-	var team []*control.Placement
-	state := control.GraphState_GRAPH_STATE_UNSPECIFIED
-	if g != nil {
-		team, state = onePerWorker(g.placements), g.state
-	}
-	s.mu.Unlock()
-	switch {
-	case g == nil:
-		return nil, absent("there is no graph %.150q", name)
-	case state != control.GraphState_GRAPH_STATE_READY:
-		return nil, unready("graph %s is not there: it is %s", name, state.Word())
+	placements, _, err := s.ready(name)
+	if err != nil {
+		return nil, err
 	}
 	began := s.now()
-	m, err := s.save(ctx, team, name, place)
+	m, err := s.save(ctx, onePerWorker(placements), name, place)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -47,6 +37,20 @@ func (s *server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 		return nil, failed(connect.CodeAborted, "graph %s: %w", name, err)
 	}
 	return connect.NewResponse(&control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}), nil
+}
+
+// ready returns where a graph is that is there, and how many vertices it has.
+func (s *server) ready(name string) (placements []*control.Placement, vertices uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.cluster.graphs[name]
+	switch {
+	case g == nil:
+		return nil, 0, absent("there is no graph %.150q", name)
+	case g.state != control.GraphState_GRAPH_STATE_READY:
+		return nil, 0, unready("graph %s is not there: it is %s", name, g.state.Word())
+	}
+	return g.placements, g.report.Vertices, nil
 }
 
 // save has a team store its shares of a graph, and its first member commit them. It returns the
@@ -107,21 +111,11 @@ const maxNames = 1 << 10
 // ListVertices says which input ids vertices of a graph have. Those of a number are its
 // partition's, which is one of a worker's.
 func (s *server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
-	s.mu.Lock()
-	g := s.cluster.graphs[r.Msg.Graph]
-	ready := g != nil && g.state == control.GraphState_GRAPH_STATE_READY
-	var placements []*control.Placement
-	vertices := uint64(0)
-	if ready {
-		placements, vertices = g.placements, g.report.Vertices
+	placements, vertices, err := s.ready(r.Msg.Graph)
+	if err != nil {
+		return nil, err
 	}
-	s.mu.Unlock()
-	switch {
-	case g == nil:
-		return nil, absent("there is no graph %.150q", r.Msg.Graph)
-	case !ready:
-		return nil, unready("graph %s is not there", r.Msg.Graph)
-	case r.Msg.First > vertices:
+	if r.Msg.First > vertices {
 		return nil, invalid("found vertex %d of %d", r.Msg.First, vertices)
 	}
 	count := min(vertices-r.Msg.First, uint64(r.Msg.Count), maxListed)

@@ -25,9 +25,6 @@ import (
 // master's disk are in a directory of Data.
 func (o *Config) placeCheckpoints() error {
 	open := o.Stores
-	if open == nil {
-		open = store.Open
-	}
 	o.Stores = func(place string) (store.Store, error) {
 		if !objects.Is(place) {
 			return open(place)

@@ -22,7 +22,7 @@ func TestPlaceOfCheckpoints(t *testing.T) {
 		{"", elsewhere, elsewhere, ""},
 		{"", "master:/", "", "--data, which is not given"},
 	} {
-		o := Config{Options: Options{Data: c.data, Checkpoints: c.given}, Master: daemon.Master{Registry: engine.Registry{}}}
+		o := Config{Options: Options{Data: c.data, Checkpoints: c.given}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}}
 		for range 2 { // Run completes the options, and so does New
 			err := o.complete()
 			if c.failed != "" {

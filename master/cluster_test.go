@@ -217,9 +217,10 @@ func (s *script) do(verb string, words []string) error {
 		c.drives(now, words[0], c.jobs[words[0]].epoch)
 	case "slow":
 		v := values(words)
-		c.straggles(words[0], c.jobs[words[0]].epoch, &straggler{
-			worker: words[1], steps: 8, seconds: 12, factor: 4, busy: s.real(v, "busy"),
-			all: s.real(v, "all"), unit: s.real(v, "unit"),
+		c.straggles(words[0], c.jobs[words[0]].epoch, &streak{
+			worker: words[1], steps: 8, seconds: 12, busy: 8 * s.real(v, "busy"),
+			expected: 2 * s.real(v, "busy"), all: 8 * s.real(v, "all"),
+			units: 12 / s.real(v, "unit"),
 		}, plan{ran: s.number(v, "ran", 0), limit: s.number(v, "limit", 0), load: s.real(v,
 			"load"), checkpoint: s.real(v, "checkpoint")})
 	case "moved":

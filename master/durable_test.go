@@ -52,7 +52,7 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	if err := l.Lead(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{state: l, cluster: newCluster(rules{}), start: noon, options: &Config{Master: daemon.Master{Now: func() time.Time { return noon }}}}
+	s := &server{state: l, cluster: newCluster(rules{}), start: noon, options: &Config{Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return noon }}}}}
 	for i := range 7 {
 		j := &job{
 			id: fmt.Sprint("00aa-",

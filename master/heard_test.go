@@ -21,7 +21,7 @@ import (
 // all the same, sooner than a session would be given up; a job that is cancelled does not wait.
 func TestNewsOnASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestNewsOnASlowDisk(t *testing.T) {
 // TestListsParseNothing: a list is made of what the master has of its jobs, whose texts are made
 // once.
 func TestListsParseNothing(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestListsParseNothing(t *testing.T) {
 
 // TestNewsToldAgain: a worker that has lost its session tells again what stands, which is heard once.
 func TestNewsToldAgain(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ type job struct {
 	driven  time.Duration // since when it is driving
 
 	stragglers []*control.Placement // workers that it has moved away from because they were slow
-	unit       float64              // straggler.unit before the last of these moves
+	unit       float64              // streak.unit before the last of these moves
 
 	moving bool // it is to go on elsewhere, from the checkpoint that it is told to take
 

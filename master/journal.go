@@ -112,13 +112,6 @@ func (j *journal) watch() (end func()) {
 	}
 }
 
-// size is how many bytes the events have.
-func (j *journal) size() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.bytes
-}
-
 // trimEnded removes events of jobs that have ended: of all but the newest, whose client may be
 // about to ask, and those that are watched, down to their bounds; then the oldest jobs' first,
 // until all have at most so many bytes. journals are those of the jobs that have ended, oldest
@@ -136,11 +129,11 @@ func trimEnded(journals []*journal, bytes int) {
 		if all <= bytes {
 			return
 		}
-		all -= j.size()
 		j.mu.Lock()
+		all -= j.bytes
 		j.trim(1, 0)
+		all += j.bytes
 		j.mu.Unlock()
-		all += j.size()
 	}
 }
 

@@ -148,11 +148,9 @@ func (s *server) workers() []*control.Worker {
 			Name: name, State: w.state, Reason: cmp.Or(w.reason, w.excluded),
 			Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
 			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site,
-			Attached:  w.attached,
-			Suspected: w.suspected, Excluded: w.excluded != "",
+			Attached: w.attached, Suspected: w.suspected, Excluded: w.excluded != "",
 			HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used,
-			HttpAddress: w.about.HttpAddress,
-			Ways:        w.ways, Budget: w.budget,
+			HttpAddress: w.about.HttpAddress, Ways: w.ways, Budget: w.budget,
 		})
 	}
 	return all

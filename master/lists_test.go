@@ -17,7 +17,7 @@ import (
 // TestListsFit: whatever jobs, graphs and workers say, each list fits into 1 MiB and a status into
 // 3, with the newest jobs, and says how many it leaves out.
 func TestListsFit(t *testing.T) {
-	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // connection of two others breaks later, the reason is that.
 func TestABlinkIsNoLoss(t *testing.T) {
 	s, err := New(Config{
-		Master:  daemon.Master{Registry: engine.Registry{}},
+		Master:  daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}},
 		Options: Options{Lease: 300 * time.Millisecond},
 	})
 	if err != nil {

@@ -112,10 +112,10 @@ const stillSlow = 0.9
 // straggles moves a job away from a worker that is slow, if that takes less time than it is
 // expected to save. It is done once for each job and worker. A job on a graph of the catalog stays
 // where that is.
-func (c *cluster) straggles(id string, epoch uint32, s *straggler, p plan) {
+func (c *cluster) straggles(id string, epoch uint32, s *streak, p plan) {
 	j := c.jobs[id]
 	if j == nil || j.epoch != epoch || !j.movable() || j.spec.Graph != "" || j.unit > 0 &&
-		s.unit > stillSlow*j.unit {
+		s.unit() > stillSlow*j.unit {
 		return
 	}
 	i := slices.IndexFunc(j.placements, func(p *control.Placement) bool { return p.Worker == s.worker })
@@ -132,12 +132,12 @@ func (c *cluster) straggles(id string, epoch uint32, s *straggler, p plan) {
 	if saved <= cost {
 		return
 	}
-	j.stragglers, j.unit = avoid, s.unit
+	j.stragglers, j.unit = avoid, s.unit()
 	c.straggled++
 	c.changed = append(c.changed, change{job: id})
 	c.move(j,
 		fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
-			"if %d more supersteps come: the job goes on without it", s.worker, s.factor, s.steps,
+			"if %d more supersteps come: the job goes on without it", s.worker, s.factor(), s.steps,
 			s.seconds, cost, saved, left))
 }
 
@@ -258,12 +258,25 @@ func (w *worked) seconds(threads int) float64 { return max(w.longest, w.sum/max(
 
 // streak sums up supersteps in a row in which a worker was slow.
 type streak struct {
+	worker   string
 	steps    int
 	seconds  float64 // that they took
 	busy     float64 // of these, the worker's own work
 	expected float64 // that its work would have taken one of the others
 	all      float64 // that the work of all workers would have taken one of the others
 	units    float64 // of work, of all workers
+}
+
+// factor is how many times as long as the others the worker takes for the same work.
+func (s *streak) factor() float64 { return s.busy / s.expected }
+
+// unit is how many seconds a superstep takes for a unit of work of all workers.
+func (s *streak) unit() float64 { return s.seconds / s.units }
+
+// saved is how many seconds a run takes less on so many of the other workers, over so many
+// supersteps like those.
+func (s *streak) saved(workers, supersteps int) float64 {
+	return (s.busy - s.all/float64(workers)) * float64(supersteps) / float64(s.steps)
 }
 
 func newPace(threads map[string]int) *pace {
@@ -300,7 +313,7 @@ func (p *pace) observe(r *supersteps.Superstep) {
 		}
 		s := p.slow[name]
 		if s == nil {
-			s = &streak{}
+			s = &streak{worker: name}
 			p.slow[name] = s
 		}
 		s.steps, s.seconds, s.busy, s.expected = s.steps+1, s.seconds+r.Seconds, s.busy+busy,
@@ -325,39 +338,15 @@ func (p *pace) othersRate(but string) float64 {
 	return rates[len(rates)/2]
 }
 
-// straggler is a worker that is slow. What it has is of a superstep, in the mean.
-type straggler struct {
-	worker  string
-	steps   int     // in which it was seen to be slow
-	seconds float64 // that all of these took
-	factor  float64 // how many times as long as the others it takes for the same work
-	busy    float64 // seconds that it works
-	all     float64 // seconds that the work of all workers would take one of the others
-	unit    float64 // seconds that a superstep takes for a unit of work of all workers
-}
-
 // straggler returns the slowest of the workers that have been slow for so many seconds, or nil.
-func (p *pace) straggler(seconds float64) *straggler {
-	var found *straggler
+func (p *pace) straggler(seconds float64) *streak {
+	var found *streak
 	for _, name := range slices.Sorted(maps.Keys(p.slow)) {
 		s := p.slow[name]
-		if s.steps < slowSteps || s.seconds < seconds {
-			continue
-		}
-		n := float64(s.steps)
-		x := &straggler{
-			worker: name, steps: s.steps, seconds: s.seconds, factor: s.busy / s.expected,
-			busy: s.busy / n, all: s.all / n, unit: s.seconds / s.units,
-		}
-		if found == nil || cmp.Less(found.factor, x.factor) {
-			found = x
+		if s.steps >= slowSteps && s.seconds >= seconds &&
+			(found == nil || cmp.Less(found.factor(), s.factor())) {
+			found = s
 		}
 	}
 	return found
-}
-
-// saved is how many seconds a run takes less on so many of the other workers, over so many
-// supersteps.
-func (s *straggler) saved(workers, supersteps int) float64 {
-	return (s.busy - s.all/float64(workers)) * float64(supersteps)
 }

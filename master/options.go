@@ -2,14 +2,11 @@ package master
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/buildinfo"
-	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
@@ -114,30 +111,15 @@ type Config struct {
 
 // complete checks what is given, and adds what is not.
 func (o *Config) complete() (err error) {
-	if !o.Token.Given() {
-		if o.Token, err = control.ReadToken(o.TokenFile); err != nil {
-			return fmt.Errorf("master: Options.TokenFile: %w", err)
-		}
+	if err := o.Complete("master", o.TokenFile,
+		certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Programs, o.Log); err != nil {
+		return err
 	}
 	if !o.MetricsToken.Given() {
 		if o.MetricsToken, err = control.ReadToken(o.MetricsTokenFile); err != nil {
 			return fmt.Errorf("master: Options.MetricsTokenFile: %w", err)
 		}
 	}
-	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA},
-		o.Log); err != nil {
-		return err
-	}
-	if o.Registry == nil {
-		var problems []error
-		if o.Registry, problems = builtin.With(o.Programs); len(problems) > 0 {
-			return errors.Join(problems...)
-		}
-	}
-	if o.Build == "" {
-		o.Build = buildinfo.Source()
-	}
-	o.Version = cmp.Or(o.Version, buildinfo.Revision())
 	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval,
 		o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
 		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
@@ -172,12 +154,6 @@ func (o *Config) complete() (err error) {
 	o.Running = cmp.Or(o.Running, 1)
 	o.KeepResults = cmp.Or(o.KeepResults, keepResults)
 	o.KeepResultBytes = cmp.Or(o.KeepResultBytes, keepResultBytes)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return nil
 }

@@ -67,7 +67,7 @@ func TestStraggler(t *testing.T) {
 			switch {
 			case (s == nil) != (c.want == ""):
 				t.Fatalf("found %+v, expected %q", s, c.want)
-			case s != nil && (s.worker != c.want || math.Abs(s.factor-c.factor) > .1 ||
+			case s != nil && (s.worker != c.want || math.Abs(s.factor()-c.factor) > .1 ||
 				s.steps != c.steps):
 				t.Errorf("found %+v, expected %s, %g times as long in %d supersteps", s, c.want,
 					c.factor, c.steps)
@@ -126,7 +126,7 @@ func TestStragglerAgainstTwin(t *testing.T) {
 		}
 		s := p.straggler(5)
 		if s == nil && want != "" || s != nil &&
-			(s.worker != want || math.Abs(s.factor-most) > 1e-6*most) {
+			(s.worker != want || math.Abs(s.factor()-most) > 1e-6*most) {
 			t.Fatalf("seed %d: found %+v, expected %q %g", seed, s, want, most)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // room for all.
 func crowded(t *testing.T) *server {
 	t.Helper()
-	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestWordsOfWorkersAreBounded(t *testing.T) {
 // TestReasonsOfExitsAreBounded: why a worker's process ended is one line of at most 4 KiB, of the
 // incarnation that ended alone.
 func TestReasonsOfExitsAreBounded(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,6 @@ import (
 
 // kind is a kind of job.
 type kind struct {
-	// asked reports whether a job is of this kind.
-	asked func(spec *jobspec.Spec) bool
 	// check refuses a job that cannot be run, before it is queued, and completes its spec. grid is
 	// the job's or that of its graph of the catalog, if either is known.
 	check func(programs engine.Registry, spec *jobspec.Spec, grid layout.Grid) error
@@ -32,27 +30,19 @@ type kind struct {
 }
 
 var (
-	programKind = kind{again: true, check: resolve.CheckProgram, shape: layout.Of}
-	// kinds are those of jobs that are no vertex programs.
-	kinds = []*kind{
-		{
-			alone: true, again: true,
-			asked: func(spec *jobspec.Spec) bool { return spec.Graph500 != nil },
-			check: resolve.CheckGraph500, shape: layout.Squarest,
-		},
-		{
-			alone: true,
-			asked: func(spec *jobspec.Spec) bool { return spec.Netbench != nil },
-			check: resolve.CheckNetbench, shape: layout.Of,
-		},
+	programKind  = kind{again: true, check: resolve.CheckProgram, shape: layout.Of}
+	graph500Kind = kind{
+		alone: true, again: true, check: resolve.CheckGraph500, shape: layout.Squarest,
 	}
+	netbenchKind = kind{alone: true, check: resolve.CheckNetbench, shape: layout.Of}
 )
 
 func kindOf(spec *jobspec.Spec) *kind {
-	for _, k := range kinds {
-		if k.asked(spec) {
-			return k
-		}
+	switch {
+	case spec.Graph500 != nil:
+		return &graph500Kind
+	case spec.Netbench != nil:
+		return &netbenchKind
 	}
 	return &programKind
 }

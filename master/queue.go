@@ -270,32 +270,20 @@ func (s *server) quotaUses() (all []*control.QuotaUse) {
 	if len(s.cluster.quotas) == 0 {
 		return nil
 	}
-	uses := map[string]*control.QuotaUse{}
-	of := func(owner string) *control.QuotaUse {
-		if uses[owner] == nil {
-			q := s.cluster.quotas.of(owner)
-			uses[owner] = &control.QuotaUse{
-				Owner: owner, QueuedQuota: uint32(q.Queued), RunningQuota: uint32(q.Running),
-				TimeQuotaSeconds: q.Time.Seconds(), ResultBytesQuota: uint64(q.ResultBytes),
-			}
+	jobs, results := s.cluster.uses(), s.results.retention.byOwner()
+	owners := slices.AppendSeq(slices.Collect(maps.Keys(jobs)), maps.Keys(results))
+	owners = slices.AppendSeq(owners, maps.Keys(s.cluster.quotas))
+	slices.Sort(owners)
+	for _, owner := range slices.Compact(owners) {
+		if owner == "" { // the default, and what has no owner
+			continue
 		}
-		return uses[owner]
-	}
-	for owner := range s.cluster.quotas {
-		of(owner)
-	}
-	jobs := s.cluster.uses()
-	for owner := range jobs {
-		of(owner)
-	}
-	for owner, n := range s.results.retention.byOwner() {
-		of(owner).ResultBytes = uint64(n)
-	}
-	delete(uses, "") // the default, and what has no owner
-	for _, owner := range slices.Sorted(maps.Keys(uses)) {
-		u := uses[owner]
-		u.Queued, u.Running = uint32(jobs[owner].queued), uint32(jobs[owner].running)
-		all = append(all, u)
+		q, u := s.cluster.quotas.of(owner), jobs[owner]
+		all = append(all, &control.QuotaUse{
+			Owner: owner, QueuedQuota: uint32(q.Queued), RunningQuota: uint32(q.Running),
+			TimeQuotaSeconds: q.Time.Seconds(), ResultBytesQuota: uint64(q.ResultBytes),
+			Queued: uint32(u.queued), Running: uint32(u.running), ResultBytes: uint64(results[owner]),
+		})
 	}
 	return all
 }

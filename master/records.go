@@ -57,12 +57,10 @@ func (s *server) jobRecord(j *job) *control.JobRecord {
 		}
 	}
 	return &control.JobRecord{
-		Job: about, Number: j.number, Key: j.key,
-		ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Losses: j.losses,
-		Cancelled:  j.cancelled,
-		Placements: j.placements, Driving: j.driving,
-		UsedMilliseconds: uint64(j.taken(s.now()).Milliseconds()),
-		Stragglers:       j.stragglers,
+		Job: about, Number: j.number, Key: j.key, Losses: j.losses, Cancelled: j.cancelled,
+		ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Placements: j.placements,
+		Driving: j.driving, UsedMilliseconds: uint64(j.taken(s.now()).Milliseconds()),
+		Stragglers: j.stragglers,
 	}
 }
 
@@ -214,23 +212,19 @@ func (c *cluster) takeChanged() []change {
 // shares.
 func (c *cluster) restoreGraph(g *graph) {
 	c.graphs[g.name] = g
-	switch g.state {
-	case control.GraphState_GRAPH_STATE_FAILED:
+	if g.state == control.GraphState_GRAPH_STATE_FAILED {
 		return
-	case control.GraphState_GRAPH_STATE_LOADING:
-		c.expect(g.placements)
+	}
+	c.expect(g.placements)
+	waiting := g.state == control.GraphState_GRAPH_STATE_WAITING
+	switch {
+	case g.state == control.GraphState_GRAPH_STATE_LOADING:
 		g.placements = nil // who has a share frees it
 		c.loadAgain(g, "the master was started anew while it was being loaded")
-	case control.GraphState_GRAPH_STATE_WAITING:
-		c.expect(g.placements)
-		if len(g.placements) == 0 || strings.HasSuffix(g.reason, toLoadAgain) {
-			g.placements = nil
-			c.loadAgain(g, strings.TrimSuffix(g.reason, toLoadAgain))
-			return
-		}
-		fallthrough
+	case waiting && (len(g.placements) == 0 || strings.HasSuffix(g.reason, toLoadAgain)):
+		g.placements = nil
+		c.loadAgain(g, strings.TrimSuffix(g.reason, toLoadAgain))
 	default:
-		c.expect(g.placements)
 		for _, p := range g.placements {
 			g.missing[p.Worker] = true
 		}

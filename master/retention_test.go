@@ -26,7 +26,7 @@ var noon = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 func retaining(t *testing.T, data string, at time.Time, age time.Duration, size int64) (*server, *bytes.Buffer) {
 	t.Helper()
 	said := &bytes.Buffer{}
-	s, err := New(Config{Options: Options{Data: data, KeepResults: age, KeepResultBytes: size, Log: slog.New(slog.NewTextHandler(said, nil))}, Master: daemon.Master{Registry: engine.Registry{}, Now: func() time.Time { return at }}})
+	s, err := New(Config{Options: Options{Data: data, KeepResults: age, KeepResultBytes: size, Log: slog.New(slog.NewTextHandler(said, nil))}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}, Now: func() time.Time { return at }}}})
 	if err != nil {
 		t.Fatal(err)
 	}

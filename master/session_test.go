@@ -76,7 +76,7 @@ func TestNewsFasterThanTaken(t *testing.T) {
 // takes what it tells for long.
 func TestNewsThatNobodyTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestReportBeforeItIsCancelled(t *testing.T) {
 // TestAnotherSessionOfAWorker: a session that ends because its worker has begun another one has
 // broken, and no more: runs that it told of go on.
 func TestAnotherSessionOfAWorker(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 	}
 	t.Cleanup(r.close)
 	r.share(view, run, func() bool { return true })
-	o := &Config{Master: daemon.Master{Now: func() time.Time { return noon }}}
+	o := &Config{Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return noon }}}}
 	o.KeepResults, o.KeepResultBytes = time.Hour, 1000
 	if err := r.retain(o, slog.New(slog.NewTextHandler(io.Discard, nil)), noon); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestSharedPlaceThatIsDown(t *testing.T) {
 		}, noon)
 		r.atDisk.Wait()
 		down = false
-		o := &Config{Master: daemon.Master{Now: func() time.Time { return noon }}}
+		o := &Config{Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return noon }}}}
 		o.KeepResults, o.KeepResultBytes = time.Hour, 1000
 		clear(r.retention.all)
 		if err := r.retain(o, slog.New(slog.DiscardHandler), noon); err != nil {

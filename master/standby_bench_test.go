@@ -26,7 +26,7 @@ func BenchmarkRecords(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				o := Config{Master: daemon.Master{Listener: l, Token: control.RandomToken()}}
+				o := Config{Master: daemon.Master{Process: daemon.Process{Token: control.RandomToken()}, Listener: l}}
 				o.Data = b.TempDir()
 				if shared {
 					o.Standby, o.Checkpoints = true, cmp.Or(os.Getenv("PLACE"), b.TempDir())

@@ -182,7 +182,7 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 					}
 					return nil
 				}}
-				o := Config{Master: daemon.Master{Listener: l, Token: token, Stores: func(string) (store.Store, error) { return v, nil }, Random: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(i)})}}
+				o := Config{Master: daemon.Master{Process: daemon.Process{Token: token, Stores: func(string) (store.Store, error) { return v, nil }, Random: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(i)})}, Listener: l}}
 				o.Standby, o.Checkpoints, o.Data, o.Lease = true, "memory",
 					filepath.Join(dir, fmt.Sprint(i)), 500*time.Millisecond
 				o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))

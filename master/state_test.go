@@ -52,11 +52,11 @@ func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 // TestOneMasterForItsData: while one lives no other may have its directory.
 func TestOneMasterForItsData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	first, err := New(Config{Options: Options{Data: dir}, Master: daemon.Master{Registry: engine.Registry{}}})
+	first, err := New(Config{Options: Options{Data: dir}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{Options: Options{Data: dir}, Master: daemon.Master{Registry: engine.Registry{}}}); err == nil || !strings.Contains(err.Error(), "another master uses "+dir) {
+	if _, err := New(Config{Options: Options{Data: dir}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}}); err == nil || !strings.Contains(err.Error(), "another master uses "+dir) {
 		t.Errorf("the second: %v", err)
 	}
 	first.results.close()

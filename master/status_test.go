@@ -13,7 +13,7 @@ import (
 // TestWorkersGoneLast lists those that are there first, and soon no more those that left. Of one
 // that is lost it says when it was heard of.
 func TestWorkersGoneLast(t *testing.T) {
-	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

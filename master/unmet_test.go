@@ -20,7 +20,7 @@ func newLane(conn net.Conn) *control.Lane { return control.NewLane(conn, bufio.N
 // to the others: the team meets again, but not for ever.
 func TestATeamMeetsAgain(t *testing.T) {
 	for _, unmet := range []int{0, 1, 2, meetings} {
-		s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestATeamMeetsAgain(t *testing.T) {
 // are still at it are told to stop: the meeting would wait for them.
 func TestATeamMeetsAgainAtOnce(t *testing.T) {
 	for _, job := range []string{"", "j"} {
-		s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestARunThatDidNotArrive(t *testing.T) {
 		{"after a report", false, true, "run, rejoin", "it no longer runs the job"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+			s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

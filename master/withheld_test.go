@@ -19,7 +19,7 @@ import (
 // alone, in every answer that has a reason.
 func TestReadersDoNotSeeFiles(t *testing.T) {
 	var watched []string
-	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}, Watch: func(_ string, e *control.JobEvent) { watched = append(watched, e.String()) }}})
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}, Watch: func(_ string, e *control.JobEvent) { watched = append(watched, e.String()) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 		}
 	}
 	clear(j.reports)
-	own, err := j.own(ctx, j.run.task, command)
+	own, err := j.own(ctx, command)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +104,10 @@ func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
 }
 
 // dismiss tells the other workers that the run has ended.
-func (j *job) dismiss(r *run) error {
+func (j *job) dismiss(ctx context.Context) error {
 	took := j.driver.Last()
-	j.observe(r.task, took)
-	return j.order(r.ctx,
+	j.observe(took)
+	return j.order(ctx,
 		&control.Step{Body: &control.Step_End_{End: &control.Step_End{Took: took}}})
 }
 
@@ -153,11 +153,11 @@ func (j *job) name(label uint64) (string, bool) {
 func (j *job) locate(rank int, l *control.Locate) (*control.Located, error) {
 	data, err := proto.Marshal(&control.Step{Body: &control.Step_Locate{Locate: l}})
 	if err == nil {
-		err = j.link.Send(j.run.ctx, rank, tagStep, data)
+		err = j.link.Send(j.attempt.ctx, rank, tagStep, data)
 	}
 	found := &control.Located{}
 	if err == nil {
-		err = j.answer(j.run.ctx, rank, found)
+		err = j.answer(j.attempt.ctx, rank, found)
 	}
 	return found, err
 }
@@ -174,9 +174,9 @@ func (j *job) Record(e trace.Event) error {
 		if err != nil {
 			return err
 		}
-		j.run.record(data)
+		j.attempt.record(data)
 	case trace.Pause:
-		j.run.Flush()
+		j.attempt.Flush()
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) 
 }
 
 // follow runs the supersteps that the first worker of the job commands.
-func (j *job) follow(ctx context.Context, t task) error {
+func (j *job) follow(ctx context.Context) error {
 	link, next := j.link, 0
 	var out []byte
 	for {
@@ -208,12 +208,12 @@ func (j *job) follow(ctx context.Context, t task) error {
 		switch body := step.Body.(type) {
 		case *control.Step_Superstep:
 			next = int(body.Superstep.Superstep)
-			answer, err = j.superstep(ctx, t, body.Superstep)
+			answer, err = j.superstep(ctx, body.Superstep)
 			next++
 		case *control.Step_Locate:
 			answer = j.graph.locate(body.Locate)
 		case *control.Step_End_:
-			j.observe(t, body.End.Took)
+			j.observe(body.End.Took)
 			return nil
 		default:
 			err = errors.New("the driver of the run wants something this version does not know")
@@ -230,13 +230,13 @@ func (j *job) follow(ctx context.Context, t task) error {
 }
 
 // superstep runs a superstep of the partitions here as another worker commands it.
-func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*control.SuperstepReport, error) {
+func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.SuperstepReport, error) {
 	aggregates := j.program.Aggregates()
 	command, err := commandOf(s, j.first, aggregates, j.totals)
 	if err != nil {
 		return nil, err
 	}
-	reports, err := j.own(ctx, t, command)
+	reports, err := j.own(ctx, command)
 	if err != nil {
 		return nil, err
 	}
@@ -244,10 +244,11 @@ func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*con
 }
 
 // own runs a superstep of the partitions here.
-func (j *job) own(ctx context.Context, t task, c *bsp.Command) ([]*bsp.Report, error) {
-	j.observe(t, c.Took)
-	t.superstep.Store(int64(c.Superstep) + 1)
-	if err := faults.At(faults.Computing, j.worker); err != nil {
+func (j *job) own(ctx context.Context, c *bsp.Command) ([]*bsp.Report, error) {
+	j.observe(c.Took)
+	j.attempt.task.superstep.Store(int64(c.Superstep) + 1)
+	worker := j.attempt.options.Name
+	if err := faults.At(faults.Computing, worker); err != nil {
 		return nil, err
 	}
 	reports, err := j.program.Superstep(ctx, c)
@@ -270,13 +271,13 @@ func (j *job) own(ctx context.Context, t task, c *bsp.Command) ([]*bsp.Report, e
 			control.SumPeers(&r.Partition)
 		}
 	}
-	return reports, faults.At(faults.ReachedTheBarrier, j.worker)
+	return reports, faults.At(faults.ReachedTheBarrier, worker)
 }
 
 // observe tells of the superstep before, now that it is known how long that took all workers.
-func (j *job) observe(t task, took float64) {
+func (j *job) observe(took float64) {
 	if j.reported != nil {
-		t.observe(took, j.reported)
+		j.attempt.task.observe(took, j.reported)
 		j.reported = nil
 	}
 }

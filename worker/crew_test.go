@@ -89,7 +89,8 @@ func TestDriveWithoutAgreement(t *testing.T) {
 		"no process has partitions of the graph":                 nil,
 	} {
 		ran.driver, ran.facts = nil, facts
-		err := ran.drive(newRun(job), bsp.Outcome{})
+		a.run = newRun(job)
+		err := ran.drive(bsp.Outcome{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %s", err, want)
 		} else if f := (&queue{session: &session{worker: &worker{}}}).failure(err); !f.Run ||
@@ -99,7 +100,8 @@ func TestDriveWithoutAgreement(t *testing.T) {
 	}
 	ran.facts = good
 	h.must(ran.restart())
-	h.must(ran.drive(newRun(job), bsp.Outcome{}))
+	a.run = newRun(job)
+	h.must(ran.drive(bsp.Outcome{}))
 	h.check(job, 1)
 }
 

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"google.golang.org/protobuf/proto"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
@@ -19,12 +18,12 @@ import (
 
 // drive takes part in a run of what was prepared, before which so much has run in the same job: the
 // first worker of the job drives it, the others follow.
-func (j *job) drive(r *run, before bsp.Outcome) error {
-	j.run, j.first, j.reported = r, before.Supersteps, nil
+func (j *job) drive(before bsp.Outcome) error {
+	j.first, j.reported = before.Supersteps, nil
 	if j.link.Rank() > 0 {
-		return j.follow(r.ctx, r.task)
+		return j.follow(j.attempt.ctx)
 	}
-	return j.lead(r, before)
+	return j.lead(before)
 }
 
 // stepError is the failure of a part of a command, in this worker.
@@ -45,21 +44,22 @@ type runError struct{ error }
 func (e *runError) Unwrap() error { return e.error }
 
 // lead drives a run over the partitions of all workers.
-func (j *job) lead(r *run, before bsp.Outcome) error {
+func (j *job) lead(before bsp.Outcome) error {
+	a := j.attempt
 	if j.driver == nil {
 		if err := j.newDriver(); err != nil {
 			return &runError{err}
 		}
 	}
 	j.driver.Follow(before)
-	r.begins()
-	_, err := j.driver.Run(r.ctx, j)
-	r.Flush()
+	a.begins()
+	_, err := j.driver.Run(a.ctx, j)
+	a.Flush()
 	if err == nil {
-		return j.dismiss(r)
+		return j.dismiss(a.ctx)
 	}
 	var step *stepError
-	if errors.As(err, &step) || r.ctx.Err() != nil {
+	if errors.As(err, &step) || a.ctx.Err() != nil {
 		return err
 	}
 	return &runError{err}
@@ -75,12 +75,13 @@ func (j *job) newDriver() error {
 		}
 	}
 	o, a := j.options, j.attempt
-	if j.limit > 0 && (o.SuperstepTimeout == 0 || j.limit < o.SuperstepTimeout) {
-		o.SuperstepTimeout = j.limit
+	limit := time.Duration(a.asked.Limit)
+	if limit > 0 && (o.SuperstepTimeout == 0 || limit < o.SuperstepTimeout) {
+		o.SuperstepTimeout = limit
 	}
 	o.Trace, o.Label, o.Name, o.Decides = j, j.label, j.name, a.decides
-	o.Log, o.Late = func(line string) { j.run.log(line) }, func(err error) { j.run.late(err) }
-	o.Progress = func(bsp.Progress) { j.run.progress(j.driver.Outcome()) }
+	o.Log, o.Late = a.log, a.late
+	o.Progress = func(bsp.Progress) { a.progress(j.driver.Outcome()) }
 	if a.keep != nil {
 		o.Checkpoints, o.Spec, o.Plan = a.keeperOf(j), a.keep.Spec, a.plan
 		o.Account = func() json.RawMessage { return a.meter.Account(a.began) }
@@ -121,7 +122,7 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 		}
 		if err != nil {
 			value = nil
-			j.run.log(fmt.Sprintf("aggregator %s does not reach clients in Go: %v", a.Name, err))
+			j.attempt.log(fmt.Sprintf("aggregator %s does not reach clients in Go: %v", a.Name, err))
 		}
 		// A message has no other text.
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])
@@ -161,14 +162,9 @@ func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, total
 	}
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme),
-		Sends: s.Sends, Finished: s.Finished,
-		Change:      s.Change,
-		Ended:       s.Summarize,
-		Cut:         s.Cut,
-		Save:        save,
-		Flush:       s.Flush,
-		Took:        s.Took,
-		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
+		Sends: s.Sends, Finished: s.Finished, Change: s.Change, Ended: s.Summarize, Cut: s.Cut,
+		Save: save, Flush: s.Flush, Took: s.Took, SenderEdges: int(s.SenderEdges),
+		Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }
 
@@ -214,16 +210,6 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 		if err := j.driver.Aggregates().Decode(sent.Aggregates[n], r.Cells); err != nil {
 			return fmt.Errorf("partition %d: %w", i, err)
 		}
-	}
-	return nil
-}
-
-// fits refuses a report that is too long for a message.
-func fits(r *control.Report) error {
-	const rest = 1 << 10 // what is around it, and not known yet
-	if n := proto.Size(r); n > control.MaxMessage-rest {
-		return fmt.Errorf("the worker's report has %d bytes, expected at most %d", n,
-			control.MaxMessage-rest)
 	}
 	return nil
 }

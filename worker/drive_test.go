@@ -13,11 +13,10 @@ func (x *executor) does(ctx context.Context, t task, c *control.Run, tell func(*
 		return nil, err
 	}
 	defer a.Release()
-	r := a.run
 	a.Acquire()
-	go r.do(func() (*control.DriveReport, error) {
+	go a.do(func() (*control.DriveReport, error) {
 		defer a.Release()
-		return x.run(r, a, c)
+		return a.work(c)
 	})
-	return r.follow(ctx, context.Background(), 0, tell)
+	return a.follow(ctx, context.Background(), 0, tell)
 }

@@ -134,7 +134,7 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 	var old []interface{ Close() }
 	old = forget(old, x.attempts, jobs)
 	for _, a := range old {
-		a.(*attempt).run.stop(errDropped) // or it might store a graph that nobody removes
+		a.(*attempt).stop(errDropped) // or it might store a graph that nobody removes
 	}
 	old = forget(old, x.graphs, graphs)
 	met := make([]string, len(jobs))
@@ -224,7 +224,7 @@ func (x *executor) abandon(cause error) {
 	all := slices.Collect(maps.Values(x.attempts))
 	x.mu.Unlock()
 	for _, a := range all { // what one held last is freed here
-		a.run.stop(cause)
+		a.stop(cause)
 	}
 }
 
@@ -283,7 +283,7 @@ func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
 	if session == nil {
 		return nil, fmt.Errorf("worker %s %w for job %s", x.options.Name, errUnmet, t.job)
 	}
-	a := newAttempt(t, session)
+	a := newAttempt(x, t, session)
 	a.Acquire()
 	if err := store(ctx, x, x.attempts, t.job, a); err != nil {
 		a.Release()

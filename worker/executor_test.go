@@ -34,7 +34,7 @@ func listen(t *testing.T) *net.TCPListener {
 // under the new incarnation alone.
 func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	l := listen(t)
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Token: clusterToken, Listener: l}})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: l}})
 	defer x.close()
 	other, err := mesh.New(mesh.Options{Name: "y", Incarnation: 9, Token: clusterToken.Secret()})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 // connected to the others of the job, until the master wants it no more.
 func TestAMeetingOutlivesASession(t *testing.T) {
 	l := listen(t)
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Token: clusterToken, Listener: l}})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: l}})
 	defer x.close()
 	if err := x.registered(1, false); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestAMeetingOutlivesASession(t *testing.T) {
 // before is over: nobody takes it for the one that follows.
 func TestAMeetingEndsTheRunBefore(t *testing.T) {
 	l := listen(t)
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Token: clusterToken, Listener: l}})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: l}})
 	defer x.close()
 	if err := x.registered(1, false); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestAMeetingEndsTheRunBefore(t *testing.T) {
 
 // TestExecutorRefuses asks for what was not prepared, or is not there.
 func TestExecutorRefuses(t *testing.T) {
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Token: clusterToken, Listener: listen(t)}})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: listen(t)}})
 	defer x.close()
 	task := task{job: "j", epoch: 2}
 	if _, err := x.does(t.Context(), task, &control.Run{}, nil); !errors.Is(err, errUnmet) {

@@ -25,20 +25,20 @@ import (
 
 // fills reports whether columns of the program begin with what the job names, and not with what is
 // in a checkpoint.
-func (p *part) fills() bool { return p.from == nil && len(p.spec.Inputs)+len(p.spec.ColumnData) > 0 }
+func (a *attempt) fills() bool { return a.from == nil && len(a.spec.Inputs)+len(a.spec.ColumnData) > 0 }
 
 // errToldByFirst is the error of a step whose failure the first worker reports.
 var errToldByFirst = errors.New("the first worker says why")
 
 // fill gives the columns of what was prepared the values that the job names. The first worker reads
 // them from the master and sends them to all workers, each of which takes those of its vertices.
-func (p *part) fill(ctx context.Context) error {
-	p.enter("fill")
-	defer p.enter("")
-	err := p.group.Together(ctx, tagFilling, func(ctx context.Context) error {
-		for _, name := range slices.Concat(slices.Sorted(maps.Keys(p.spec.Inputs)),
-			slices.Sorted(maps.Keys(p.spec.ColumnData))) {
-			if err := p.fillColumn(ctx, name); err != nil {
+func (a *attempt) fill(ctx context.Context) error {
+	a.enter("fill")
+	defer a.enter("")
+	err := a.group.Together(ctx, tagFilling, func(ctx context.Context) error {
+		for _, name := range slices.Concat(slices.Sorted(maps.Keys(a.spec.Inputs)),
+			slices.Sorted(maps.Keys(a.spec.ColumnData))) {
+			if err := a.fillColumn(ctx, name); err != nil {
 				return fmt.Errorf("column %s: %w", name, err)
 			}
 		}
@@ -47,8 +47,8 @@ func (p *part) fill(ctx context.Context) error {
 	var other *collective.RemoteError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, errMasterAway),
-		lostPeer(p.options.Name, err) != "",
-		lostPeer(p.options.Name, p.attempt.session.Err()) != "":
+		lostPeer(a.options.Name, err) != "",
+		lostPeer(a.options.Name, a.session.Err()) != "":
 		return err
 	case errors.As(err, &other) && other.Rank == 0: // it knows whether the job begins again
 		return errToldByFirst
@@ -56,29 +56,29 @@ func (p *part) fill(ctx context.Context) error {
 	return &runError{err}
 }
 
-func (p *part) fillColumn(ctx context.Context, name string) error {
-	to, err := p.job.program.Prefill(name)
+func (a *attempt) fillColumn(ctx context.Context, name string) error {
+	to, err := a.job.program.Prefill(name)
 	if err != nil {
 		return err
 	}
-	if data := p.spec.ColumnData[name]; data != nil && data.File != "" {
-		return p.fillLines(ctx, to, data.File, data.Named)
+	if data := a.spec.ColumnData[name]; data != nil && data.File != "" {
+		return a.fillLines(ctx, to, data.File, data.Named)
 	}
 	own, vertices := pack.NewBlocks(to.Storage), 0
 	for _, column := range to.Storage {
 		vertices += column.Len()
 	}
 	split := &pack.Splitter{Most: maxBlock, Each: func(partition uint32, block []byte) error {
-		if int64(partition) >= int64(len(p.graph.Parts)) {
-			return fmt.Errorf("values of partition %d of %d", partition, len(p.graph.Parts))
+		if int64(partition) >= int64(len(a.graph.Parts)) {
+			return fmt.Errorf("values of partition %d of %d", partition, len(a.graph.Parts))
 		}
-		if p.graph.Parts[partition] == nil {
+		if a.graph.Parts[partition] == nil {
 			return nil
 		}
 		_, err := own.Write(block)
 		return err
 	}}
-	err = p.readColumn(ctx, to.Property, func(data []byte) error {
+	err = a.readColumn(ctx, to.Property, func(data []byte) error {
 		_, err := split.Write(data)
 		return err
 	})
@@ -90,15 +90,15 @@ func (p *part) fillColumn(ctx context.Context, name string) error {
 
 // readColumn passes on what the master has of a column, in pieces that are not empty: the first
 // worker reads it, and the others get it from there.
-func (p *part) readColumn(ctx context.Context, c kernel.Property, each func(data []byte) error) error {
+func (a *attempt) readColumn(ctx context.Context, c kernel.Property, each func(data []byte) error) error {
 	next := func() ([]byte, error) { return nil, nil }
-	if p.leads() {
-		master := p.options.master()
+	if a.leads() {
+		master := a.options.master()
 		if master == nil {
 			return errMasterAway
 		}
 		stream, err := master.Workers.ReadColumn(ctx, connect.NewRequest(&control.ReadColumnRequest{
-			Job: p.task.job, Epoch: p.task.epoch, Column: c.Name,
+			Job: a.task.job, Epoch: a.task.epoch, Column: c.Name,
 			Values: pack.Describe(c.Type(), c.Raw()),
 		}))
 		if err != nil {
@@ -115,11 +115,11 @@ func (p *part) readColumn(ctx context.Context, c kernel.Property, each func(data
 		}
 	}
 	for {
-		p.enter("fill") // each piece is bounded: it may take as long as there are some
+		a.enter("fill") // each piece is bounded: it may take as long as there are some
 		data, err := next()
 		if err == nil {
 			call := collective.Call{Tag: tagFill, Bytes: control.ChunkSize}
-			data, err = p.group.Broadcast(ctx, call, 0, data)
+			data, err = a.group.Broadcast(ctx, call, 0, data)
 		}
 		if err != nil || len(data) == 0 {
 			return err
@@ -152,12 +152,12 @@ func (awayError) Is(target error) bool { return target == errMasterAway }
 
 // fillLines gives a column the values in lines of a file: those of vertices that are here, and of
 // edges with an end here. The first line that is wrong is named, whichever worker finds it.
-func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string, named bool) error {
-	to, err := fill.New(of, p.graph.Graph)
+func (a *attempt) fillLines(ctx context.Context, of *engine.Prefilled, file string, named bool) error {
+	to, err := fill.New(of, a.graph.Graph)
 	if err != nil {
 		return err
 	}
-	err = p.readColumn(ctx, of.Property, func(text []byte) error {
+	err = a.readColumn(ctx, of.Property, func(text []byte) error {
 		var lines []graphio.Value
 		for line := range bytes.Lines(text) {
 			v, err := fill.ParseLine(bytes.TrimSuffix(line, []byte{'\n'}), of.OfEdges)
@@ -168,7 +168,7 @@ func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string,
 		}
 		var wrong error // with the line after these
 		if named {
-			if lines, wrong, err = p.unnamed(ctx, of.Property, lines, file); err != nil {
+			if lines, wrong, err = a.unnamed(ctx, of.Property, lines, file); err != nil {
 				return err
 			}
 		}
@@ -184,18 +184,18 @@ func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string,
 		}
 		slices.Sort(l.Labels)
 		l.Labels = slices.Compact(l.Labels)
-		found, err := p.everywhere(ctx, l)
+		found, err := a.everywhere(ctx, l)
 		if err != nil {
 			return err
 		}
 		find, good := resolve.Finder(found.Vertices), 0
 		for ; good < len(lines); good++ {
-			if err := p.setLine(to, &lines[good], file, find); err != nil {
+			if err := a.setLine(to, &lines[good], file, find); err != nil {
 				wrong = err
 				break
 			}
 		}
-		return p.firstFault(ctx, good, wrong)
+		return a.firstFault(ctx, good, wrong)
 	})
 	if err != nil {
 		return err
@@ -204,18 +204,18 @@ func (p *part) fillLines(ctx context.Context, of *engine.Prefilled, file string,
 	if found, expected := to.Missing(); found != "" {
 		missing = graphio.LineError(file, 0, found, expected)
 	}
-	return p.firstFault(ctx, 0, missing)
+	return a.firstFault(ctx, 0, missing)
 }
 
 // firstFault fails where the least line is wrong, of all workers, and of these on the lowest rank;
 // the others wait for that. Wrong is nil where no line is.
-func (p *part) firstFault(ctx context.Context, line int, wrong error) error {
+func (a *attempt) firstFault(ctx context.Context, line int, wrong error) error {
 	own := uint64(math.MaxUint64)
-	if size := p.group.Link().Size(); wrong != nil {
-		own = uint64(line*size + p.group.Link().Rank())
+	if size := a.group.Link().Size(); wrong != nil {
+		own = uint64(line*size + a.group.Link().Rank())
 	}
 	call := collective.Call{Tag: tagFacts, Bytes: 8}
-	first, err := collective.CombineOne(ctx, p.group, call, collective.MinUint64, own)
+	first, err := collective.CombineOne(ctx, a.group, call, collective.MinUint64, own)
 	switch {
 	case err != nil || first == math.MaxUint64:
 		return err
@@ -227,7 +227,7 @@ func (p *part) firstFault(ctx context.Context, line int, wrong error) error {
 }
 
 // setLine sets the value of a line, if it is of a vertex here.
-func (p *part) setLine(to *fill.Column, v *graphio.Value, file string, find engine.Find) error {
+func (a *attempt) setLine(to *fill.Column, v *graphio.Value, file string, find engine.Find) error {
 	var ends [2]pregel.VertexID
 	here := false
 	for i, label := range []uint64{v.ID, v.To} {
@@ -236,11 +236,11 @@ func (p *part) setLine(to *fill.Column, v *graphio.Value, file string, find engi
 			break
 		}
 		var ok bool
-		if ends[i], ok = find(label); !ok || uint64(ends[i]) >= uint64(p.graph.N) {
+		if ends[i], ok = find(label); !ok || uint64(ends[i]) >= uint64(a.graph.N) {
 			v.OfID = true
-			return v.Fault(file, fmt.Sprintf("vertex %d", label), "one of "+p.origin())
+			return v.Fault(file, fmt.Sprintf("vertex %d", label), "one of "+a.origin())
 		}
-		here = here || p.graph.Parts[uint64(ends[i])%uint64(len(p.graph.Parts))] != nil
+		here = here || a.graph.Parts[uint64(ends[i])%uint64(len(a.graph.Parts))] != nil
 	}
 	if !here {
 		return nil
@@ -253,14 +253,14 @@ func (p *part) setLine(to *fill.Column, v *graphio.Value, file string, find engi
 
 // unnamed puts input ids in place of the names that lines of a column have for vertices. It returns
 // the lines before the first that is wrong, and what is wrong with that.
-func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.Value, file string) (good []graphio.Value, wrong, err error) {
-	if p.graph.directory.Names == nil {
+func (a *attempt) unnamed(ctx context.Context, c kernel.Property, lines []graphio.Value, file string) (good []graphio.Value, wrong, err error) {
+	if a.graph.directory.Names == nil {
 		for i := range lines {
 			v := &lines[i]
 			label, err := strconv.ParseUint(string(v.Names[0]), 10, 64)
 			if err != nil {
 				return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]),
-					"a whole number: "+p.origin()+" has no names"), nil
+					"a whole number: "+a.origin()+" has no names"), nil
 			}
 			v.ID = label
 		}
@@ -273,7 +273,7 @@ func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.V
 			names = append(names, name)
 		}
 	}
-	labels, err := p.labels(ctx, names)
+	labels, err := a.labels(ctx, names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -281,7 +281,7 @@ func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.V
 		v := &lines[i]
 		label, ok := labels[string(v.Names[0])]
 		if !ok {
-			return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+p.origin()), nil
+			return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+a.origin()), nil
 		}
 		v.ID = label
 		if name, ok := fill.NameIn(c, v.Text); ok {
@@ -296,9 +296,9 @@ func (p *part) unnamed(ctx context.Context, c kernel.Property, lines []graphio.V
 }
 
 // origin is what the job's graph was loaded from.
-func (p *part) origin() string {
-	if o := p.graph.offer; o != nil {
+func (a *attempt) origin() string {
+	if o := a.graph.offer; o != nil {
 		return o.Load.Source().Origin()
 	}
-	return p.spec.Source.Origin()
+	return a.spec.Source.Origin()
 }

@@ -51,7 +51,7 @@ func TestEachPieceOfAColumnIsBounded(t *testing.T) {
 			}
 			groups = append(groups, g)
 		}
-		p := &part{
+		p := &attempt{
 			run: newRun(task{}), group: groups[1],
 			asked: &control.Run{Limit: uint64(time.Minute)},
 		}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -8,13 +9,17 @@ import (
 
 // TestReportsThatAreNoMessage are refused, so that the master does not wait for them.
 func TestReportsThatAreNoMessage(t *testing.T) {
-	report := func(bytes int) *control.Report {
-		return &control.Report{Body: &control.Report_Save{Save: &control.SaveReport{Manifest: make([]byte, bytes)}}}
-	}
-	if err := fits(report(control.MaxMessage / 2)); err != nil {
-		t.Error(err)
-	}
-	if err := fits(report(control.MaxMessage)); err == nil {
-		t.Error("a report of the size of a message fits into one")
+	m := commanded(t, Config{})
+	for bytes, want := range map[int]string{
+		control.MaxMessage / 2: "",
+		control.MaxMessage:     "the worker's answer cannot be sent: a message of ",
+	} {
+		report := &control.Report{Body: &control.Report_Save{Save: &control.SaveReport{Manifest: make([]byte, bytes)}}}
+		go m.session.queue.answer(t.Context(), &control.Command{Id: 7, Job: "j"}, report, nil)
+		r := m.report()
+		if r.GetId() != 7 || !strings.HasPrefix(r.GetFailure().GetMessage(), want) ||
+			(want == "") != (len(r.GetSave().GetManifest()) == bytes) {
+			t.Errorf("of %d bytes: found the failure %v, expected %q", bytes, r.GetFailure(), want)
+		}
 	}
 }

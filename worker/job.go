@@ -30,60 +30,54 @@ import (
 // the next is. A run of it is driven in the first of its workers, and its driver is there
 // (crew.go).
 type job struct {
-	attempt    *attempt
-	graph      *localGraph
-	worker     string // its name
-	of         engine.Program
-	phase      bool // of a plan
-	options    engine.Options
-	trace      bool // the engine measures what a trace has
-	placements []*control.Placement
-	layout     mesh.Layout
-	threads    *parallel.Team
-	session    *mesh.Session
-	link       collective.Link // over which its first worker commands the others
-	program    engine.Bound
-	totals     []kernel.Cell
-	from       *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
-	end        context.CancelFunc   // of the supersteps since restart
-	past       int                  // supersteps of this run and those before it
-	first      int                  // supersteps of the run before superstep 0
-	reported   []*bsp.Report        // of the last superstep, until the next one begins
+	attempt  *attempt
+	graph    *localGraph
+	of       engine.Program
+	phase    bool // of a plan
+	options  engine.Options
+	layout   mesh.Layout
+	threads  *parallel.Team
+	session  *mesh.Session
+	link     collective.Link // over which its first worker commands the others
+	program  engine.Bound
+	totals   []kernel.Cell
+	from     *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
+	end      context.CancelFunc   // of the supersteps since restart
+	past     int                  // supersteps of this run and those before it
+	first    int                  // supersteps of the run before superstep 0
+	reported []*bsp.Report        // of the last superstep, until the next one begins
 	// It has begun to tell its values together with the other workers, and not ended.
 	answering atomic.Bool
 
 	// Where its runs are driven.
 	facts   []*bsp.Facts    // of all workers
-	limit   time.Duration   // of a superstep; 0 is none
 	driver  *bsp.Driver     // once one was
 	reports []*bsp.Report   // by partition
 	cells   [][]kernel.Cell // of partitions of other workers
 	out     []byte
-	run     *run // under way
 }
 
 // begin readies a job for superstep 0; as is what its workers call it when they connect.
-func (x *executor) begin(ctx context.Context, t task, j *job, as string) (err error) {
+func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
 	codec, err := j.of.Codec()
 	if err != nil {
 		return err
 	}
-	a, o := j.attempt, j.options
+	o := j.options
 	if !j.graph.Acquire() {
 		return errors.New("the graph was dropped")
 	}
-	j.worker, j.layout, j.link = x.options.Name, layoutOf(j.placements), a.session.Link()
-	j.threads = x.threads()
+	j.layout, j.link, j.threads = a.places.layout, a.session.Link(), a.executor.threads()
 	defer func() {
 		if err != nil {
 			j.free()
 		}
 	}()
-	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, t.job, a.run.log, a.shared, a.decides
+	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, a.task.job, a.log, a.shared, a.decides
 	o.Summary = !j.phase && a.rank == nil
-	cost := x.network.cost(x.options.Name, j.layout.Workers, x.seen)
+	cost := a.network.cost(a.options.Name, j.layout.Workers, a.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
-	if j.trace {
+	if a.spec.Options.Trace {
 		o.Trace = trace.Tee{} // reports have what is recorded, and the driver makes the records
 	}
 	if a.keep != nil {
@@ -93,7 +87,7 @@ func (x *executor) begin(ctx context.Context, t task, j *job, as string) (err er
 		return err
 	}
 	j.totals = j.program.Aggregates().Cells()
-	if j.session, err = x.connect(ctx, as, t.epoch, j.layout, codec); err != nil {
+	if j.session, err = a.connect(ctx, as, a.task.epoch, j.layout, codec); err != nil {
 		return err
 	}
 	if err = j.restart(); err != nil {
@@ -182,8 +176,10 @@ func (j *job) free() {
 	j.graph.Release()
 }
 
-// attempt is the worker's part in an attempt at a job. It has what its jobs have in common: they
-// come one after the other, as the phases of a plan or as the kernels of Graph500.
+// attempt is the worker's part in an attempt at a job that workers do together: all do the same
+// steps. The first of them drives what one must lead, and tells the master. It has what its jobs
+// have in common: they come one after the other, as the phases of a plan or as the kernels of
+// Graph500.
 //
 //	Run -> open, with the job that was prepared last -- drop, or the next attempt --> closed
 //
@@ -192,17 +188,34 @@ func (j *job) free() {
 // when the next one runs.
 type attempt struct {
 	*mem.Refs
-	epoch   uint32
-	run     *run
-	shared  *engine.Shared    // of the phases of a plan; nil if there is none
-	decides map[string]string // what the values depend on, for checkpoints
+	*run
+	*executor
+	asked   *control.Run
+	spec    *jobspec.Spec
+	session *mesh.Session // over which its workers do what they do together
+	group   *collective.Group
+	places  places
+	step    string // under way, for errors
+	limit   *time.Timer
+	ran     float64 // seconds of supersteps
+	text    []byte  // of a netbench: its report
 
-	// What its workers do together they do over this session.
-	session *mesh.Session
-	text    []byte         // of a netbench: its report
-	rank    *graph500.Rank // of Graph500, or nil
+	// Of a program.
+	graph    *localGraph
+	of       engine.Program
+	phases   []engine.Program   // of its plan
+	sequence int                // of what is prepared
+	from     *checkpoint.Reader // that it goes on from, or nil
+	shared   *engine.Shared     // of the phases of a plan; nil if there is none
+	decides  map[string]string  // what the values depend on, for checkpoints
+
+	// Of Graph500.
+	rank    *graph500.Rank // or nil
 	threads *parallel.Team // the rank's
-	search  string         // of Graph500, as records call it
+	report  *graph500.Report
+	kernel  string    // of the job that there is
+	search  string    // that runs, as records call it
+	since   time.Time // the graph, then the searches
 
 	// Of checkpoints, if they are kept.
 	keep   *control.Keep // nil: none are
@@ -218,8 +231,8 @@ type attempt struct {
 	keeper *checkpoint.Keeper // decides when checkpoints are taken, where the run is driven
 }
 
-func newAttempt(t task, session *mesh.Session) *attempt {
-	a := &attempt{epoch: t.epoch, run: newRun(t), session: session}
+func newAttempt(x *executor, t task, session *mesh.Session) *attempt {
+	a := &attempt{run: newRun(t), executor: x, session: session}
 	a.Refs = mem.NewRefs(a.free)
 	return a
 }
@@ -245,7 +258,7 @@ func (a *attempt) free() {
 // Close stops the run, if it is under way, and frees what the attempt holds as soon as nobody uses
 // it.
 func (a *attempt) Close() {
-	a.run.stop(errDropped)
+	a.stop(errDropped)
 	a.Refs.Close()
 }
 
@@ -285,8 +298,7 @@ func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	if a.keeper == nil {
 		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
 		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
-			func(text string) { a.run.log("warning: " + text) },
-			func(e checkpoint.Event) { a.run.checkpointed(e) })
+			func(text string) { a.log("warning: " + text) }, a.checkpointed)
 	}
 	return a.keeper
 }
@@ -296,7 +308,7 @@ func (x *executor) find(t task) (*attempt, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	a := x.attempts[t.job]
-	if a == nil || a.epoch != t.epoch || !a.Acquire() {
+	if a == nil || a.task.epoch != t.epoch || !a.Acquire() {
 		return nil, x.unprepared(t)
 	}
 	return a, nil
@@ -306,7 +318,7 @@ func (x *executor) find(t task) (*attempt, error) {
 func (x *executor) acknowledged(all []*control.Heard) {
 	for _, h := range all {
 		if a, err := x.find(task{job: h.Job, epoch: h.Epoch}); err == nil {
-			a.run.acknowledge(h.Serial)
+			a.acknowledge(h.Serial)
 			a.Release()
 		}
 	}

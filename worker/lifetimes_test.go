@@ -68,7 +68,7 @@ const vertices = 40_000
 func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 	t.Helper()
 	l := listen(t)
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Token: clusterToken, Registry: engine.Registry{engine.Register("gated", pregel.Erase(gated{gates: gates}))}, Listener: l}})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken, Registry: engine.Registry{engine.Register("gated", pregel.Erase(gated{gates: gates}))}}, Listener: l}})
 	h := &holding{executor: x, t: t}
 	h.register(1)
 	h.placements = []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}

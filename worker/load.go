@@ -49,10 +49,8 @@ const (
 // loadPartitions loads this worker's partitions of a graph, together with the others of the group:
 // each reads or makes its part of the tuples, or opens its partitions of a snapshot that was saved
 // so.
-func loadPartitions(
-	ctx context.Context, group *collective.Group, worker string, l *control.Load,
-	threads *parallel.Team,
-	progress func(stage string, done, total int64),
+func (x *executor) loadPartitions(
+	ctx context.Context, t task, group *collective.Group, l *control.Load, threads *parallel.Team,
 ) (*localGraph, error) {
 	request, store, err := resolve.Source(l.Source())
 	if err != nil {
@@ -61,7 +59,7 @@ func loadPartitions(
 	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)},
 		threads, threads
 	store.Partitions = len(l.Placements)
-	store.Progress, request.Progress = progress, progress
+	store.Progress, request.Progress = t.progress, t.progress
 	owner := layoutOf(l.Placements).Owner
 	var in *edges.RankInput
 	var stored *graph.Graph
@@ -73,7 +71,7 @@ func loadPartitions(
 		return err
 	})
 	if err == nil {
-		err = sameFiles(ctx, group, worker, l, request)
+		err = sameFiles(ctx, group, x.options.Name, l, request)
 	}
 	if err != nil {
 		return nil, err
@@ -88,7 +86,7 @@ func loadPartitions(
 		return err
 	})
 	if err == nil { // one may have changed since
-		err = sameFiles(ctx, group, worker, l, request)
+		err = sameFiles(ctx, group, x.options.Name, l, request)
 	}
 	if err != nil {
 		if in != nil {
@@ -169,8 +167,7 @@ func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Sessi
 	defer threads.Close()
 	var g *localGraph
 	if err = x.calibrate(ctx, group, &at, forReading); err == nil {
-		g, err = loadPartitions(x.options.confine(ctx), group, x.options.Name, l, threads,
-			t.progress)
+		g, err = x.loadPartitions(x.options.confine(ctx), t, group, l, threads)
 	}
 	if err != nil {
 		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {

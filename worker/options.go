@@ -3,8 +3,6 @@ package worker
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/buildinfo"
-	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
@@ -119,13 +115,8 @@ func (o *Config) who() control.Credentials {
 
 // complete checks what is given, and adds what is not.
 func (o *Config) complete() (err error) {
-	if !o.Token.Given() {
-		if o.Token, err = control.ReadToken(o.TokenFile); err != nil {
-			return fmt.Errorf("worker: Options.TokenFile: %w", err)
-		}
-	}
-	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA},
-		o.Log); err != nil {
+	if err := o.Complete("worker", o.TokenFile,
+		certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Programs, o.Log); err != nil {
 		return err
 	}
 	who := o.who()
@@ -149,16 +140,6 @@ func (o *Config) complete() (err error) {
 	if dir, err := statefile.UserDir(); err == nil { // with what superstep made for this user
 		o.roots.Hide(dir)
 	}
-	if o.Registry == nil {
-		var problems []error
-		if o.Registry, problems = builtin.With(o.Programs); len(problems) > 0 {
-			return errors.Join(problems...)
-		}
-	}
-	if o.Build == "" {
-		o.Build = buildinfo.Source()
-	}
-	o.Version = cmp.Or(o.Version, buildinfo.Revision())
 	o.Name = cmp.Or(o.Name, control.ProcessName())
 	if !control.ValidName(o.Name) {
 		return fmt.Errorf("found the name %.150q, expected %s", o.Name, control.NameRule)
@@ -177,15 +158,6 @@ func (o *Config) complete() (err error) {
 	o.Hold = cmp.Or(o.Hold, control.Hold)
 	o.Grace = cmp.Or(o.Grace, 27*time.Second)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 10*time.Second)
-	if o.Stores == nil {
-		o.Stores = files.Open
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Address == "" && o.Listener != nil {
 		o.Address = o.Listener.Addr().String()

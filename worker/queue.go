@@ -265,9 +265,6 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 
 // answer sends the last report of a command.
 func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Report, err error) {
-	if r != nil && err == nil {
-		err = fits(r)
-	}
 	if r == nil || err != nil {
 		r = &control.Report{}
 	}

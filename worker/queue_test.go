@@ -38,8 +38,7 @@ func commanded(t *testing.T, o Config) *masterEnd {
 		t.Fatal(err)
 	}
 	near, far := net.Pipe()
-	m := &masterEnd{t: t, w: w, session: newSession(w, newLane(near),
-		nil), lane: newLane(far)}
+	m := &masterEnd{t: t, w: w, session: newSession(w, newLane(near)), lane: newLane(far)}
 	t.Cleanup(func() {
 		m.session.lane.Close()
 		m.lane.Close()
@@ -132,7 +131,7 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 // why. One that stops in time is no reason to.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
-		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Worker: daemon.Worker{Token: clusterToken}}
+		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}}}
 		if stops {
 			o.StopTimeout = time.Hour
 		}

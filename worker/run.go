@@ -45,7 +45,6 @@ type run struct {
 	standing *control.Report      // what stands of those
 	told     uint64               // a master has told others all before this serial
 	follower *follower            // the session that follows; nil without one
-	stopped  bool                 // it was stopped, or is done
 	changed  chan struct{}        // closed, and another, when something of this has changed
 }
 
@@ -83,25 +82,7 @@ func newRun(t task) *run {
 func (r *run) do(drive func() (*control.DriveReport, error)) {
 	defer close(r.done)
 	defer r.stop(nil)
-	defer context.AfterFunc(r.ctx, r.halt)()
 	r.answer, r.err = contained(drive)
-}
-
-func (r *run) over() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// halt notes that the run was stopped: it does not wait for who follows it.
-func (r *run) halt() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stopped = true
-	r.turn()
 }
 
 // turn wakes who waits. The lock is held.
@@ -180,12 +161,16 @@ func (r *run) Flush() {
 	r.turn()
 }
 
-// awaitRoom waits while who follows is slow. The lock is held, but not while it waits.
+// awaitRoom waits while who follows is slow, unless the run was stopped. The lock is held, but not
+// while it waits.
 func (r *run) awaitRoom() {
-	for r.follower != nil && r.follower.next < r.dropped+len(r.kept) && !r.stopped {
+	for r.follower != nil && r.follower.next < r.dropped+len(r.kept) && r.ctx.Err() == nil {
 		changed := r.changed
 		r.mu.Unlock()
-		<-changed
+		select {
+		case <-changed:
+		case <-r.ctx.Done():
+		}
 		r.mu.Lock()
 	}
 }
@@ -294,8 +279,7 @@ func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*con
 			r.stop(context.Cause(ctx))
 		}
 	})()
-	for {
-		over := r.over()
+	for over := false; ; {
 		told, changed, err := r.take(f)
 		if err != nil {
 			return nil, err
@@ -305,14 +289,12 @@ func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*con
 				return nil, err
 			}
 		}
-		switch {
-		case over:
+		if over {
 			return r.answer, r.err
-		case len(told) > 0:
-			continue
 		}
 		select {
 		case <-r.done:
+			over = true // what it told last is still to be sent
 		case <-changed:
 		case <-session.Done():
 			return nil, context.Cause(session)
@@ -341,19 +323,18 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 		return nil, err
 	}
 	defer a.Release()
-	r := a.run
 	a.Acquire()
 	q.commands.Go(func() {
 		defer a.Release()
-		defer q.watch(r.ctx, c, t)()
-		r.do(func() (*control.DriveReport, error) {
+		defer q.watch(a.ctx, c, t)()
+		a.do(func() (*control.DriveReport, error) {
 			began := q.Now()
-			answer, err := q.executor.run(r, a, c.GetRun())
-			q.observed(r.ctx, c, q.Now().Sub(began), ofDrive(answer), err)
+			answer, err := a.work(c.GetRun())
+			q.observed(a.ctx, c, q.Now().Sub(began), ofDrive(answer), err)
 			return answer, err
 		})
 	})
-	return r.follow(ctx, session, 0, q.teller(session, c))
+	return a.follow(ctx, session, 0, q.teller(session, c))
 }
 
 // rejoin follows a run that has begun over another session.
@@ -363,7 +344,7 @@ func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task)
 		return nil, errAbsent
 	}
 	defer a.Release()
-	return a.run.follow(ctx, session, c.GetRejoin().Wanted, q.teller(session, c))
+	return a.follow(ctx, session, c.GetRejoin().Wanted, q.teller(session, c))
 }
 
 // teller sends reports that are not the last of a command.

@@ -36,10 +36,8 @@ type session struct {
 	told     time.Time // when the master was, of the network
 }
 
-func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane,
-	error),
-) *session {
-	s := &session{worker: w, registration: w.known, lane: lane, began: w.Now(), connect: connect}
+func newSession(w *worker, lane *control.Lane) *session {
+	s := &session{worker: w, registration: w.known, lane: lane, began: w.Now()}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	w.latest.Store(s)
 	return s

@@ -8,56 +8,25 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/graph500"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// part is the worker's part in a job that workers do together: all do the same steps. The first of
-// them drives what one must lead, and tells the master.
-type part struct {
-	*run
-	*executor
-	attempt *attempt
-	asked   *control.Run
-	spec    *jobspec.Spec
-	group   *collective.Group
-	places  places
-	step    string // under way, for errors
-	limit   *time.Timer
-	job     *job    // that was prepared last
-	ran     float64 // seconds of supersteps
-
-	// Of a program.
-	graph    *localGraph
-	of       engine.Program
-	phases   []engine.Program   // of its plan
-	sequence int                // of what is prepared
-	from     *checkpoint.Reader // that it goes on from, or nil
-
-	// Of Graph500.
-	report *graph500.Report
-	kernel string    // of the job that there is
-	began  time.Time // the graph, then the searches
-}
-
-// run does the worker's part in a job.
-func (x *executor) run(r *run, a *attempt, c *control.Run) (answer *control.DriveReport, err error) {
-	p := &part{run: r, executor: x, attempt: a, asked: c, places: placesOf(c.Placements)}
-	if p.spec, err = jobspec.Read[jobspec.Spec](c.SpecJson); err != nil {
+// work does the worker's part in a job, to the end.
+func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) {
+	a.asked, a.places = c, placesOf(c.Placements)
+	if a.spec, err = jobspec.Read[jobspec.Spec](c.SpecJson); err != nil {
 		return nil, err
 	}
-	if p.group, err = p.places.group(a.session.Link()); err != nil {
+	if a.group, err = a.places.group(a.session.Link()); err != nil {
 		return nil, err
 	}
-	defer p.enter("")
-	answer, err = p.do()
-	r.Flush()
+	defer a.enter("")
+	answer, err = a.byKind()
+	a.Flush()
 	var program *bsp.ProgramError
 	var step *stepError
 	var whole *runError
@@ -66,65 +35,63 @@ func (x *executor) run(r *run, a *attempt, c *control.Run) (answer *control.Driv
 		return &control.DriveReport{}, nil
 	case err == nil || errors.As(err, &program) || errors.As(err, &whole):
 		return answer, err
-	case lostPeer(x.options.Name, err) == "" && lostPeer(x.options.Name, broken) != "":
+	case lostPeer(a.options.Name, err) == "" && lostPeer(a.options.Name, broken) != "":
 		err = broken // whatever others made of it
 	}
 	if !errors.As(err, &step) {
-		err = &stepError{p.step, err}
+		err = &stepError{a.step, err}
 	}
 	return nil, err
 }
 
-// do is the kind of job that it is.
-func (p *part) do() (_ *control.DriveReport, err error) {
+// byKind does what the kind of job takes.
+func (a *attempt) byKind() (_ *control.DriveReport, err error) {
 	defer mem.Recover(&err)
 	switch {
-	case p.spec.Graph500 != nil:
-		return p.graph500(p.run.ctx)
-	case p.spec.Netbench != nil:
-		return p.netbench(p.run.ctx)
+	case a.spec.Graph500 != nil:
+		return a.graph500(a.ctx)
+	case a.spec.Netbench != nil:
+		return a.netbench(a.ctx)
 	}
-	return p.program(p.run.ctx)
+	return a.program(a.ctx)
 }
 
 // enter begins a step, and has the run end if it takes too long; the empty one ends the last.
-func (p *part) enter(step string) {
-	if p.limit != nil {
-		p.limit.Stop()
-		p.limit = nil
+func (a *attempt) enter(step string) {
+	if a.limit != nil {
+		a.limit.Stop()
+		a.limit = nil
 	}
 	if step == "" {
 		return
 	}
-	p.step = step
-	if limit := time.Duration(p.asked.Limit); limit > 0 {
-		p.limit = time.AfterFunc(limit, func() {
+	a.step = step
+	if limit := time.Duration(a.asked.Limit); limit > 0 {
+		a.limit = time.AfterFunc(limit, func() {
 			late := fmt.Errorf("%s: it took longer than %v", step, limit)
-			p.late(late)
-			p.stop(late)
+			a.late(late)
+			a.stop(late)
 		})
 	}
 }
 
 // ready makes a job ready for superstep 0 on all workers, of which the first has the facts of all.
-func (p *part) ready(ctx context.Context, j *job, goOn bool) error {
-	o, err := resolve.Options(p.spec.Options)
+func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
+	o, err := resolve.Options(a.spec.Options)
 	if err != nil {
 		return err
 	}
-	p.sequence++
-	j.attempt, j.options, j.trace, j.placements = p.attempt, o, p.spec.Options.Trace,
-		p.asked.Placements
-	if err := p.executor.begin(ctx, p.task, j,
-		fmt.Sprintf("%s phase %d", p.task.job, p.sequence)); err != nil {
+	a.sequence++
+	j.attempt, j.options = a, o
+	if err := a.begin(ctx, j, fmt.Sprintf("%s phase %d", a.task.job, a.sequence)); err != nil {
 		return err
 	}
 	if goOn {
 		// Nobody sends before all have begun: they change the graph together, if the run had.
-		if err := p.barrier(ctx); err != nil {
+		if err := a.barrier(ctx); err != nil {
 			return err
 		}
-		if err := j.goOn(ctx, p.from); err != nil {
+		if err := j.goOn(ctx, a.from); err != nil {
 			return err
 		}
 	}
@@ -132,7 +99,7 @@ func (p *part) ready(ctx context.Context, j *job, goOn bool) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.group.Gather(ctx, collective.Call{Tag: tagFacts}, 0, facts)
+	all, err := a.group.Gather(ctx, collective.Call{Tag: tagFacts}, 0, facts)
 	if err != nil {
 		return err
 	}
@@ -143,14 +110,13 @@ func (p *part) ready(ctx context.Context, j *job, goOn bool) error {
 		}
 		j.facts = append(j.facts, f)
 	}
-	j.limit, p.job = time.Duration(p.asked.Limit), j
 	return nil
 }
 
 // barrier waits for the other workers.
-func (p *part) barrier(ctx context.Context) error {
-	return p.group.Barrier(ctx, collective.Call{Tag: tagFacts})
+func (a *attempt) barrier(ctx context.Context) error {
+	return a.group.Barrier(ctx, collective.Call{Tag: tagFacts})
 }
 
 // leads reports whether this is the worker that drives and tells.
-func (p *part) leads() bool { return p.group.Link().Rank() == 0 }
+func (a *attempt) leads() bool { return a.group.Link().Rank() == 0 }

@@ -76,8 +76,7 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 		}
 		return o.flush()
 	}
-	at := placesOf(j.placements)
-	group, err := at.group(j.session.Link())
+	group, err := j.attempt.places.group(j.session.Link())
 	if err != nil {
 		return err
 	}

@@ -78,22 +78,17 @@ func New(o Config) (*worker, error) {
 	if err := w.complete(); err != nil {
 		return nil, err
 	}
-	w.Stores, w.master = w.places(w.Stores), w.connection
+	// What is on the disk of the master is opened by calls to it.
+	open := w.Stores
+	w.Stores = func(place string) (files.Store, error) {
+		if objects.Is(place) {
+			return objects.Open(place, w.connection)
+		}
+		return open(place)
+	}
+	w.master = w.connection
 	w.executor = newExecutor(&w.Config)
 	return w, nil
-}
-
-// places opens places of checkpoints: those on the master's disk by calls to it, and others by
-// open.
-func (w *worker) places(open func(place string) (files.Store,
-	error),
-) func(place string) (files.Store, error) {
-	return func(place string) (files.Store, error) {
-		if !objects.Is(place) {
-			return open(place)
-		}
-		return objects.Open(place, w.connection)
-	}
 }
 
 // connection is that to the master, for calls; nil before the first session.
@@ -295,8 +290,8 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s := newSession(w, lane, c.Session)
-	s.address, s.conn = address, c
+	s := newSession(w, lane)
+	s.address, s.conn, s.connect = address, c, c.Session
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
 		again.Incarnation = r.Incarnation

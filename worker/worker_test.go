@@ -54,7 +54,7 @@ func TestHeldName(t *testing.T) {
 	defer server.Close()
 	var log bytes.Buffer
 	err := runWorker(t,
-		Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Worker: daemon.Worker{Token: clusterToken, Listener: listen(t)}})
+		Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: listen(t)}})
 	if err == nil || !strings.HasSuffix(err.Error(), "refuses this worker: enough") {
 		t.Errorf("found %v", err)
 	}
@@ -111,7 +111,7 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = runWorker(t,
-			Config{Options: Options{Name: "w", Hold: 200 * time.Millisecond}, Worker: daemon.Worker{Token: token, Group: group, Listener: listen(t)}})
+			Config{Options: Options{Name: "w", Hold: 200 * time.Millisecond}, Worker: daemon.Worker{Process: daemon.Process{Token: token}, Group: group, Listener: listen(t)}})
 		if err == nil || !strings.Contains(err.Error(), "no master for 200ms") {
 			t.Errorf("status %d: ended with %v", status, err)
 		}

@@ -67,7 +67,7 @@ func (c *backupCommand) execute(ctx context.Context) error {
 	var h *backup.Header
 	err := c.app.save(ctx, c.Output, 0o600, 1, func(ctx context.Context, w io.Writer) (err error) {
 		if c.Data != "" {
-			h, err = master.Config{Options: master.Options{Data: c.Data}, Master: daemon.Master{Version: buildinfo.Version()}}.Backup(w)
+			h, err = master.Config{Options: master.Options{Data: c.Data}, Master: daemon.Master{Process: daemon.Process{Version: buildinfo.Version()}}}.Backup(w)
 		} else {
 			h, err = c.fetch(ctx, w)
 		}

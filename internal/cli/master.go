@@ -130,7 +130,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if m.EndWithInput {
 		options.Listen = address // the next master has this one's token: superstep up takes care of it
 	}
-	o := master.Config{Options: options, Master: daemon.Master{Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}}
+	o := master.Config{Options: options, Master: daemon.Master{Process: daemon.Process{Token: who.Token, TLS: who.TLS, Registry: m.app.programs}, MetricsToken: metricsToken, Listener: l}}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
 		self.Control = "" // it is no address that others could go to

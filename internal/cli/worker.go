@@ -123,7 +123,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		Hold: time.Duration(w.Hold), StopTimeout: time.Duration(w.StopTimeout),
 		Compress: w.Compress, Window: int64(w.Window), Log: log, InsecureToken: w.InsecureToken,
 		DataRoots: w.DataRoot, TokenFile: w.TokenFile,
-	}, Worker: daemon.Worker{Token: who.Token, TLS: who.TLS, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer, Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile}}}
+	}, Worker: daemon.Worker{Process: daemon.Process{Token: who.Token, TLS: who.TLS, Registry: w.app.programs}, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer, Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile}}}
 	self := membership.Member{Name: w.Name, Role: membership.Worker}
 	group, err := w.gossip(self, who.Token, first)
 	if err != nil {

@@ -7,6 +7,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -56,9 +57,7 @@ const (
 
 // New makes a client. Nothing is sent yet.
 func New(o Options) (*Client, error) {
-	if o.Patience == 0 {
-		o.Patience = time.Minute
-	}
+	o.Patience = cmp.Or(o.Patience, time.Minute)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
@@ -165,15 +164,21 @@ func unreached(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial" || connect.CodeOf(err) == connect.CodeDeadlineExceeded
 }
 
+// method is a call of the master's API.
+type method[Q, A any] func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error)
+
 // once makes a call that is answered at once.
-func (c *Client) once(ctx context.Context, do func(context.Context) error) error {
+func once[Q, A any](ctx context.Context, c *Client, call method[Q, A], question *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := do(ctx)
+	r, err := call(c.conn().Cluster, ctx, connect.NewRequest(question))
 	if err == nil || connect.IsWireError(err) {
 		c.met.Store(true)
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return r.Msg, nil
 }
 
 // persist does something until it succeeds, fails for good or the client's patience ends. do
@@ -248,16 +253,10 @@ func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
 }
 
 // jobOf makes a call that is answered with a job, again when the connection was lost.
-func jobOf[Q any](ctx context.Context, c *Client, call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[control.Job], error), question *Q) (about *control.Job, err error) {
+func jobOf[Q any](ctx context.Context, c *Client, call method[Q, control.Job], question *Q) (about *control.Job, err error) {
 	broke := false
-	err = c.persist(ctx, func(ctx context.Context) (bool, error) {
-		err := c.once(ctx, func(ctx context.Context) error {
-			r, err := call(c.conn().Cluster, ctx, connect.NewRequest(question))
-			if err == nil {
-				about = r.Msg
-			}
-			return err
-		})
+	err = c.persist(ctx, func(ctx context.Context) (_ bool, err error) {
+		about, err = once(ctx, c, call, question)
 		if broke && err == nil {
 			c.back()
 		}
@@ -274,7 +273,7 @@ func jobOf[Q any](ctx context.Context, c *Client, call func(control.ClusterClien
 
 // Cancel tells a job to end, and returns how it is.
 func (c *Client) Cancel(ctx context.Context, id, why string) (*control.Job, error) {
-	return ask(ctx, c, c.conn().Cluster.CancelJob, &control.CancelJobRequest{Id: id, Reason: why})
+	return ask(ctx, c, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: id, Reason: why})
 }
 
 // steady is how long a connection holds that was no failed try, though nothing happened to the job.
@@ -298,10 +297,7 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 		if broke {
 			// A stream says nothing until something happens; this says that the master is there,
 			// and knows the job.
-			err := c.once(ctx, func(ctx context.Context) error {
-				_, err := c.conn().Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
-				return err
-			})
+			_, err := once(ctx, c, control.ClusterClient.GetJob, &control.GetJobRequest{Id: id})
 			if connect.CodeOf(err) == connect.CodeNotFound {
 				return false, &finalError{fmt.Errorf("%w %s", ErrForgotten, id)}
 			}

@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"io"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
@@ -48,10 +46,7 @@ func (s *columnSender) send(data []byte, last bool) error {
 	c := s.client
 	request := &control.SendColumnRequest{Id: s.id, Offset: s.sent, Data: data, Last: last}
 	err := c.persist(s.ctx, func(ctx context.Context) (bool, error) {
-		err := c.once(ctx, func(ctx context.Context) error {
-			_, err := c.conn().Cluster.SendColumn(ctx, connect.NewRequest(request))
-			return err
-		})
+		_, err := once(ctx, c, control.ClusterClient.SendColumn, request)
 		return err == nil, err
 	})
 	s.sent += uint64(len(data))

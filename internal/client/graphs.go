@@ -68,7 +68,7 @@ func (c *Client) askProgress(ctx context.Context, name string, progress func(sta
 
 // Graph says what is known of a graph.
 func (c *Client) Graph(ctx context.Context, name string) (*control.Graph, error) {
-	return ask(ctx, c, c.conn().Cluster.InspectGraph, &control.InspectGraphRequest{Name: name})
+	return ask(ctx, c, control.ClusterClient.InspectGraph, &control.InspectGraphRequest{Name: name})
 }
 
 // DropGraph frees a graph. One that is not there is freed already; a job that has been told to end
@@ -76,7 +76,7 @@ func (c *Client) Graph(ctx context.Context, name string) (*control.Graph, error)
 func (c *Client) DropGraph(ctx context.Context, name string) error {
 	began := time.Now()
 	for {
-		_, err := ask(ctx, c, c.conn().Cluster.DropGraph, &control.DropGraphRequest{Name: name})
+		_, err := ask(ctx, c, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: name})
 		switch connect.CodeOf(err) {
 		case connect.CodeNotFound:
 			return nil
@@ -98,7 +98,7 @@ const listed = 1 << 16
 func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(stage string, done, total int64)) ([]uint64, error) {
 	labels := make([]uint64, 0, g.Vertices)
 	for uint64(len(labels)) < g.Vertices {
-		r, err := ask(ctx, c, c.conn().Cluster.ListVertices, &control.ListVerticesRequest{Graph: g.Name, First: uint64(len(labels)), Count: listed})
+		r, err := ask(ctx, c, control.ClusterClient.ListVertices, &control.ListVerticesRequest{Graph: g.Name, First: uint64(len(labels)), Count: listed})
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(s
 // Names returns the input ids of names, and the names of input ids, of a graph's vertices, as far
 // as it has them: at most some hundred at once.
 func (c *Client) Names(ctx context.Context, graph string, names []string, labels []uint64) ([]*control.Name, error) {
-	r, err := ask(ctx, c, c.conn().Cluster.ListVertices, &control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
+	r, err := ask(ctx, c, control.ClusterClient.ListVertices, &control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +122,7 @@ func (c *Client) Names(ctx context.Context, graph string, names []string, labels
 }
 
 // ask makes a call that is answered at once. Its error is worded for people.
-func ask[Q, A any](ctx context.Context, c *Client, call func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q) (answer *A, err error) {
-	err = c.once(ctx, func(ctx context.Context) error {
-		r, err := call(ctx, connect.NewRequest(question))
-		if err == nil {
-			answer = r.Msg
-		}
-		return err
-	})
+func ask[Q, A any](ctx context.Context, c *Client, call method[Q, A], question *Q) (*A, error) {
+	answer, err := once(ctx, c, call, question)
 	return answer, c.Explain(ctx, err)
 }

@@ -31,17 +31,10 @@ func (c *Client) Reach(ctx context.Context) error {
 func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	began, told := time.Now(), false
 	for wait, tries := firstWait, 1; ; tries++ {
-		var workers []*control.Worker
-		err := c.once(ctx, func(ctx context.Context) error {
-			r, err := c.conn().Cluster.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
-			if err == nil {
-				workers = r.Msg.Workers
-			}
-			return err
-		})
+		r, err := once(ctx, c, control.ClusterClient.ListWorkers, &control.ListWorkersRequest{})
 		switch {
 		case err == nil, connect.IsWireError(err) && !passing(err):
-			return workers, nil
+			return r.GetWorkers(), nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case !passing(err):

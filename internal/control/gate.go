@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +31,7 @@ func LoadTLS(done *certs.Files, n certs.Names, log *slog.Logger) (*certs.Files, 
 	if done != nil || !n.Given() {
 		return done, nil
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return certs.Load(n, func(line string) { log.Warn(line) })
 }
 

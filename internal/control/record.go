@@ -70,24 +70,25 @@ func (s *GraphSize) Trace() *record.GraphSize {
 // NewSearch is a search of Graph500 as a message has it.
 func NewSearch(s *trace.Search) *BenchmarkSearch {
 	return &BenchmarkSearch{
-		Name: s.Job, Kernel: s.Kernel, Time: s.Seconds, Translate: s.Translate, Validate: s.Validate,
-		Nedge: s.Edges, Valid: s.Valid,
+		Name: s.Job, Kernel: s.Kernel, Time: s.Seconds, Translate: s.Translate,
+		Validate: s.Validate, Nedge: s.Edges, Valid: s.Valid,
 	}
 }
 
 // Trace is the search as traces have it.
 func (s *BenchmarkSearch) Trace() *trace.Search {
 	return &trace.Search{
-		Job: s.Name, Kernel: s.Kernel, Seconds: s.Time, Translate: s.Translate, Validate: s.Validate,
-		Edges: s.Nedge, Valid: s.Valid,
+		Job: s.Name, Kernel: s.Kernel, Seconds: s.Time, Translate: s.Translate,
+		Validate: s.Validate, Edges: s.Nedge, Valid: s.Valid,
 	}
 }
 
 // NewPanic is a panic of a user's program as a message has it.
 func NewPanic(e *pregel.ProgramError) *Panic {
 	return &Panic{
-		Program: Text(e.Program, maxPanic), Superstep: int32(e.Superstep), Vertex: e.Vertex, Known: e.Known, Method: e.Method,
-		Value: Text(fmt.Sprint(e.Value), maxPanic), Stack: Text(e.Stack, maxPanic), Name: Text(e.Name, maxPanic),
+		Program: Text(e.Program, maxPanic), Superstep: int32(e.Superstep), Vertex: e.Vertex,
+		Known: e.Known, Method: e.Method, Value: Text(fmt.Sprint(e.Value), maxPanic),
+		Stack: Text(e.Stack, maxPanic), Name: Text(e.Name, maxPanic),
 	}
 }
 
@@ -98,8 +99,8 @@ const maxPanic = MaxText
 // is the text.
 func (p *Panic) Err() *pregel.ProgramError {
 	return &pregel.ProgramError{
-		Program: p.Program, Superstep: int(p.Superstep), Vertex: p.Vertex, Known: p.Known, Method: p.Method, Value: p.Value, Stack: p.Stack,
-		Name: p.Name,
+		Program: p.Program, Superstep: int(p.Superstep), Vertex: p.Vertex, Known: p.Known,
+		Method: p.Method, Value: p.Value, Stack: p.Stack, Name: p.Name,
 	}
 }
 

@@ -27,7 +27,7 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintln(t, "\nWORKER\tSTATE\tCORES\tMEMORY\tHELD\tSITE\tDATA\tHEARD\tINCARNATION\t")
 	}
 	for _, w := range s.Workers {
-		escape.Printf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), dash(w.Site), dash(w.DataAddress),
+		escape.Printf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), cmp.Or(w.Site, "-"), cmp.Or(w.DataAddress, "-"),
 			w.HeardSeconds, w.Incarnation, w.Reason)
 	}
 	networkTable(t, s.Workers)
@@ -72,32 +72,25 @@ func (w *Worker) heldText() string {
 }
 
 func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
-	of := func(n, quota string) string { // what there is, of what may be
-		if quota == "" {
-			return n
+	// what there is, of what may be
+	of := func(n, quota uint64, text func(n uint64) string) string {
+		if quota == 0 {
+			return text(n)
 		}
-		return n + " of " + quota
+		return text(n) + " of " + text(quota)
 	}
-	number := func(n uint32) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprint(n)
-	}
-	bytes := func(n uint64) string {
-		if n == 0 {
-			return ""
-		}
-		return mem.Text(int64(n))
-	}
+	number := func(n uint64) string { return fmt.Sprint(n) }
+	bytes := func(n uint64) string { return mem.Text(int64(n)) }
 	fmt.Fprintln(t, "\nOWNER\tWAIT\tRUN\tRESULTS\tTIME OF A JOB\t")
 	for _, u := range all {
 		limit := "-"
 		if u.TimeQuotaSeconds > 0 {
 			limit = timeText(time.Duration(u.TimeQuotaSeconds * float64(time.Second)))
 		}
-		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\t\n", u.Owner, of(fmt.Sprint(u.Queued), number(u.QueuedQuota)), of(fmt.Sprint(u.Running), number(u.RunningQuota)),
-			of(mem.Text(int64(u.ResultBytes)), bytes(u.ResultBytesQuota)), limit)
+		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\t\n", u.Owner,
+			of(uint64(u.Queued), uint64(u.QueuedQuota), number),
+			of(uint64(u.Running), uint64(u.RunningQuota), number),
+			of(u.ResultBytes, u.ResultBytesQuota, bytes), limit)
 	}
 }
 
@@ -141,7 +134,7 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 			took = timeText(now.Sub(j.Started.AsTime()))
 		}
 		spec := j.Spec()
-		row(j.Id, j.State.Detail(), spec.Program, spec.Origin(), dash(j.Owner), j.priorityText(),
+		row(j.Id, j.State.Detail(), spec.Program, spec.Origin(), cmp.Or(j.Owner, "-"), j.priorityText(),
 			fmt.Sprint(j.Supersteps), fmt.Sprint(len(j.Workers)), timeText(now.Sub(j.Submitted.AsTime()))+" ago", took, j.Reason)
 	}
 }
@@ -248,11 +241,4 @@ func trimLines(text string) string {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n")
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

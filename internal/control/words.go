@@ -64,15 +64,12 @@ func (p Priority) Word() string {
 
 // PriorityOf is the priority of a word; an empty one is normal.
 func PriorityOf(word string) (p Priority, ok bool) {
-	switch word {
-	case "low":
-		return Priority_PRIORITY_LOW, true
-	case "normal", "":
-		return Priority_PRIORITY_NORMAL, true
-	case "high":
-		return Priority_PRIORITY_HIGH, true
+	for p := Priority_PRIORITY_LOW; p <= Priority_PRIORITY_HIGH; p++ {
+		if p.Word() == word {
+			return p, true
+		}
 	}
-	return Priority_PRIORITY_NORMAL, false
+	return Priority_PRIORITY_NORMAL, word == ""
 }
 
 // Ended reports whether a job in this state stays in it.

@@ -12,26 +12,17 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
-	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // Master is what a master gets beside its Options.
 type Master struct {
-	// Token and MetricsToken are those of the files, if these were read. With neither Token nor TLS
-	// New makes a master that lets nobody in.
-	Token, MetricsToken control.Token
-	// TLS has the certificates of the files, if these were read.
-	TLS *certs.Files
-	// Registry is the programs; by default the built-in ones and those of the options.
-	Registry engine.Registry
-	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
-	// told to workers and clients.
-	Build, Version string
+	// Process is both daemons'. With neither Token nor TLS New makes a master that lets nobody in.
+	Process
+	// MetricsToken is that of the file, if it was read.
+	MetricsToken control.Token
 	// State is the directory that counts the runs of masters without Data; by default those of this
 	// process are counted. A run's number makes the incarnations of its workers larger than those
 	// of the runs before.
@@ -51,17 +42,12 @@ type Master struct {
 	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once,
 	// of one job in order. It does not wait, and calls nothing of the server.
 	Watch func(job string, e *control.JobEvent)
-	// Stores opens the places of checkpoints; default store.Open.
-	Stores func(place string) (store.Store, error)
 	// SlowFor is for how long a worker has to be slow, in supersteps in a row, until jobs move away
 	// from it; default 10 s.
 	SlowFor time.Duration
 	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks
 	// that are slow or full.
 	WrapPart func(io.WriteCloser) io.WriteCloser
-	// Now and Random are the clock and the random source; default the system's.
-	Now    func() time.Time
-	Random io.Reader
 }
 
 // Paged is a master as its page sees it: a web.Master, and who may see the page.
@@ -77,17 +63,10 @@ type Paged interface {
 
 // Worker is what a worker gets beside its Options.
 type Worker struct {
-	// Token is that of the file, if it was read, and TLS has the certificates of those.
-	Token control.Token
-	TLS   *certs.Files
+	Process
 	// Secrets are files, beside those of the options, that no job may read. The worker does not
 	// begin if one of them lies below a data root.
 	Secrets []string
-	// Registry is the programs; by default the built-in ones and those of the options.
-	Registry engine.Registry
-	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
-	// shown to users.
-	Build, Version string
 	// Listener is where other workers reach this one, by Address if that is not the listener's own.
 	// Run closes it.
 	Listener Listener
@@ -101,13 +80,8 @@ type Worker struct {
 	Group membership.Group
 	// Dial makes connections; default TCP.
 	Dial control.Dialer
-	// Stores opens the places of checkpoints; default store.Open.
-	Stores func(place string) (store.Store, error)
 	// Observe is told what the worker does, or is nil.
 	Observe Observer
-	// Now and Random are the clock and the random source; default the system's.
-	Now    func() time.Time
-	Random io.Reader
 }
 
 // Listener is a TCP listener: what accepts, and can be told to stop for a while.

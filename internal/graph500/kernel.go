@@ -48,7 +48,7 @@ type Found struct {
 	Parent func(id pregel.VertexID) pregel.VertexID
 	Dist   func(id pregel.VertexID) float32
 
-	// The same by partition, of jobs that have it so, or nil.
+	// The same by partition: one of the two.
 	parents func(partition int) []pregel.VertexID
 	hops    func(partition int) []hop
 }

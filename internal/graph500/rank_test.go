@@ -39,29 +39,22 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 	}
 	t.Cleanup(g.Close)
 	return func(sssp bool, root pregel.VertexID) Found {
-		if !sssp {
-			job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: root}),
-				engine.Options{})
-			if err == nil {
-				_, err = job.Run(t.Context())
-			}
-			if err != nil {
-				t.Error(err)
-			}
-			return Found{Parent: func(id pregel.VertexID) pregel.VertexID { return job.Any(id).(pregel.VertexID) }}
+		program := pregel.Erase(algorithms.BFS{Source: root})
+		if sssp {
+			program = pregel.Erase(algorithms.SSSPTree[float32]{Source: root})
 		}
-		job, err := engine.NewJob(t.Context(), g,
-			pregel.Erase(algorithms.SSSPTree[float32]{Source: root}), engine.Options{})
+		job, err := engine.NewJob(t.Context(), g, program, engine.Options{})
+		var found Found
 		if err == nil {
 			_, err = job.Run(t.Context())
+		}
+		if err == nil {
+			found, err = FoundBy(job)
 		}
 		if err != nil {
 			t.Error(err)
 		}
-		return Found{
-			Parent: func(id pregel.VertexID) pregel.VertexID { return job.Any(id).(algorithms.Hop[float32]).From },
-			Dist:   func(id pregel.VertexID) float32 { return job.Any(id).(algorithms.Hop[float32]).Dist },
-		}
+		return found
 	}
 }
 
@@ -205,10 +198,19 @@ func TestSharesFindWrongResults(t *testing.T) {
 				config := Config{Generator: c.Generator, Roots: 1, SSSP: true, Validate: validated, Owner: owner}
 				errs := ranks(t, slices.Max(owner)+1, config, func(s *Rank, roots []Root) error {
 					f := search(true, roots[0].ID)
-					_, err := s.Judge(t.Context(), roots[0].Vertex, Found{
-						Parent: func(v id) id { p, _ := change(v, f.Parent(v), f.Dist(v)); return p },
-						Dist:   func(v id) float32 { _, d := change(v, f.Parent(v), f.Dist(v)); return d },
-					})
+					hops := f.hops
+					f.hops = func(partition int) []hop {
+						all := slices.Clone(hops(partition))
+						for i, h := range all {
+							v := id(i*len(owner) + partition)
+							all[i].From, all[i].Dist = change(v, h.From, h.Dist)
+						}
+						return all
+					}
+					at := func(v id) hop { return f.hops(int(v) % len(owner))[int(v)/len(owner)] }
+					f.Parent = func(v id) id { return at(v).From }
+					f.Dist = func(v id) float32 { return at(v).Dist }
+					_, err := s.Judge(t.Context(), roots[0].Vertex, f)
 					return err
 				})
 				for rank, err := range errs {

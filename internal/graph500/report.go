@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -49,15 +50,43 @@ type Kernel struct {
 	Validate []float64
 }
 
-func (k Kernel) ran() bool { return len(k.Time) > 0 }
+// figures are what a kernel has statistics of, in their order.
+var figures = []string{"time", "nedge", "TEPS", "validate"}
 
-// statistics returns those of time, nedge, TEPS and validate.
-func (k Kernel) statistics() (time, nedge, teps, validate Statistics) {
+// entry is a line of the output block, or of the JSON. Of a kernel it has no prefix yet.
+type entry struct {
+	key   string
+	value any
+}
+
+// entries are the statistics of a figure. The places in the sorted figures have their
+// official names.
+func (k Kernel) entries(figure string) []entry {
 	edges := make([]float64, len(k.Nedge))
 	for i, n := range k.Nedge {
 		edges[i] = float64(n)
 	}
-	return Describe(k.Time), Describe(edges), DescribeTEPS(k.Time, edges), Describe(k.Validate)
+	var s Statistics
+	harmonic := ""
+	switch figure {
+	case "time":
+		s = Describe(k.Time)
+	case "nedge":
+		s = Describe(edges)
+	case "TEPS":
+		s, harmonic = DescribeTEPS(k.Time, edges), "harmonic_"
+	case "validate":
+		s = Describe(k.Validate)
+	}
+	return []entry{
+		{"min_" + figure, s.Min},
+		{"firstquartile_" + figure, s.FirstQuartile},
+		{"median_" + figure, s.Median},
+		{"thirdquartile_" + figure, s.ThirdQuartile},
+		{"max_" + figure, s.Max},
+		{harmonic + "mean_" + figure, s.Mean},
+		{harmonic + "stddev_" + figure, s.Stddev},
+	}
 }
 
 // searching returns the mean time of translation, and the harmonic mean of TEPS without it.
@@ -73,6 +102,31 @@ func (k Kernel) searching() (translate, teps float64) {
 // Grid returns the grid of partitions as "RxC".
 func (r Report) Grid() string { return fmt.Sprintf("%dx%d", r.Rows, r.Columns) }
 
+// run are the entries before those of the kernels.
+func (r Report) run() []entry {
+	return []entry{
+		{"SCALE", r.Scale},
+		{"edgefactor", r.EdgeFactor},
+		{"NBFS", len(r.Roots)},
+		{"graph_generation", r.Generation},
+		{"num_mpi_processes", r.Processes},
+		{"construction_time", r.Construction},
+	}
+}
+
+// named is a kernel with its name.
+type named struct {
+	name string
+	Kernel
+}
+
+// kernels are those that were run.
+func (r Report) kernels() []named {
+	return slices.DeleteFunc([]named{{"bfs", r.BFS}, {"sssp", r.SSSP}}, func(k named) bool {
+		return len(k.Time) == 0
+	})
+}
+
 // WriteText writes the output block in the order and the layout of the reference, labels padded to
 // 32 columns, with two differences: nedge is given for each kernel, as the specification asks,
 // where the reference prints one set without a prefix that the last kernel run has filled; and a
@@ -84,37 +138,55 @@ func (r Report) WriteText(w io.Writer) error {
 		fmt.Fprintln(out, "No results printed for invalid run.")
 		return out.Flush()
 	}
-	b := block{out}
-	b.integer("SCALE", int64(r.Scale))
-	b.integer("edgefactor", int64(r.EdgeFactor))
-	b.integer("NBFS", int64(len(r.Roots)))
-	b.number("graph_generation", r.Generation)
-	b.integer("num_mpi_processes", int64(r.Processes))
-	b.number("construction_time", r.Construction)
-	b.kernels(r.BFS, r.SSSP)
-	b.integer("threads", int64(r.Threads))
-	b.integer("partitions", int64(r.Partitions))
-	b.integer("workers", int64(r.Processes))
-	b.line("grid", r.Grid())
-	b.integer("peak_rss_bytes", r.PeakRSS)
-	if r.Valid == nil {
-		b.line("valid", "not checked")
-	} else {
-		b.line("valid", "true")
+	line := func(label string, value any) {
+		if x, ok := value.(float64); ok {
+			value = fmt.Sprintf("%.6g", x)
+		}
+		fmt.Fprintf(out, "%-32s%v\n", label+":", value)
+	}
+	for _, e := range r.run() {
+		line(e.key, e.value)
+	}
+	for _, figure := range figures {
+		for _, k := range r.kernels() {
+			if figure == "validate" && k.Validate == nil {
+				continue
+			}
+			for _, e := range k.entries(figure) {
+				label := fmt.Sprintf("%-5s%s", k.name, e.key)
+				switch {
+				case figure == "nedge":
+					line(label, fmt.Sprintf("%.11g", e.value))
+				case e.key == "harmonic_mean_TEPS": // the reference marks the figure that counts
+					fmt.Fprintf(out, "%-29s!  %.6g\n", label+":", e.value)
+				default:
+					line(label, e.value)
+				}
+			}
+		}
+	}
+	valid := "not checked"
+	if r.Valid != nil {
+		valid = "true"
+	}
+	for _, e := range []entry{
+		{"threads", r.Threads},
+		{"partitions", r.Partitions},
+		{"workers", r.Processes},
+		{"grid", r.Grid()},
+		{"peak_rss_bytes", r.PeakRSS},
+		{"valid", valid},
+	} {
+		line(e.key, e.value)
 	}
 	for _, why := range r.Restarts {
 		fmt.Fprintf(out, "# restarted: %s\n", why)
 	}
 	fmt.Fprintln(out, "# nedge counts the input tuples in the component of the root: duplicates each time, self-loops not (the reference's rule)")
-	for _, k := range []struct {
-		name string
-		Kernel
-	}{{"bfs", r.BFS}, {"sssp", r.SSSP}} {
-		if k.ran() {
-			translate, teps := k.searching()
-			fmt.Fprintf(out, "# %s_time ends with the result in the input's vertex numbers; without the %.6g s (mean) from the engine's to these, %s_harmonic_mean_TEPS is %.6g\n",
-				k.name, translate, k.name, teps)
-		}
+	for _, k := range r.kernels() {
+		translate, teps := k.searching()
+		fmt.Fprintf(out, "# %s_time ends with the result in the input's vertex numbers; without the %.6g s (mean) from the engine's to these, %s_harmonic_mean_TEPS is %.6g\n",
+			k.name, translate, k.name, teps)
 	}
 	return out.Flush()
 }
@@ -124,68 +196,4 @@ func (r Report) Text() string {
 	var text strings.Builder
 	_ = r.WriteText(&text) // into memory
 	return text.String()
-}
-
-// block writes lines of the output block.
-type block struct{ w io.Writer }
-
-func (b block) kernels(bfs, sssp Kernel) {
-	kernels := [...]struct {
-		Kernel
-		prefix string
-	}{{bfs, "bfs  "}, {sssp, "sssp "}}
-	for _, k := range kernels {
-		if time, _, _, _ := k.statistics(); k.ran() {
-			b.statistics(k.prefix, "time", "%.6g", time)
-		}
-	}
-	for _, k := range kernels {
-		if _, nedge, _, _ := k.statistics(); k.ran() {
-			b.statistics(k.prefix, "nedge", "%.11g", nedge)
-		}
-	}
-	for _, k := range kernels {
-		if _, _, teps, _ := k.statistics(); k.ran() {
-			b.rates(k.prefix, teps)
-		}
-	}
-	for _, k := range kernels {
-		if _, _, _, validate := k.statistics(); k.Validate != nil {
-			b.statistics(k.prefix, "validate", "%.6g", validate)
-		}
-	}
-}
-
-func (b block) statistics(prefix, what, format string, s Statistics) {
-	for _, f := range s.places() {
-		b.line(prefix+f.name+"_"+what, fmt.Sprintf(format, f.value))
-	}
-	b.line(prefix+"mean_"+what, fmt.Sprintf(format, s.Mean))
-	b.line(prefix+"stddev_"+what, fmt.Sprintf(format, s.Stddev))
-}
-
-func (b block) rates(prefix string, s Statistics) {
-	for _, f := range s.places() {
-		b.number(prefix+f.name+"_TEPS", f.value)
-	}
-	// The reference marks the figure that counts.
-	fmt.Fprintf(b.w, "%-29s!  %.6g\n", prefix+"harmonic_mean_TEPS:", s.Mean)
-	b.number(prefix+"harmonic_stddev_TEPS", s.Stddev)
-}
-
-func (b block) integer(label string, x int64)  { b.line(label, fmt.Sprint(x)) }
-func (b block) number(label string, x float64) { b.line(label, fmt.Sprintf("%.6g", x)) }
-
-func (b block) line(label, value string) { fmt.Fprintf(b.w, "%-32s%s\n", label+":", value) }
-
-// place is one of the five places in the sorted figures, with its official name.
-type place struct {
-	name  string
-	value float64
-}
-
-func (s Statistics) places() [5]place {
-	return [...]place{
-		{"min", s.Min}, {"firstquartile", s.FirstQuartile}, {"median", s.Median}, {"thirdquartile", s.ThirdQuartile}, {"max", s.Max},
-	}
 }

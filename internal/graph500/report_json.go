@@ -3,99 +3,53 @@ package graph500
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 )
 
 // MarshalJSON returns the report as one object, a key a line: the specification's field names in
 // its order, without those of a kernel that was not run, then what the run was and what it found.
 func (r Report) MarshalJSON() ([]byte, error) {
-	o := object{}
-	o.add("SCALE", r.Scale)
-	o.add("edgefactor", r.EdgeFactor)
-	o.add("NBFS", len(r.Roots))
-	o.add("graph_generation", finite(r.Generation))
-	o.add("num_mpi_processes", r.Processes)
-	o.add("construction_time", finite(r.Construction))
-	o.kernel("bfs_", r.BFS)
-	o.kernel("sssp_", r.SSSP)
-	o.searches("bfs_", r.BFS)
-	o.searches("sssp_", r.SSSP)
-	o.add("roots", array(r.Roots))
-	o.add("valid", r.Valid)
-	o.add("seed1", r.Seeds[0])
-	o.add("seed2", r.Seeds[1])
-	o.add("peak_rss_bytes", r.PeakRSS)
-	o.add("threads", r.Threads)
-	o.add("partitions", r.Partitions)
-	o.add("workers", r.Processes)
-	o.add("grid", r.Grid())
-	o.add("restarts", array(r.Restarts))
-	return o.close()
-}
-
-// object is a JSON object as it is written, key by key in order.
-type object struct {
-	text bytes.Buffer
-	err  error
-}
-
-func (o *object) add(key string, value any) {
-	text, err := json.Marshal(value)
-	if err != nil && o.err == nil {
-		o.err = err
+	all := r.run()
+	for _, k := range r.kernels() {
+		for _, figure := range figures {
+			for _, e := range k.entries(figure) {
+				all = append(all, entry{k.name + "_" + e.key, e.value})
+			}
+		}
 	}
-	if o.text.Len() == 0 {
-		o.text.WriteString("{\n")
-	} else {
-		o.text.WriteString(",\n")
+	for _, k := range r.kernels() {
+		all = append(all, entry{k.name + "_time", k.Time}, entry{k.name + "_nedge", k.Nedge},
+			entry{k.name + "_validate", array(k.Validate)},
+			entry{k.name + "_translate", array(k.Translate)})
 	}
-	o.text.WriteString("  \"" + key + "\": ")
-	o.text.Write(text)
-}
-
-func (o *object) close() ([]byte, error) {
-	o.text.WriteString("\n}\n")
-	return o.text.Bytes(), o.err
-}
-
-func (o *object) kernel(prefix string, k Kernel) {
-	if !k.ran() {
-		return
+	all = append(all, []entry{
+		{"roots", array(r.Roots)},
+		{"valid", r.Valid},
+		{"seed1", r.Seeds[0]},
+		{"seed2", r.Seeds[1]},
+		{"peak_rss_bytes", r.PeakRSS},
+		{"threads", r.Threads},
+		{"partitions", r.Partitions},
+		{"workers", r.Processes},
+		{"grid", r.Grid()},
+		{"restarts", array(r.Restarts)},
+	}...)
+	var text bytes.Buffer
+	between := "{"
+	for _, e := range all {
+		if x, ok := e.value.(float64); ok && (math.IsInf(x, 0) || math.IsNaN(x)) {
+			e.value = nil // JSON has no number for the rate of a search that took no time
+		}
+		value, err := json.Marshal(e.value)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&text, "%s\n  %q: %s", between, e.key, value)
+		between = ","
 	}
-	time, nedge, teps, validate := k.statistics()
-	o.statistics(prefix, "time", time)
-	o.statistics(prefix, "nedge", nedge)
-	for _, p := range teps.places() {
-		o.add(prefix+p.name+"_TEPS", finite(p.value))
-	}
-	o.add(prefix+"harmonic_mean_TEPS", finite(teps.Mean))
-	o.add(prefix+"harmonic_stddev_TEPS", finite(teps.Stddev))
-	o.statistics(prefix, "validate", validate)
-}
-
-func (o *object) searches(prefix string, k Kernel) {
-	if k.ran() {
-		o.add(prefix+"time", k.Time)
-		o.add(prefix+"nedge", k.Nedge)
-		o.add(prefix+"validate", array(k.Validate))
-		o.add(prefix+"translate", array(k.Translate))
-	}
-}
-
-func (o *object) statistics(prefix, what string, s Statistics) {
-	for _, p := range s.places() {
-		o.add(prefix+p.name+"_"+what, finite(p.value))
-	}
-	o.add(prefix+"mean_"+what, finite(s.Mean))
-	o.add(prefix+"stddev_"+what, finite(s.Stddev))
-}
-
-// finite returns x, or nil where JSON has no number for it: the rate of a search that took no time.
-func finite(x float64) any {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return nil
-	}
-	return x
+	text.WriteString("\n}\n")
+	return text.Bytes(), nil
 }
 
 // array returns x, and an empty array rather than null for a nil one.

@@ -52,8 +52,8 @@ func DescribeTEPS(time, nedge []float64) Statistics {
 	}
 	s := Describe(perEdge)
 	t := Statistics{
-		Min: 1 / s.Max, FirstQuartile: 1 / s.ThirdQuartile, Median: 1 / s.Median, ThirdQuartile: 1 / s.FirstQuartile, Max: 1 / s.Min,
-		Mean: 1 / s.Mean,
+		Min: 1 / s.Max, FirstQuartile: 1 / s.ThirdQuartile, Median: 1 / s.Median,
+		ThirdQuartile: 1 / s.FirstQuartile, Max: 1 / s.Min, Mean: 1 / s.Mean,
 	}
 	if n > 1 {
 		t.Stddev = s.Stddev / (s.Mean * s.Mean * math.Sqrt(float64(n-1)))

@@ -61,29 +61,16 @@ func narrow(id pregel.VertexID, n int) uint32 {
 // read brings the handles of the parents of a partition's vertices from lo on to parents, as many
 // as that has, and their distances, if there are any, to dist. n is how many handles there are.
 func (f Found) read(p *graph.Partition, lo, n int, parents []uint32, dist []float32) {
-	switch {
-	case f.parents != nil:
+	if f.parents != nil {
 		for i, id := range f.parents(p.Index)[lo : lo+len(parents)] {
 			parents[i] = narrow(id, n)
 		}
-	case f.hops != nil:
-		for i, h := range f.hops(p.Index)[lo : lo+len(parents)] {
-			parents[i], dist[i] = narrow(h.From, n), h.Dist
-		}
-	default:
-		for i := range parents {
-			id := p.Global(uint32(lo + i))
-			parents[i] = narrow(f.Parent(id), n)
-			if f.Dist != nil {
-				dist[i] = f.Dist(id)
-			}
-		}
+		return
 	}
-	if f.Dist != nil {
-		for i, d := range dist[:len(parents)] {
-			if parents[i] == unreached && !(d > math.MaxFloat32) {
-				parents[i] = noParent
-			}
+	for i, h := range f.hops(p.Index)[lo : lo+len(parents)] {
+		parents[i], dist[i] = narrow(h.From, n), h.Dist
+		if parents[i] == unreached && !(h.Dist > math.MaxFloat32) {
+			parents[i] = noParent
 		}
 	}
 }

@@ -197,12 +197,6 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	return j
 }
 
-// trim lets the oldest runs go while all are too large.
-func (s *Store) trim() {
-	for s.bytes > s.most && s.forget() {
-	}
-}
-
 // forget lets the oldest run go that has ended, if there is one.
 func (s *Store) forget() bool {
 	for i, j := range s.jobs {
@@ -305,7 +299,8 @@ func (s *Store) end(j *job, e *trace.End) {
 	s.ring.put("job", j.ID, j.Job)
 	s.bytes += j.bytes() - j.counted
 	j.counted = j.bytes()
-	s.trim()
+	for s.bytes > s.most && s.forget() { // the oldest, while all are too large
+	}
 }
 
 // searched is the job that a name is of a search of: that which it begins with, before a blank.

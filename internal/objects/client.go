@@ -91,9 +91,6 @@ func (e *wordedError) Unwrap() error { return e.is }
 
 // Put is Store.Put.
 func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
-	if err := store.Named(s, name); err != nil {
-		return err
-	}
 	upload := rand.Text()
 	buffer := make([]byte, min(size, piece))
 	for off := int64(0); ; {
@@ -101,7 +98,7 @@ func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size in
 		if n, err := data.ReadAt(p, off); n < len(p) {
 			return fmt.Errorf("write %s%s: found %d bytes, expected %d: %w", Scheme, s.name+name, off+int64(n), size, err)
 		}
-		err := s.put(ctx, &control.PutObjectRequest{Name: s.name + name, Upload: upload, Size: size, Offset: off, Data: p})
+		err := s.put(ctx, name, &control.PutObjectRequest{Upload: upload, Size: size, Offset: off, Data: p})
 		if off += int64(len(p)); err != nil || off == size {
 			return err
 		}
@@ -110,17 +107,18 @@ func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size in
 
 // PutIfAbsent is Store.PutIfAbsent.
 func (s *remote) PutIfAbsent(ctx context.Context, name string, data []byte) error {
-	if err := store.Named(s, name); err != nil {
-		return err
-	}
 	if len(data) > piece {
 		return fmt.Errorf("write %s%s: found %d bytes to be stored at once, expected at most %d", Scheme, s.name+name, len(data), piece)
 	}
-	return s.put(ctx, &control.PutObjectRequest{Name: s.name + name, Size: int64(len(data)), Data: data, Absent: true})
+	return s.put(ctx, name, &control.PutObjectRequest{Size: int64(len(data)), Data: data, Absent: true})
 }
 
-func (s *remote) put(ctx context.Context, q *control.PutObjectRequest) error {
-	_, err := call(ctx, s, "write", strings.TrimPrefix(q.Name, s.name), control.WorkersClient.PutObject, q)
+func (s *remote) put(ctx context.Context, name string, q *control.PutObjectRequest) error {
+	if err := store.Named(s, name); err != nil {
+		return err
+	}
+	q.Name = s.name + name
+	_, err := call(ctx, s, "write", name, control.WorkersClient.PutObject, q)
 	return err
 }
 

@@ -24,9 +24,7 @@ const (
 
 // Journal returns what to tell of one run after the other. Runs at the same time need a journal
 // each.
-func (e *Exporter) Journal() trace.Journal {
-	return &journal{Exporter: e}
-}
+func (e *Exporter) Journal() trace.Journal { return &journal{Exporter: e} }
 
 type journal struct {
 	*Exporter

@@ -22,8 +22,10 @@ func TestAuditLog(t *testing.T) {
 	ours := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "audit")
 	c := Start(t, 1,
-		master.Config{Options: master.Options{AuditLog: file}, Master: daemon.Master{TLS: ours.load(ours.issue("all",
-			everything, 5))}}, programs()...)
+		master.Config{Options: master.Options{AuditLog: file}, Master: daemon.Master{
+			Process: daemon.Process{TLS: ours.load(ours.issue("all",
+				everything, 5))},
+		}}, programs()...)
 	as := func(name string, role certs.Role) control.ClusterClient {
 		conn, err := control.Connect(c.Address,
 			control.Credentials{TLS: ours.load(ours.issue(name, role, 5))}, nil)

@@ -67,7 +67,7 @@ func TestIntruders(t *testing.T) {
 	}
 	said := &lines{}
 	right := token("0123456789abcdef")
-	m := master.Config{Master: daemon.Master{TLS: ours.load(ours.issue("all", everything, 5)), Token: right}}
+	m := master.Config{Master: daemon.Master{Process: daemon.Process{TLS: ours.load(ours.issue("all", everything, 5)), Token: right}}}
 	m.Log = slog.New(said)
 	c := Start(t, 1, m, programs()...)
 	foreign := others.issue("w", certs.Worker, 5)
@@ -125,7 +125,7 @@ func TestIntruders(t *testing.T) {
 func TestNoise(t *testing.T) {
 	ours := newAuthority(t)
 	said := &lines{}
-	m := master.Config{Master: daemon.Master{TLS: ours.load(ours.issue("all", everything, 5))}}
+	m := master.Config{Master: daemon.Master{Process: daemon.Process{TLS: ours.load(ours.issue("all", everything, 5))}}}
 	m.Log = slog.New(said)
 	c := Start(t, 1, m, programs()...)
 	ports := []string{c.Address, c.Workers()[0].DataAddress}

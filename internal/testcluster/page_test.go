@@ -27,10 +27,14 @@ import (
 func paged(token control.Token) master.Config {
 	store := history.NewNamedStore()
 	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&history.Searches{To: store}} }}
-	return master.Config{Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Master: daemon.Master{Token: token, Watch: teller.Event, Page: func(s daemon.Paged) http.Handler {
-		c := web.NewCluster(store, s, builtin.Programs(), web.About{Kind: "master"})
-		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
-	}}}
+	return master.Config{Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Master: daemon.Master{
+		Process: daemon.Process{Token: token},
+		Watch:   teller.Event,
+		Page: func(s daemon.Paged) http.Handler {
+			c := web.NewCluster(store, s, builtin.Programs(), web.About{Kind: "master"})
+			return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
+		},
+	}}
 }
 
 // site is the API of a cluster's page.

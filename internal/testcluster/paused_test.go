@@ -52,7 +52,7 @@ func TestTimeThatTheMasterMissed(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
 	var missed atomic.Int64
-	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}}, programs()...)
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}}}, programs()...)
 	for range 3 {
 		missed.Add(int64(time.Minute))
 		c.after(t, 2*lease/5, 3)

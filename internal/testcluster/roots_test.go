@@ -213,7 +213,7 @@ func TestKeysLieOutsideOfRoots(t *testing.T) {
 	}
 	for name, o := range map[string]worker.Config{
 		"token":      {Options: worker.Options{TokenFile: secret}},
-		"gossip key": {Worker: daemon.Worker{Secrets: []string{secret}, Token: control.RandomToken()}},
+		"gossip key": {Worker: daemon.Worker{Process: daemon.Process{Token: control.RandomToken()}, Secrets: []string{secret}}},
 	} {
 		o.DataRoots = []string{dir}
 		if _, err := worker.New(o); err == nil ||

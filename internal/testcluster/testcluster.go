@@ -82,7 +82,7 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	t.Helper()
 	// without the built-in ones, which tests have of their own
 	registry := append(engine.Registry{}, programs...)
-	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, Worker: daemon.Worker{TLS: m.TLS, Registry: registry, Build: "test", Version: "test"}}}
+	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, Worker: daemon.Worker{Process: daemon.Process{TLS: m.TLS, Registry: registry, Build: "test", Version: "test"}}}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
 	}

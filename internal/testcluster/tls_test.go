@@ -64,7 +64,7 @@ func TestWorkersNeedCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Start(t, 1, master.Config{Master: daemon.Master{TLS: ours.load(ours.issue("all", everything, 5)), Token: token}},
+	c := Start(t, 1, master.Config{Master: daemon.Master{Process: daemon.Process{TLS: ours.load(ours.issue("all", everything, 5)), Token: token}}},
 		programs()...)
 	foreign := others.issue("w", certs.Worker, 5)
 	foreign.CA = filepath.Join(ours.dir, "ca.pem")
@@ -107,7 +107,7 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 	files := first.issue("all", everything, 5)
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Start(t, 2, master.Config{Master: daemon.Master{TLS: first.load(files)}},
+	c := Start(t, 2, master.Config{Master: daemon.Master{Process: daemon.Process{TLS: first.load(files)}}},
 		engine.Register("gated", pregel.Erase(p)))
 	running := c.submitSpec(t, p.spec(0, value, ""))
 	p.gates[value].await(t)

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestFourWorkersRegister(t *testing.T) {
-	c := Start(t, 4, master.Config{Master: daemon.Master{Version: "test"}})
+	c := Start(t, 4, master.Config{Master: daemon.Master{Process: daemon.Process{Version: "test"}}})
 	incarnations := map[uint64]bool{}
 	for _, w := range c.Workers() {
 		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || w.Version != "test" {
@@ -68,7 +68,7 @@ func (c *Cluster) status(t *testing.T) string {
 func TestRefusals(t *testing.T) {
 	token, _ := control.NewToken("0123456789abcdef", "test")
 	other, _ := control.NewToken("0123456789abcdeX", "test")
-	c := Start(t, 0, master.Config{Master: daemon.Master{Token: token}}, engine.Register("idle", pregel.Erase(idle{})))
+	c := Start(t, 0, master.Config{Master: daemon.Master{Process: daemon.Process{Token: token}}}, engine.Register("idle", pregel.Erase(idle{})))
 	c.StartWorker("first")
 	c.Await(1)
 	refused := func(name, text string) {

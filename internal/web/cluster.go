@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -83,10 +84,8 @@ func (c *Cluster) Workers() []Worker {
 
 // Cancel tells a job to end. One that has ended stays as it is.
 func (c *Cluster) Cancel(ctx context.Context, id, reason string) error {
-	if reason == "" {
-		reason = "cancelled on the page"
-	}
-	_, err := c.master.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: reason}))
+	request := &control.CancelJobRequest{Id: id, Reason: cmp.Or(reason, "cancelled on the page")}
+	_, err := c.master.CancelJob(ctx, connect.NewRequest(request))
 	return err
 }
 

@@ -62,8 +62,9 @@ func (c *Cluster) Forms() Forms {
 		words[field.Key] = field.Words()
 	}
 	f := Forms{
-		Programs: []Program{}, Formats: graphio.Formats, Duplicates: words["duplicates"], SelfLoops: words["self_loops"],
-		Weights: words["weights"], IDs: words["ids"][1:], Deliveries: words["delivery"], Priorities: words["priority"],
+		Programs: []Program{}, Formats: graphio.Formats, Duplicates: words["duplicates"],
+		SelfLoops: words["self_loops"], Weights: words["weights"], IDs: words["ids"][1:],
+		Deliveries: words["delivery"], Priorities: words["priority"],
 	}
 	job.Complete(&f.Graph500)
 	for _, p := range c.programs {

@@ -39,6 +39,7 @@ type survey struct {
 	job    string
 	read   atomic.Int64 // bytes, twice what the result has in the end
 	done   chan struct{}
+	ended  bool // it is there, or about to be; under the lock of surveys
 	result *resultlines.Survey
 	err    error
 }
@@ -67,21 +68,13 @@ var (
 func (s *surveys) of(ctx context.Context, job string, form resultlines.Form, read resultReader) (*survey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ended := func(v *survey) bool {
-		select {
-		case <-v.done:
-			return true
-		default:
-			return false
-		}
-	}
 	for _, v := range s.kept {
 		if v.job == job {
 			return v, nil
 		}
 	}
 	if len(s.kept) == maxSurveys {
-		i := slices.IndexFunc(s.kept, ended)
+		i := slices.IndexFunc(s.kept, func(v *survey) bool { return v.ended })
 		if i < 0 {
 			return nil, errBusy
 		}
@@ -113,9 +106,9 @@ func (s *surveys) run(ctx context.Context, v *survey, form resultlines.Form, rea
 	case <-s.closing:
 		v.err = errClosing
 	}
-	if v.err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v.ended = true; v.err != nil {
 		s.kept = slices.DeleteFunc(s.kept, func(o *survey) bool { return o == v })
 	}
 }
@@ -191,10 +184,8 @@ func (s *Site) value(r *http.Request) (any, error) {
 	end := time.Now().Add(findTime)
 	row, found, err := resultlines.Find(form, vertex, func(each func(data []byte) error) error {
 		return read(r.Context(), func(data []byte) error {
-			select {
-			case <-r.Context().Done():
-				return r.Context().Err()
-			default:
+			if err := r.Context().Err(); err != nil {
+				return err
 			}
 			if time.Now().After(end) {
 				return errFindsLong

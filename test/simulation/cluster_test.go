@@ -179,7 +179,7 @@ func (c *cluster) startMaster(clock time.Duration) {
 	config := master.Config{Options: master.Options{
 		CheckpointEvery: c.setting.every, Running: 1 + len(c.setting.others()), Data: c.dir,
 		Checkpoints: "memory:checkpoints", Log: c.logger("master"),
-	}, Master: daemon.Master{Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(), Registry: registry, Token: secret, WrapPart: c.disk.wrap}}
+	}, Master: daemon.Master{Process: daemon.Process{Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(), Registry: registry, Token: secret}, WrapPart: c.disk.wrap}}
 	if c.setting.kept {
 		config.Checkpoints = ""
 	}
@@ -216,7 +216,7 @@ func (c *cluster) kill(p *process, loud bool) {
 
 func (c *cluster) startWorker(i int, clock time.Duration) {
 	h := c.net.host(fmt.Sprintf("w%d", i))
-	config := worker.Config{Options: worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)}, Worker: daemon.Worker{Token: secret, Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness()}}
+	config := worker.Config{Options: worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)}, Worker: daemon.Worker{Process: daemon.Process{Token: secret, Registry: registry, Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock), Random: c.randomness()}, Listener: h.listen(0), Dial: h.dial}}
 	if c.file != nil {
 		config.DataRoots = []string{c.root(h.name)}
 	}

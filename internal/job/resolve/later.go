@@ -16,8 +16,8 @@ import (
 // are the workers', which know relative names by their data roots.
 func Later(spec *job.Spec, here bool) ([]byte, error) {
 	s := &job.Spec{
-		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source, Options: spec.Options, Rows: spec.Rows,
-		Columns: spec.Columns, KeepWhen: spec.KeepWhen,
+		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source,
+		Options: spec.Options, Rows: spec.Rows, Columns: spec.Columns, KeepWhen: spec.KeepWhen,
 	}
 	if here && s.Source != nil && !generate.IsGenerator(s.Source.Input) {
 		source := *s.Source

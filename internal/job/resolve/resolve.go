@@ -53,9 +53,9 @@ func Options(o job.Options) (engine.Options, error) {
 		return engine.Options{}, fmt.Errorf("encoding: %w", err)
 	}
 	return engine.Options{
-		Delivery: choice, Deterministic: o.Deterministic, MaxSupersteps: int(o.MaxSupersteps), Seed: o.Seed, Fork: o.Fork,
-		SuperstepTimeout: time.Duration(o.SuperstepTimeout),
-		Experiment:       delivery.Experiment{Encoding: encoding, Uncombined: o.Uncombined, Serial: o.Serial},
+		Delivery: choice, Deterministic: o.Deterministic, MaxSupersteps: int(o.MaxSupersteps),
+		Seed: o.Seed, Fork: o.Fork, SuperstepTimeout: time.Duration(o.SuperstepTimeout),
+		Experiment: delivery.Experiment{Encoding: encoding, Uncombined: o.Uncombined, Serial: o.Serial},
 	}, nil
 }
 

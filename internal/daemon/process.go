@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/buildinfo"
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Process is what a master and a worker both get beside their Options.
+type Process struct {
+	// Token is that of the file, if it was read, and TLS has the certificates of those.
+	Token control.Token
+	TLS   *certs.Files
+	// Registry is the programs; by default the built-in ones and those of the options.
+	Registry engine.Registry
+	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
+	// shown to other processes and to users.
+	Build, Version string
+	// Stores opens the places of checkpoints; default store.Open.
+	Stores func(place string) (store.Store, error)
+	// Now and Random are the clock and the random source; default the system's.
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// Complete adds what is not given: the token and the certificates from files, and the programs of
+// the options to the built-in ones. Errors name the daemon.
+func (p *Process) Complete(
+	daemon, tokenFile string, files certs.Names, programs []pregel.Registered, log *slog.Logger,
+) (err error) {
+	if !p.Token.Given() {
+		if p.Token, err = control.ReadToken(tokenFile); err != nil {
+			return fmt.Errorf("%s: Options.TokenFile: %w", daemon, err)
+		}
+	}
+	if p.TLS, err = control.LoadTLS(p.TLS, files, log); err != nil {
+		return err
+	}
+	if p.Registry == nil {
+		var problems []error
+		if p.Registry, problems = builtin.With(programs); len(problems) > 0 {
+			return errors.Join(problems...)
+		}
+	}
+	if p.Build == "" {
+		p.Build = buildinfo.Source()
+	}
+	p.Version = cmp.Or(p.Version, buildinfo.Revision())
+	if p.Stores == nil {
+		p.Stores = store.Open
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Random == nil {
+		p.Random = rand.Reader
+	}
+	return nil
+}
