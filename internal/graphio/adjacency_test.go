@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -149,4 +150,29 @@ func TestListsWithoutTheirFormat(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+}
+
+// TestFirstUnbalanced: of pairs that are only in one list the first is found, whichever pairs have
+// hashes in a part with those of others.
+func TestFirstUnbalanced(t *testing.T) {
+	part := func(u, v uint64) uint64 { return hashPair(u, v)[0] % hashParts }
+	x := uint64(10)
+	for part(0, x) != part(5, 6) {
+		x++
+	}
+	path := put(t, "c.adj", fmt.Sprintf("0 %d\n%d 0\n1 2\n2\n5 6\n6\n", x, x))
+	_, err := read(path, pieceSize, ReadOptions{Directed: new(bool)})
+	wantError(t, err, path, "c.adj:3:3: found 2 among the neighbours of 1, expected 1 among those of 2 as often: "+
+		"an undirected edge in the lines of both its ends (--directed reads lists of one direction)")
+}
+
+// TestNULInFirstLine: a file with a NUL byte is not said to be empty.
+func TestNULInFirstLine(t *testing.T) {
+	path := put(t, "a.adj", "1\x00 2\n")
+	_, err := read(path, pieceSize, ReadOptions{})
+	wantError(t, err, path, "a.adj:1:2: found a NUL byte, expected text in UTF-8 or ASCII")
+	path = put(t, "g.v", "1\x00\n2\n")
+	putIn(t, filepath.Dir(path), "g.e", "1 2\n")
+	_, err = read(path, pieceSize, ReadOptions{})
+	wantError(t, err, path, "g.v:1:2: found a NUL byte, expected text in UTF-8 or ASCII")
 }

@@ -48,9 +48,9 @@ func hashPair(u, v uint64) balance {
 	return balance{mix(a^0xe7037ed1a0b428db, b^v), mix(b^0xa0761d6478bd642f, a^u)}
 }
 
-// hashParts is into how many parts by their hashes pairs are divided to find one that is only in one
-// list: those of a part are counted in memory.
-const hashParts = 1 << 16
+// hashParts is into how many parts by their hashes pairs are divided, and candidates of how many
+// pairs of parts that do not agree the first one is looked for at a time: their memory is bounded.
+const hashParts, candidates = 1 << 16, 1 << 18
 
 // unbalanced returns a function that says which line of lists is the first that has a neighbour
 // more often than it is a neighbour of that.
@@ -88,51 +88,61 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 	}
 }
 
-// firstUnbalanced places a fault at a pair that is not as often in the lists of both its ends.
-// pairs goes through all pairs in order, until it is told to stop: once to balance them by parts of
-// their hashes, and then to count those of the first part that is not balanced. plain says that a
-// line is ids between blanks.
+// firstUnbalanced places a fault at the first pair that is not as often in the lists of both its
+// ends. pairs goes through all pairs in order, until it is told to stop: once to balance them by
+// parts of their hashes, and then to note candidates, to count them and to find the first. plain
+// says that a line is ids between blanks.
 func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(line int, text []byte, u, v uint64) bool) error) error {
 	parts := make([]balance, hashParts)
 	part := func(u, v uint64) *balance {
 		return &parts[hashPair(min(u, v), max(u, v))[0]%hashParts]
 	}
-	counts, first := map[[2]uint64]int{}, (*balance)(nil)
-	for _, do := range []func(line int, text []byte, u, v uint64) bool{
-		func(_ int, _ []byte, u, v uint64) bool {
-			part(u, v).edge(u, v, 0)
-			return true
-		},
-		func(_ int, _ []byte, u, v uint64) bool {
-			at := part(u, v)
-			if first == nil && *at != (balance{}) {
-				first = at
-			}
-			switch key := [2]uint64{min(u, v), max(u, v)}; {
-			case at != first:
-			case u < v:
-				counts[key]++
-			default:
-				counts[key]--
-			}
-			return true
-		},
-		func(line int, text []byte, u, v uint64) bool {
-			n := counts[[2]uint64{min(u, v), max(u, v)}]
-			if n == 0 || (n > 0) != (u < v) {
+	if err := pairs(func(_ int, _ []byte, u, v uint64) bool {
+		part(u, v).edge(u, v, 0)
+		return true
+	}); err != nil {
+		return err
+	}
+	for seen, more := 0, true; more; seen += candidates {
+		counts, end := map[[2]uint64]int{}, seen+candidates
+		for _, do := range []func(at, line int, text []byte, pair [2]uint64, u, v uint64) bool{
+			func(at, _ int, _ []byte, pair [2]uint64, _, _ uint64) bool {
+				if at > seen {
+					counts[pair] = 0
+				}
+				return at < end
+			},
+			func(_, _ int, _ []byte, pair [2]uint64, u, v uint64) bool {
+				if _, ok := counts[pair]; ok {
+					counts[pair] += cmp.Compare(v, u)
+				}
 				return true
+			},
+			func(at, line int, text []byte, pair [2]uint64, u, v uint64) bool {
+				more = at == end
+				if counts[pair]*cmp.Compare(v, u) <= 0 { // not more often than the other way
+					return !more
+				}
+				bad.line, bad.column = line, 1
+				if plain {
+					bad.column = columnOf(text, v)
+				}
+				bad.found = fmt.Sprintf("%d among the neighbours of %d", v, u)
+				bad.expected = fmt.Sprintf("%d among those of %d as often: %s", u, v, both)
+				return false
+			},
+		} {
+			at := 0
+			more = false
+			if err := pairs(func(line int, text []byte, u, v uint64) bool {
+				if *part(u, v) == (balance{}) {
+					return true
+				}
+				at++
+				return do(at, line, text, [2]uint64{min(u, v), max(u, v)}, u, v)
+			}); err != nil || bad.line > 0 {
+				return err
 			}
-			bad.line, bad.column = line, 1
-			if plain {
-				bad.column = columnOf(text, v)
-			}
-			bad.found = fmt.Sprintf("%d among the neighbours of %d", v, u)
-			bad.expected = fmt.Sprintf("%d among those of %d as often: %s", u, v, both)
-			return false
-		},
-	} {
-		if err := pairs(do); err != nil || bad.line > 0 {
-			return err
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"bufio"
 	"bytes"
 	"compress/bzip2"
 	"errors"
@@ -69,7 +70,7 @@ const maxWindow = 128 << 20
 // expander decodes a compressed file, all members of it, up to a limit. Its errors stay.
 type expander struct {
 	f     *file
-	from  io.Reader
+	from  io.Reader // nil if decoding failed at once
 	close func()
 	limit int64
 	n     int64 // bytes decoded
@@ -85,7 +86,8 @@ func expand(f *file) *expander {
 	var err error
 	switch f.codec {
 	case gzipped:
-		x.from, err = gzip.NewReader(f.raw)
+		z := &gzipMembers{raw: f.raw}
+		x.from, err = z, z.next()
 	case zstandard:
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -99,9 +101,36 @@ func expand(f *file) *expander {
 		x.from, err = xz.NewReader(f.raw, maxWindow)
 	}
 	if err != nil {
+		x.from = nil
 		x.err = x.corrupt(err)
 	}
 	return x
+}
+
+// gzipMembers decodes the members of a gzip file one after the other.
+type gzipMembers struct {
+	gzip.Reader
+	raw *bufio.Reader
+}
+
+func (m *gzipMembers) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil { // a member may be empty
+		if n, err = m.Reader.Read(p); err == io.EOF {
+			err = m.next()
+		}
+	}
+	return n, err
+}
+
+// next begins the next member. A few bytes that can begin none are not taken for one that is cut.
+func (m *gzipMembers) next() error {
+	head, _ := m.raw.Peek(len(gzipMagic))
+	if !strings.HasPrefix(gzipMagic, string(head)) {
+		return gzip.ErrHeader
+	}
+	err := m.Reset(m.raw) // io.EOF after the last
+	m.Multistream(false)
+	return err
 }
 
 func (x *expander) Read(p []byte) (int, error) {
@@ -138,8 +167,9 @@ func (x *expander) corrupt(err error) error {
 	case errors.As(err, &failed):
 		return failed
 	// a file of another kind is not taken for any of these
-	case errors.Is(err, zstd.ErrMagicMismatch), err == gzip.ErrHeader, err == xz.ErrFormat,
-		err == error(bzip2.StructuralError("bad magic value in continuation file")):
+	case x.from != nil && (errors.Is(err, zstd.ErrMagicMismatch) || err == gzip.ErrHeader ||
+		err == xz.ErrFormat ||
+		err == error(bzip2.StructuralError("bad magic value in continuation file"))):
 		return x.f.fault("something else after the "+data, "the end of the file, or more "+data)
 	case err == xz.ErrMemlimit:
 		return x.f.fault("an xz dictionary of more than 128 MiB",

@@ -86,16 +86,25 @@ func TestMembers(t *testing.T) {
 	_, err := read(path, pieceSize, ReadOptions{})
 	wantError(t, err, path,
 		"a.el: found something else after the gzip data, expected the end of the file, or more gzip data")
+	other := "something else after the gzip data, expected the end of the file, or more gzip data"
 	for extra, found := range map[string]string{
-		"12345678901234567890": "something else after the gzip data, expected the end of the file, or more gzip data",
+		"12345678901234567890": other, "x": other, "\x1f\x00": other, "\x00\x00\x00": other,
+		gzipMagic + "xxxxxxxxx": other,
 		// as the beginning of more data that are cut
-		"x":            "the end of the file within gzip data, expected the rest of it",
-		"\x1f\x00":     "the end of the file within gzip data, expected the rest of it",
-		"\x00\x00\x00": "the end of the file within gzip data, expected the rest of it",
+		"\x1f":           "the end of the file within gzip data, expected the rest of it",
+		gzipMagic + "\b": "the end of the file within gzip data, expected the rest of it",
 	} {
 		path := put(t, "a.el", gz(one)+gz(two)+extra)
 		_, err := read(path, 5, ReadOptions{})
 		wantError(t, err, path, "a.el: found "+found)
+	}
+	for data, want := range map[string]string{
+		gzipMagic + "\x00" + gz(one)[3:]: "corrupt gzip data (gzip: invalid header)",
+		xzMagic[:5] + "\x01 no stream":   "corrupt xz data (xz: file format not recognized)",
+	} { // not after any data
+		path = put(t, "a.el", data)
+		_, err = read(path, pieceSize, ReadOptions{})
+		wantError(t, err, path, "a.el: found "+want+", expected a whole file")
 	}
 	path = put(t, "a.el", gz(one)+gz(two)[:5])
 	_, err = read(path, pieceSize, ReadOptions{})

@@ -66,7 +66,7 @@ func (f *file) foreign(head []byte, format Format) error {
 	if !columnar[format] {
 		return nil
 	}
-	line, number := firstLine(text)
+	line, number, _ := firstLine(text)
 	found, expected := foreignLine(line, text, filepath.Base(f.path))
 	if found == "" {
 		found, expected = f.separated(line, number, text, format)
@@ -105,17 +105,18 @@ func (f *file) mayBePacked(head []byte) bool {
 }
 
 // firstLine returns the first line of data of a text, without the blanks around it, and its number.
-func firstLine(text []byte) (line []byte, number int) {
+// It stops at a bad line, of which the parser says what is wrong.
+func firstLine(text []byte) (line []byte, number int, bad bool) {
 	for number = 1; len(text) > 0; number++ {
 		line, text, _ = bytes.Cut(text, newline)
 		if checkLine(line) != nil {
-			break // the parser says it
+			return nil, number, true
 		}
 		if line = trimLine(line); len(line) > 0 && strings.IndexByte(listMarks, line[0]) < 0 {
-			return line, number
+			return line, number, false
 		}
 	}
-	return nil, number
+	return nil, number, false
 }
 
 // foreignLine says what a text is whose first line of data is line, in a file of the name given,

@@ -175,15 +175,16 @@ func TestWriteArcs(t *testing.T) {
 		{"a.metis", "1 loop is not written: format metis has none", odd},
 		{"a.metis", "some weights are no whole numbers from 1 on: the program METIS takes no others", odd},
 		{"a.sg", "error: formats sg and wsg need vertices 0 to n-1", pair(false, false, 1)},
-		{"a.sg.gz", "error: formats sg and wsg are not compressed: a name without .gz", pair(false,
+		{"a.sg.gz", "error: format sg is not compressed as a whole: give a name without .gz", pair(false,
 			false, 0)},
+		{"a.g500.gz", "error: format graph500 is not compressed as a whole: give a name without .gz", odd},
 		{"a.sg", "the weights are not written: format sg has none, wsg has", pair(false, true, 0)},
 		{"a.wsg", "error: format wsg needs weights, the graph has none: write sg", pair(false,
 			false, 0)},
 		{"a.wsg", "error: format wsg holds whole weights of 32 bits: that of 0 and 1 is 0.5", odd},
 		{"a.csv", "1 isolated vertex is not written: format csv has only edges", odd},
 		{"a.csv", "format csv does not say that the graph is undirected: say so when reading it", odd},
-		{"a.parquet.zst", "error: format parquet compresses its pages itself: a name without .zst", odd},
+		{"a.parquet.zst", "error: format parquet is not compressed as a whole: give a name without .zst", odd},
 		{"a.graphml", "error: format graphml is read, not written: give one of " + strings.Join(Written, ", "), odd},
 	} {
 		path := filepath.Join(t.TempDir(), test.name)

@@ -67,11 +67,7 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 		err = check(n, last)
 	}
 	if err != nil {
-		if f.isPairs() {
-			err = f.fault("edges of 16 bytes, two numbers of 64 bits",
-				"packed edges of 12 bytes, 48 bits a vertex; or "+asText)
-		}
-		return nil, err
+		return nil, f.unlessPairs(err)
 	}
 	list, err := r.load(ctx, f, w, part, last+1)
 	if err != nil {
@@ -145,15 +141,26 @@ func (r *reader) openRecords(ctx context.Context, path string, size, times int64
 		return nil, err
 	}
 	r.progress.expect(times * f.size() / int64(r.ranks))
-	_, f.codec = splitCodec(path)
-	if err = f.random("binary data that are not compressed"); err == nil && f.size()%size != 0 {
-		err = f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size))
+	if _, named := splitCodec(path); named != plain {
+		err = f.fault("a name that ends in "+named.suffix(),
+			"that of binary data that are not compressed: they are read from several places at once")
+	} else if err = f.random("binary data"); err == nil && f.size()%size != 0 {
+		err = f.unlessPairs(f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size)))
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// unlessPairs returns what is wrong with a file of packed edges, or that it has pairs instead.
+func (f *file) unlessPairs(err error) error {
+	if f.isPairs() {
+		return f.fault("edges of 16 bytes, two numbers of 64 bits",
+			"packed edges of 12 bytes, 48 bits a vertex; or "+asText)
+	}
+	return err
 }
 
 // isPairs reports whether a file begins with pairs of 64-bit numbers below 2^32. As packed edges

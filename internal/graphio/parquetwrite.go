@@ -1,7 +1,6 @@
 package graphio
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -9,9 +8,6 @@ import (
 
 // parquet writes a table of edges: source, target and, if there are any, weight.
 func (w *writer) parquet() error {
-	if w.codec != plain {
-		return fmt.Errorf("format parquet compresses its pages itself: a name without %s", w.codec.suffix())
-	}
 	if err := w.warnTable(Parquet); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func lookOf(head []byte) Format {
 	if bytes.HasPrefix(head, []byte(parquetMagic)) {
 		return Parquet
 	}
-	line, _ := firstLine(head)
+	line, _, _ := firstLine(head)
 	if len(line) == 0 {
 		return ""
 	}
@@ -74,9 +74,12 @@ func lookOf(head []byte) Format {
 }
 
 // columns counts the columns of the first line of data in the head of an edge list; 0 when there is
-// none.
+// none, and 1 when a bad line comes before it.
 func columns(head []byte) (n int) {
-	line, _ := firstLine(bytes.TrimPrefix(head, utf8BOM))
+	line, _, bad := firstLine(bytes.TrimPrefix(head, utf8BOM))
+	if bad {
+		return 1
+	}
 	for ; len(line) > 0; n++ {
 		_, line = cutField(line)
 	}

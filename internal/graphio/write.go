@@ -82,6 +82,9 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	return nil
 }
 
+// uncompressed are the formats whose files are not compressed as a whole.
+var uncompressed = []Format{Graph500, Serialized, SerializedW, Parquet}
+
 // FormatToWrite returns the format that a graph is written to a file in: the one named, or the one
 // the file's name tells.
 func FormatToWrite(path, name string) (Format, error) {
@@ -92,11 +95,14 @@ func FormatToWrite(path, name string) (Format, error) {
 			return "", err
 		}
 	}
+	_, c := splitCodec(path)
 	switch {
 	case format == "":
 		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, strings.Join(Written, ", "))
 	case !slices.Contains(Written, string(format)):
 		return "", fmt.Errorf("writing %s: format %s is read, not written: give one of %s", path, format, strings.Join(Written, ", "))
+	case c != plain && slices.Contains(uncompressed, format):
+		return "", fmt.Errorf("writing %s: format %s is not compressed as a whole: give a name without %s", path, format, c.suffix())
 	}
 	return format, nil
 }

@@ -14,9 +14,6 @@ func (w *writer) graph500() error {
 	if w.in.Directed {
 		return fmt.Errorf("format graph500 holds undirected graphs, the graph is directed")
 	}
-	if w.codec != plain {
-		return fmt.Errorf("format graph500 is not compressed: a name without %s", w.codec.suffix())
-	}
 	vertices, last, err := w.extent()
 	if err != nil {
 		return err

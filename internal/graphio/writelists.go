@@ -142,8 +142,6 @@ func (w *writer) serialized(weighted bool) error {
 		return fmt.Errorf("formats sg and wsg hold at most %d vertices, the graph has %d", math.MaxInt32, vertices)
 	case weighted && !w.in.Edges.Weighted():
 		return fmt.Errorf("format wsg needs weights, the graph has none: write sg")
-	case w.codec != plain:
-		return fmt.Errorf("formats sg and wsg are not compressed: a name without %s", w.codec.suffix())
 	}
 	if !weighted && w.in.Edges.Weighted() {
 		w.warn("the weights are not written: format sg has none, wsg has")

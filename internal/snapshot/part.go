@@ -21,9 +21,12 @@ func restore(ctx context.Context, s store.Store, m *Manifest, i int, r *graph.Re
 	if err != nil {
 		return err
 	}
-	if p := a.header.Partition; p == nil || p.Index != i {
-		err = fmt.Errorf("expected partition %d", i)
-	} else {
+	switch p := a.header.Partition; {
+	case p == nil:
+		err = fmt.Errorf("found no partition, expected partition %d", i)
+	case p.Index != i:
+		err = fmt.Errorf("found partition %d, expected %d", p.Index, i)
+	default:
 		err = faultless(func() error { return errors.Join(r.Partition(*p, a), a.end()) })
 	}
 	if err != nil {

@@ -104,20 +104,28 @@ func (b *builder) repeated(ctx context.Context) error {
 			least = p
 		}
 	}
-	return b.first(ctx, least, b.all.listedBefore, len(b.in.IDs), b.in.Repeated)
+	return b.first(ctx, least, b.all.listed, b.all.listedBefore, len(b.in.IDs), b.in.Repeated)
 }
 
 // noPlace is after all places.
 const noPlace = 1<<64 - 1
 
-// first returns the error of the least place that any rank has found, which say has on the rank
-// whose place it is: of n from before on.
-func (b *builder) first(ctx context.Context, mine place, before, n int, say func(ctx context.Context, at int, id uint64) error) error {
+// first returns the error of the least place, of so many in all, that any rank has found, which say
+// has on the rank whose place it is: of n from before on.
+func (b *builder) first(ctx context.Context, mine place, total, before, n int, say func(ctx context.Context, at int, id uint64) error) error {
 	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}
-	least := slices.MinFunc(all, func(x, y place) int { return cmp.Compare(x.At, y.At) })
+	least := place{At: noPlace}
+	for rank, p := range all {
+		if p.At >= uint64(total) && p.At != noPlace {
+			return lied(rank, "place %d of %d", p.At, total)
+		}
+		if p.At < least.At {
+			least = p
+		}
+	}
 	if at := least.At - uint64(before); at < uint64(n) {
 		return ofInput(say(ctx, int(at), least.ID))
 	}
@@ -138,7 +146,7 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 	list := b.in.Edges
 	var block edges.Block
 	mine := place{At: noPlace}
-	for i, more := 0, true; more; i++ {
+	for i := 0; ; i++ {
 		block.N = 0
 		if i < edges.Blocks(list) && mine.At == noPlace {
 			if err := list.Read(i, &block); err != nil {
@@ -152,11 +160,21 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 		if here.At != noPlace {
 			mine = place{here.At + uint64(b.all.before+i*edges.BlockSize), here.ID}
 		}
-		if more, err = b.any(ctx, i+1 < edges.Blocks(list) && mine.At == noPlace); err != nil {
+		// the place that has been found, twice, or where this rank would go on, and then it is odd
+		next := uint64(noPlace)
+		if mine.At != noPlace {
+			next = 2 * mine.At
+		} else if i+1 < edges.Blocks(list) {
+			next = 2*uint64(b.all.before+(i+1)*edges.BlockSize) + 1
+		}
+		next, err = collective.CombineOne(ctx, b.group, b.call(), collective.MinUint64, next)
+		if err != nil {
 			return err
 		}
+		if next%2 == 0 || next == noPlace {
+			return b.first(ctx, mine, b.all.tuples, b.all.before, list.Len(), b.in.Undeclared)
+		}
 	}
-	return b.first(ctx, mine, b.all.before, list.Len(), b.in.Undeclared)
 }
 
 // undeclaredIn asks the owners of the entries of a block's ends, and returns the first end that is

@@ -233,11 +233,11 @@ func TestRefusals(t *testing.T) {
 			options: func(rank int) graph.Options {
 				return graph.Options{Partitions: 2, Duplicates: graph.Duplicates(rank)}
 			},
-			want: "some: ranks 0 and 1 were not given shares of the same graph: Duplicates: keep and first",
+			want: "some: ranks 0 and 1 were not given shares of the same graph: duplicate edges: keep and first",
 		},
 		{
 			what: "direction", change: func(s []*edges.RankInput) { s[1].Directed = true },
-			want: "some: ranks 0 and 1 were not given shares of the same graph: Directed: false and true",
+			want: "some: ranks 0 and 1 were not given shares of the same graph: directed: false and true",
 		},
 		{
 			what: "spans", change: func(s []*edges.RankInput) {
@@ -333,6 +333,86 @@ func TestListedFaults(t *testing.T) {
 		within(t, want, func() {
 			got := buildOver(t, t.Context(), shares, []int{0}, func(int) graph.Options { return graph.Options{Partitions: 1} })
 			allFail(t, fmt.Sprintf("seed %d", seed), got, want)
+		})
+	}
+}
+
+// counting is a list that counts how often its last block is read.
+type counting struct {
+	edges.List
+	last int
+}
+
+func (l *counting) Read(i int, b *edges.Block) error {
+	if i == edges.Blocks(l.List)-1 {
+		l.last++
+	}
+	return l.List.Read(i, b)
+}
+
+// TestUndeclaredFoundSoon: when the first edge of all has an end that is not listed, no rank goes
+// through the rest of its share for another.
+func TestUndeclaredFoundSoon(t *testing.T) {
+	reads := []int{}
+	for where := range 2 { // the rank that has the edge
+		shares, lists := someShares(2, edges.Listed, true), [2]*counting{}
+		for rank, s := range shares {
+			tuples := slices.Repeat([][2]uint64{{1, 2}}, 100*edges.BlockSize)
+			if rank == where {
+				tuples[0] = [2]uint64{1, 201}
+			}
+			lists[rank] = &counting{List: edges.Pack(300, tuples, nil)}
+			s.Edges, s.Largest, s.IDs = lists[rank], 201, []uint64{uint64(1 + rank)}
+			s.Undeclared = func(_ context.Context, tuple int, id uint64) error {
+				return fmt.Errorf("tuple %d of rank %d: %d", tuple, rank, id)
+			}
+		}
+		within(t, "not listed", func() {
+			got := buildOver(t, t.Context(), shares, []int{0}, func(int) graph.Options { return graph.Options{Partitions: 1} })
+			allFail(t, "not listed", got, fmt.Sprintf("tuple 0 of rank %d: 201", where))
+		})
+		reads = append(reads, lists[0].last, lists[1].last)
+	}
+	// only rank 0 goes on, to its end, if rank 1 has the edge
+	if reads[0]+1 != reads[2] || reads[1] != reads[3] || reads[1] != reads[0] {
+		t.Errorf("the last blocks of both ranks are read %v times", reads)
+	}
+}
+
+// TestLies: what a rank says that makes no sense is refused, whatever JSON would make of it, and
+// nobody waits for a place that is none.
+func TestLies(t *testing.T) {
+	call := collective.Call{Tag: 11, Bytes: 1 << 20}
+	lie := func(what string, say string, f func(ctx context.Context, group *collective.Group) error) {
+		within(t, what, func() {
+			everywhere(t, 2, func(rank int, group *collective.Group) {
+				if rank == 1 {
+					if _, err := group.Allgather(t.Context(), call, []byte(say)); err != nil {
+						t.Error(err)
+					}
+				} else if err := f(t.Context(), group); !errors.Is(err, collective.ErrMessage) ||
+					!strings.Contains(err.Error(), "rank 1") {
+					t.Errorf("%s: %s: error %v", what, say, err)
+				}
+			})
+		})
+	}
+	for _, say := range []string{"null", "{}", `{"At":3}`, `{"At":3,"ID":4,"More":5}`} {
+		lie("a place", say, func(ctx context.Context, group *collective.Group) error {
+			_, err := gather(ctx, group, call, &place{1, 2})
+			return err
+		})
+	}
+	for _, say := range []string{"null", "[]", "[1]", "[1,2,3]", "[1,2"} {
+		lie("two numbers", say, func(ctx context.Context, group *collective.Group) error {
+			_, err := gather(ctx, group, call, &[2]uint64{1, 2})
+			return err
+		})
+	}
+	for _, at := range []uint64{1000, noPlace - 1} {
+		lie("a place", fmt.Sprintf(`{"At":%d,"ID":4}`, at), func(ctx context.Context, group *collective.Group) error {
+			b := &builder{group: group, tag: call.Tag - 1}
+			return b.first(ctx, place{At: noPlace}, 1000, 0, 500, nil)
 		})
 	}
 }

@@ -1,30 +1,36 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// terms are what all ranks must have been given alike.
+// terms are what all ranks must have been given alike, each with the words that name it.
 type terms struct {
-	Owner                     []int
-	Grid                      graph.Grid
-	InputOrder                bool
-	Duplicates                graph.Duplicates
-	DropLoops, Units, Degrees bool
-	Weights                   edges.Weights
-	Naming                    edges.Naming
-	Directed, Weighted, Named bool
-	Vertices                  int
-	First                     uint64
+	Owner      []int            `is:"workers of the partitions"`
+	Grid       graph.Grid       `is:"grid of partitions"`
+	InputOrder bool             `is:"vertices in the order of the input"`
+	Duplicates graph.Duplicates `is:"duplicate edges"`
+	DropLoops  bool             `is:"loops dropped"`
+	Units      bool             `is:"unit weights"`
+	Degrees    bool             `is:"degrees as in the input"`
+	Weights    edges.Weights    `is:"type of weights"`
+	Naming     edges.Naming     `is:"kind of vertex ids"`
+	Directed   bool             `is:"directed"`
+	Weighted   bool             `is:"edges with weights"`
+	Named      bool             `is:"vertices with names"`
+	Vertices   int              `is:"number of vertices"`
+	First      uint64           `is:"first vertex id"`
 }
 
 // facts are what a rank sends the others before anything else.
@@ -62,7 +68,10 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 			Named: b.in.Names != nil,
 		},
 		Tuples: b.in.Edges.Len(), Largest: b.largest, Listed: len(b.in.IDs), Spans: b.in.Spans,
-		Balance: b.in.Balance, Skipped: b.in.Skipped,
+		Balance: b.in.Balance,
+	}
+	for _, line := range b.in.Skipped {
+		mine.Skipped = append(mine.Skipped, strings.ToValidUTF8(line, "\ufffd"))
 	}
 	if len(b.in.IDs) > 0 {
 		mine.Last = slices.Max(b.in.IDs)
@@ -89,6 +98,10 @@ func gather[T any](ctx context.Context, group *collective.Group, call collective
 		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
 			return nil, fmt.Errorf("what rank %d was given: %w: %w", rank, collective.ErrMessage, err)
 		}
+		// what JSON leaves out, or has more of, would pass for zeros
+		if again, err := json.Marshal(&ranks[rank]); err != nil || !bytes.Equal(again, data) {
+			return nil, lied(rank, "%.100s", data)
+		}
 	}
 	return ranks, nil
 }
@@ -98,6 +111,9 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 	w := &b.all
 	for rank := range ranks {
 		s := &ranks[rank]
+		if min(s.Tuples, s.Listed) < 0 {
+			return lied(rank, "%d tuples and %d listed ids", s.Tuples, s.Listed)
+		}
 		if err := same(&ranks[0].Terms, &s.Terms); err != nil {
 			return fmt.Errorf("ranks 0 and %d were not given shares of the same graph: %w", rank,
 				err)
@@ -142,7 +158,7 @@ func same(a, z *terms) error {
 	x, y := reflect.ValueOf(*a), reflect.ValueOf(*z)
 	for i := range x.NumField() {
 		if p, q := fmt.Sprint(x.Field(i)), fmt.Sprint(y.Field(i)); p != q {
-			return fmt.Errorf("%s: %s and %s", x.Type().Field(i).Name, p, q)
+			return fmt.Errorf("%s: %s and %s", x.Type().Field(i).Tag.Get("is"), p, q)
 		}
 	}
 	return nil
