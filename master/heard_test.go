@@ -115,7 +115,7 @@ func TestNewsToldAgain(t *testing.T) {
 // TestNumbersOfAnotherAttempt: a worker whose numbers are not of the attempt fails it. Else all that
 // later attempts tell would seem to be heard.
 func TestNumbersOfAnotherAttempt(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}}})
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestNumbersOfAnotherAttempt(t *testing.T) {
 // TestToldWhileJobsCome: what is told of a job is passed on while others are submitted.
 func TestToldWhileJobsCome(t *testing.T) {
 	passed := atomic.Int64{}
-	s, err := New(Config{Master: daemon.Master{Registry: engine.Registry{}, Watch: func(string, *control.JobEvent) { passed.Add(1) }}})
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}, Watch: func(string, *control.JobEvent) { passed.Add(1) }}})
 	if err != nil {
 		t.Fatal(err)
 	}
