@@ -1,11 +1,46 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
+
+// wellNamed are the types of programs that checkNames refuses nothing of.
+var wellNamed sync.Map
+
+// checkNames refuses methods of a program that would be ignored.
+func (m *methods) checkNames(value any) error {
+	program := reflect.TypeOf(value)
+	if _, known := wellNamed.Load(program); known {
+		return nil
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(m.Wanted)) {
+		if !m.Has(name) {
+			misnamed(value, name, m.Wanted[name], &errs)
+		}
+	}
+	for _, t := range untyped {
+		if !program.Implements(t) {
+			misnamed(value, t.Method(0).Name, t.Method(0).Type, &errs)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(replaced)) {
+		if has(value, name) {
+			errs = append(errs, fmt.Errorf("%s: the method %s is now %s", Name(value), name,
+				replaced[name]))
+		}
+	}
+	if errs == nil {
+		wellNamed.Store(program, true)
+	}
+	return errors.Join(errs...)
+}
 
 // misnamed adds an error if value has a method that would be ignored: one of the name with another
 // signature than is wanted, or one of the signature whose name is one letter off.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
@@ -16,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/invariants"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -200,4 +202,45 @@ func TestAddedVerticesAreZero(t *testing.T) {
 			t.Errorf("id %d, which is no vertex's, has the value %d", id, values[id])
 		}
 	}
+}
+
+// TestChangedGraphFreesSpares: what jobs leave to a graph that a program has changed goes with it,
+// also if nobody closes it.
+func TestChangedGraphFreesSpares(t *testing.T) {
+	if runtime.GOOS != "linux" || invariants.Enabled {
+		t.Skip("arrays are on Go's heap, or MakeAny overwrites them")
+	}
+	way := setting{parts: 1, threads: 1}
+	g := sparse().loadAs(t, way, edges.Unweighted)
+	run := func(g *graph.Graph, p kernel.Erased[pregel.VertexID]) *graph.Graph {
+		j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
+		check(t, err)
+		defer j.Close()
+		_, err = j.Run(t.Context())
+		check(t, err)
+		return j.TakeGraph()
+	}
+	left := func(a *mem.Arena, n int) bool {
+		job := &mem.Arena{Parent: a}
+		defer job.Close()
+		return mem.MakeAny[uint64](job, (n+63)&^63)[5] == 7
+	}
+	changed := run(g, pregel.Erase(skipping{}))
+	a, n := changed.Arena(), changed.N
+	if run(changed, pregel.Erase(nonzero{})); !left(a, n) {
+		t.Fatal("a changed graph keeps nothing")
+	}
+	run(changed, pregel.Erase(nonzero{}))
+	runtime.KeepAlive(changed)
+	changed = nil
+	for range 1000 {
+		if runtime.GC(); !left(a, n) {
+			return
+		}
+		job := &mem.Arena{Parent: a}
+		mem.Make[uint64](job, (n+63)&^63)[5] = 7
+		job.Keep()
+		<-time.After(time.Millisecond)
+	}
+	t.Error("a changed graph that was forgotten keeps spares")
 }

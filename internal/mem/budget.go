@@ -93,14 +93,6 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Dir returns where arrays are spilled to.
-func (b *Budget) Dir() string {
-	if b == nil {
-		return ""
-	}
-	return b.dir
-}
-
 // Room returns how many bytes the budget has for arrays, in memory and in files of the spill
 // directory, if what Go's heap no longer uses is collected; without a budget as many as anyone
 // could ask for.
@@ -171,22 +163,30 @@ func (b *Budget) take(kind string, bytes int) (data []byte, file bool, err error
 		data, err = reserve(bytes, true)
 		return data, false, err
 	}
-	n := int64(bytes)
-	var spill error
-	if n >= b.least && b.dir != "" && b.Tight(n) {
-		if data, spill = spillFile(b.dir, bytes); spill == nil {
-			b.add(kind, n, true)
-			return data, true, nil
-		}
+	data, failed := b.spill(kind, bytes)
+	if data != nil {
+		return data, true, nil
 	}
+	n := int64(bytes)
 	if b.held.Load()+n > b.hard || n >= b.least && !b.fits(n) {
-		return nil, false, b.refuse(kind, n, spill)
+		return nil, false, b.refuse(kind, n, failed)
 	}
 	if data, err = reserve(bytes, b.limit >= 1<<30); err != nil {
 		return nil, false, err
 	}
 	b.add(kind, n, false)
 	return data, false, nil
+}
+
+// spill maps an array from a file if memory is tight and the array is large enough, else it returns
+// nil. An error says why there is no file.
+func (b *Budget) spill(kind string, bytes int) (data []byte, err error) {
+	if n := int64(bytes); n >= b.least && b.dir != "" && b.Tight(n) {
+		if data, err = spillFile(b.dir, bytes); err == nil {
+			b.add(kind, n, true)
+		}
+	}
+	return data, err
 }
 
 // add counts bytes of a kind that are taken, or given back.

@@ -11,6 +11,9 @@ import (
 	"reflect"
 	"sync"
 	"unsafe"
+
+	"github.com/superstep-go/superstep/internal/invariants"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // hugePage is the size of a huge page on amd64 and arm64, in bytes.
@@ -41,7 +44,7 @@ type Arena struct {
 type region struct {
 	data   []byte
 	used   int
-	file   bool    // spilled
+	file   bool    // spilled, or mapped by Map: it is not kept
 	budget *Budget // that counts it, or nil
 }
 
@@ -65,7 +68,15 @@ func (a *Arena) budget() *Budget {
 func Make[T any](a *Arena, n int) []T { return take[T](a, n, true) }
 
 // MakeAny is Make of elements that may have any value. They are to be written before they are read.
-func MakeAny[T any](a *Arena, n int) []T { return take[T](a, n, false) }
+func MakeAny[T any](a *Arena, n int) []T {
+	s := take[T](a, n, false)
+	if invariants.Enabled && PointerFree[T]() { // who reads what was not written finds no zeros
+		for i := range wire.Bytes(s) {
+			wire.Bytes(s)[i] = 0x5a
+		}
+	}
+	return s
+}
 
 func take[T any](a *Arena, n int, zero bool) []T {
 	size := unsafe.Sizeof(*new(T))

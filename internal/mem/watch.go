@@ -71,9 +71,12 @@ func (b *Budget) watch(done <-chan struct{}) {
 // if that is too much.
 func (b *Budget) look(now time.Time) int64 {
 	taken, beyond := Anonymous(), b.limit-b.hard
-	text := Text(taken) + " are taken"
 	if taken > b.hard {
 		freeSpares()
+		taken = Anonymous()
+	}
+	text := Text(taken) + " are taken"
+	if taken > b.hard {
 		b.collect(now)
 	}
 	if taken <= b.hard+beyond/4 {
