@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -95,12 +96,12 @@ func (p breaking) Compute(v *pregel.Vertex[uint32, uint64], m uint64) {
 	}
 }
 
-// leaves reports whether an arena of a graph's job has the values of one of breaking, and keeps the
-// graph from giving them to others.
-func leaves(g *graph.Graph) bool {
-	a := &mem.Arena{Parent: g.Arena()}
+// leaves reports whether the arena of a graph of n vertices has the values of a job of breaking, and
+// takes them away.
+func leaves(parent *mem.Arena, n int) bool {
+	a := &mem.Arena{Parent: parent}
 	defer a.Close()
-	return mem.MakeAny[uint32](a, (g.N+63)&^63)[5] != 0
+	return mem.MakeAny[uint32](a, (n+63)&^63)[5] != 0
 }
 
 // TestMemoryOfRunsThatEndIsReused: the next job has the memory of a run that came to its end.
@@ -137,7 +138,7 @@ func TestMemoryOfRunsThatEndIsReused(t *testing.T) {
 		if (err != nil) != (name != "nothing") {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if left := leaves(g); !invariants.Enabled && left != (err == nil) {
+		if left := leaves(g.Arena(), g.N); !invariants.Enabled && left != (err == nil) {
 			t.Errorf("%s: another job may have the memory: %t", name, left)
 		}
 		if _, value, err := run(ends); err != nil || value != want {
@@ -220,27 +221,53 @@ func TestChangedGraphFreesSpares(t *testing.T) {
 		check(t, err)
 		return j.TakeGraph()
 	}
-	left := func(a *mem.Arena, n int) bool {
-		job := &mem.Arena{Parent: a}
-		defer job.Close()
-		return mem.MakeAny[uint64](job, (n+63)&^63)[5] == 7
-	}
 	changed := run(g, pregel.Erase(skipping{}))
 	a, n := changed.Arena(), changed.N
-	if run(changed, pregel.Erase(nonzero{})); !left(a, n) {
+	again := breaking{func() {}}
+	if run(changed, pregel.Erase(again)); !leaves(a, n) {
 		t.Fatal("a changed graph keeps nothing")
 	}
-	run(changed, pregel.Erase(nonzero{}))
+	run(changed, pregel.Erase(again))
 	runtime.KeepAlive(changed)
 	changed = nil
 	for range 1000 {
-		if runtime.GC(); !left(a, n) {
+		if runtime.GC(); !leaves(a, n) {
 			return
 		}
 		job := &mem.Arena{Parent: a}
-		mem.Make[uint64](job, (n+63)&^63)[5] = 7
+		mem.Make[uint32](job, (n+63)&^63)[5] = 7
 		job.Keep()
 		<-time.After(time.Millisecond)
 	}
 	t.Error("a changed graph that was forgotten keeps spares")
+}
+
+// TestManyJobsHoldNoMore: what 50 jobs leave on two graphs is as much as the first ones left.
+func TestManyJobsHoldNoMore(t *testing.T) {
+	s := sparse()
+	s.n = 1 << 17 // columns of 1 MiB
+	way := setting{parts: 1, threads: 2}
+	graphs := []*graph.Graph{s.loadAs(t, way, edges.Float64), s.loadAs(t, way, edges.Float64)}
+	run := func(jobs int) int64 {
+		for k := range jobs {
+			var err error
+			switch source := pregel.VertexID(k); k / 2 % 4 {
+			case 0:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.BFSLevels{Source: source}, way)
+			case 1:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.SSSP[float64]{Source: source}, way)
+			case 2:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.PageRank{Iterations: 2}, way)
+			default:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.WCC{}, way)
+			}
+			check(t, err)
+		}
+		debug.FreeOSMemory()
+		return mem.Anonymous()
+	}
+	first := run(8)
+	if more := run(50) - first; more > 16<<20 {
+		t.Errorf("50 jobs left %s more than 8", mem.Text(more))
+	}
 }
