@@ -11,9 +11,6 @@ import (
 	"reflect"
 	"sync"
 	"unsafe"
-
-	"github.com/superstep-go/superstep/internal/invariants"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // hugePage is the size of a huge page on amd64 and arm64, in bytes.
@@ -70,9 +67,10 @@ func Make[T any](a *Arena, n int) []T { return take[T](a, n, true) }
 // MakeAny is Make of elements that may have any value. They are to be written before they are read.
 func MakeAny[T any](a *Arena, n int) []T {
 	s := take[T](a, n, false)
-	if invariants.Enabled && PointerFree[T]() { // who reads what was not written finds no zeros
-		for i := range wire.Bytes(s) {
-			wire.Bytes(s)[i] = 0x5a
+	if poisons && n > 0 && PointerFree[T]() { // who reads what was not written finds no zeros
+		data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), n*SizeOf[T]())
+		for i := range data {
+			data[i] = 0x5a
 		}
 	}
 	return s
