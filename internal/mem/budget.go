@@ -109,7 +109,7 @@ func (b *Budget) Free() int64 {
 	if b == nil {
 		return math.MaxInt64
 	}
-	return max(b.hard-b.held.Load()-b.heap(), 0)
+	return max(b.hard-b.held.Load()-b.measured(heapBytes), 0)
 }
 
 // Tight reports whether so many bytes more would be over the soft limit: what can do with less
@@ -121,7 +121,7 @@ func (b *Budget) Tight(bytes int64) bool {
 // exceeds reports whether so many bytes more would be over a limit. If that is so with the spares,
 // they are freed.
 func (b *Budget) exceeds(bytes, limit int64) bool {
-	use := b.held.Load() + b.heap() + bytes
+	use := b.held.Load() + b.measured(heapBytes) + bytes
 	if use+spares.bytes.Load() > limit {
 		freeSpares()
 	}
@@ -140,9 +140,6 @@ func (b *Budget) fits(bytes int64) bool {
 	debug.FreeOSMemory()
 	return !b.exceeds(bytes, b.hard)
 }
-
-// heap returns what Go's heap takes.
-func (b *Budget) heap() int64 { return b.measured(heapBytes) }
 
 // Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release
 // once when it is gone.
@@ -223,7 +220,8 @@ func (b *Budget) Use() Use {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := Use{Limit: b.limit, Memory: b.held.Load(), Heap: b.heap(), Spilled: b.spilled.Load(), Peak: b.peak}
+	u := Use{Limit: b.limit, Memory: b.held.Load(), Spilled: b.spilled.Load(), Peak: b.peak}
+	u.Heap = b.measured(heapBytes)
 	for _, h := range b.kinds {
 		if h.Memory > 0 || h.Spilled > 0 {
 			u.Kinds = append(u.Kinds, *h)

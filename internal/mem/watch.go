@@ -114,10 +114,10 @@ func (b *Budget) look(now time.Time) int64 {
 // asked returns what arrays and Go's heap take, written to or not; what the heap no longer uses is
 // not meant.
 func (b *Budget) asked() int64 {
-	asked := b.held.Load() + b.heap()
+	asked := b.held.Load() + b.measured(heapBytes)
 	if asked > b.hard+(b.limit-b.hard)/2 {
 		runtime.GC()
-		asked = b.held.Load() + b.heap()
+		asked = b.held.Load() + b.measured(heapBytes)
 	}
 	return asked
 }
