@@ -21,7 +21,7 @@ func (j *Job) Begin(ctx context.Context, endpoint func(partition int) transport.
 			return err
 		}
 	}
-	j.fresh, j.settled, j.standing = false, false, nil
+	j.fresh, j.standing = false, nil
 	j.stop.Store(false)
 	j.over.Store(nil)
 	j.running, j.broken = ctx, broken
