@@ -71,23 +71,6 @@ func (l *List) Count() int {
 	return l.Head.Count() + len(l.Tail)
 }
 
-// Get reports whether i is a member.
-func (l *List) Get(i uint32) bool {
-	if int(i>>6) < len(l.Head.Bits) {
-		return l.Head.Get(i)
-	}
-	_, found := slices.BinarySearch(l.Tail, i)
-	return found
-}
-
-// Set makes the members' bits of set one.
-func (l *List) Set(set []uint64) {
-	copy(set, l.Head.Bits)
-	for _, i := range l.Tail {
-		Set(set, i)
-	}
-}
-
 // Each calls f for every member, rising.
 func (l *List) Each(f func(i uint32)) {
 	Each(l.Head.Bits, f)

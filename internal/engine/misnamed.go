@@ -1,17 +1,51 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// misnamed adds an error if value has a method that would be ignored: one of the name with another
-// signature than is wanted, or one of the signature whose name is one letter off.
-func misnamed(value any, name string, want reflect.Type, errs *[]error) {
-	t := reflect.TypeOf(value)
-	if method, ok := t.MethodByName(name); ok {
+// wellNamed are the types of programs that checkNames refuses nothing of.
+var wellNamed sync.Map
+
+// checkNames refuses methods of a program that would be ignored.
+func (m *methods) checkNames(value any) error {
+	program := reflect.TypeOf(value)
+	if _, known := wellNamed.Load(program); known {
+		return nil
+	}
+	list, errs := methodsOfType(program), []error(nil)
+	for _, name := range slices.Sorted(maps.Keys(m.Wanted)) {
+		if !m.Has(name) {
+			misnamed(value, list, name, m.Wanted[name], &errs)
+		}
+	}
+	for _, t := range untyped {
+		if !program.Implements(t) {
+			misnamed(value, list, t.Method(0).Name, t.Method(0).Type, &errs)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(replaced)) {
+		if has(value, name) {
+			errs = append(errs, fmt.Errorf("%s: the method %s is now %s", Name(value), name,
+				replaced[name]))
+		}
+	}
+	if errs == nil {
+		wellNamed.Store(program, true)
+	}
+	return errors.Join(errs...)
+}
+
+// misnamed adds an error if value has a method, one of list, that would be ignored: one of the name
+// with another signature than is wanted, or one of the signature whose name is one letter off.
+func misnamed(value any, list []reflect.Method, name string, want reflect.Type, errs *[]error) {
+	if method, ok := reflect.TypeOf(value).MethodByName(name); ok {
 		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name,
 			signature(method.Type, true), signature(want, false)))
 		return
@@ -24,7 +58,7 @@ func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 	if len(name) < leastMisspelled && (want.NumIn() > 0 || len(name) < leastUnasked) {
 		return
 	}
-	for _, m := range found(t) {
+	for _, m := range list {
 		if oneLetterOff(m.Name, name) && signature(m.Type, true) == signature(want, false) {
 			*errs = append(*errs, fmt.Errorf(
 				"%s: method %s has the signature of %s and nearly its name: it would be ignored",
@@ -33,19 +67,12 @@ func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 	}
 }
 
-// foundMethods are the methods of types: reflect makes each anew, and all programs are looked at
-// when a process starts, for each optional method.
-var foundMethods sync.Map
-
-func found(t reflect.Type) []reflect.Method {
-	if known, ok := foundMethods.Load(t); ok {
-		return known.([]reflect.Method)
-	}
+// methodsOfType returns the methods of a type, which reflect makes anew at each call.
+func methodsOfType(t reflect.Type) []reflect.Method {
 	list := make([]reflect.Method, t.NumMethod())
 	for i := range list {
 		list[i] = t.Method(i)
 	}
-	foundMethods.Store(t, list)
 	return list
 }
 

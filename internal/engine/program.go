@@ -9,7 +9,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -104,24 +103,7 @@ func methodsOf(p Erased) (*methods, error) {
 	}
 	value := p.Program
 	m := &methods{program: p, Methods: p.Inspect()}
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(m.Wanted)) {
-		if !m.Has(name) {
-			misnamed(value, name, m.Wanted[name], &errs)
-		}
-	}
-	for _, t := range untyped {
-		if !reflect.TypeOf(value).Implements(t) {
-			misnamed(value, t.Method(0).Name, t.Method(0).Type, &errs)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(replaced)) {
-		if has(value, name) {
-			errs = append(errs, fmt.Errorf("%s: the method %s is now %s", Name(value), name,
-				replaced[name]))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := m.checkNames(value); err != nil {
 		return nil, err
 	}
 	m.validating, _ = value.(Validating)

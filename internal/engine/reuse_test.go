@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
@@ -16,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/invariants"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -93,12 +96,12 @@ func (p breaking) Compute(v *pregel.Vertex[uint32, uint64], m uint64) {
 	}
 }
 
-// leaves reports whether an arena of a graph's job has the values of one of breaking, and keeps the
-// graph from giving them to others.
-func leaves(g *graph.Graph) bool {
-	a := &mem.Arena{Parent: g.Arena()}
+// leaves reports whether the arena of a graph of n vertices has the values of a job of breaking, and
+// takes them away.
+func leaves(parent *mem.Arena, n int) bool {
+	a := &mem.Arena{Parent: parent}
 	defer a.Close()
-	return mem.MakeAny[uint32](a, (g.N+63)&^63)[5] != 0
+	return mem.MakeAny[uint32](a, (n+63)&^63)[5] != 0
 }
 
 // TestMemoryOfRunsThatEndIsReused: the next job has the memory of a run that came to its end.
@@ -135,12 +138,14 @@ func TestMemoryOfRunsThatEndIsReused(t *testing.T) {
 		if (err != nil) != (name != "nothing") {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if left := leaves(g); !invariants.Enabled && left != (err == nil) {
+		if left := leaves(g.Arena(), g.N); !invariants.Enabled && left != (err == nil) {
 			t.Errorf("%s: another job may have the memory: %t", name, left)
 		}
-		if _, value, err := run(ends); err != nil || value != want {
+		again, value, err := run(ends)
+		if err != nil || value != want {
 			t.Errorf("the run after %s: value %v, want %v, error %v", name, value, want, err)
 		}
+		first = again
 		if u := o.Budget.Use(); u.Memory != 0 {
 			t.Errorf("after %s: %v", name, u)
 		}
@@ -199,5 +204,72 @@ func TestAddedVerticesAreZero(t *testing.T) {
 		} else if values[id] != 0 {
 			t.Errorf("id %d, which is no vertex's, has the value %d", id, values[id])
 		}
+	}
+}
+
+// TestChangedGraphFreesSpares: what jobs leave to a graph that a program has changed goes with it,
+// also if nobody closes it.
+func TestChangedGraphFreesSpares(t *testing.T) {
+	if runtime.GOOS != "linux" || invariants.Enabled {
+		t.Skip("arrays are on Go's heap, or MakeAny overwrites them")
+	}
+	way := setting{parts: 1, threads: 1}
+	g := sparse().loadAs(t, way, edges.Unweighted)
+	run := func(g *graph.Graph, p kernel.Erased[pregel.VertexID]) *graph.Graph {
+		j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
+		check(t, err)
+		defer j.Close()
+		_, err = j.Run(t.Context())
+		check(t, err)
+		return j.TakeGraph()
+	}
+	changed := run(g, pregel.Erase(skipping{}))
+	a, n := changed.Arena(), changed.N
+	again := breaking{func() {}}
+	if run(changed, pregel.Erase(again)); !leaves(a, n) {
+		t.Fatal("a changed graph keeps nothing")
+	}
+	run(changed, pregel.Erase(again))
+	runtime.KeepAlive(changed)
+	changed = nil
+	for range 1000 {
+		if runtime.GC(); !leaves(a, n) {
+			return
+		}
+		job := &mem.Arena{Parent: a}
+		mem.Make[uint32](job, (n+63)&^63)[5] = 7
+		job.Keep()
+		<-time.After(time.Millisecond)
+	}
+	t.Error("a changed graph that was forgotten keeps spares")
+}
+
+// TestManyJobsHoldNoMore: what 50 jobs leave on two graphs is as much as the first ones left.
+func TestManyJobsHoldNoMore(t *testing.T) {
+	s := sparse()
+	s.n = 1 << 17 // columns of 1 MiB
+	way := setting{parts: 1, threads: 2}
+	graphs := []*graph.Graph{s.loadAs(t, way, edges.Float64), s.loadAs(t, way, edges.Float64)}
+	run := func(jobs int) int64 {
+		for k := range jobs {
+			var err error
+			switch source := pregel.VertexID(k); k / 2 % 4 {
+			case 0:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.BFSLevels{Source: source}, way)
+			case 1:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.SSSP[float64]{Source: source}, way)
+			case 2:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.PageRank{Iterations: 2}, way)
+			default:
+				_, _, err = tryRun(t, graphs[k%2], algorithms.WCC{}, way)
+			}
+			check(t, err)
+		}
+		debug.FreeOSMemory()
+		return mem.Anonymous()
+	}
+	first := run(8)
+	if more := run(50) - first; more > 16<<20 {
+		t.Errorf("50 jobs left %s more than 8", mem.Text(more))
 	}
 }

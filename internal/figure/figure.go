@@ -183,17 +183,12 @@ func (d *drawn) line(s *strings.Builder, l Series) {
 	if len(l.Line) == 0 {
 		return
 	}
-	var path strings.Builder
-	for i, at := range l.Line {
-		verb := "L"
-		if i == 0 {
-			verb = "M"
-		}
-		fmt.Fprintf(&path, "%s%.1f %.1f", verb, d.x.at(at.X), d.y.at(at.Y))
+	s.WriteString(`<polyline points="`)
+	for _, at := range l.Line {
+		fmt.Fprintf(s, "%.1f,%.1f ", d.x.at(at.X), d.y.at(at.Y))
 	}
-	fmt.Fprintf(s,
-		`<path d="%s" fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round"/>`+"\n",
-		path.String(), l.Style.Colour)
+	fmt.Fprintf(s, `" fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round"/>`+"\n",
+		l.Style.Colour)
 }
 
 // names writes each line's name at its right end, moved apart where lines meet.
@@ -204,11 +199,7 @@ func (d *drawn) names(s *strings.Builder) {
 	}
 	var names []name
 	for _, l := range d.series {
-		points := l.Line
-		if len(points) == 0 {
-			points = l.Dots
-		}
-		if len(points) > 0 {
+		if points := slices.Concat(l.Dots, l.Line); len(points) > 0 {
 			last := points[len(points)-1]
 			names = append(names, name{d.y.at(last.Y), d.y.at(last.Y), d.x.at(last.X), l})
 		}
@@ -247,16 +238,12 @@ func line(s *strings.Builder, attributes string, x0, y0, x1, y1 float64) {
 // mark draws a dot of a style's shape, with a white rim so that dots on lines are seen.
 func mark(s *strings.Builder, look Style, x, y float64) {
 	paths := map[string]string{
+		"circle":   "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
 		"square":   "M-3.6-3.6h7.2v7.2h-7.2z",
 		"triangle": "M0-4.8L4.6 3.4H-4.6z",
 		"diamond":  "M0-5L5 0L0 5L-5 0z",
 		"cross":    "M-4.6-2L-2-4.6L0-2.6L2-4.6L4.6-2L2.6 0L4.6 2L2 4.6L0 2.6L-2 4.6L-4.6 2L-2.6 0z",
 	}
-	if p, ok := paths[look.Shape]; ok {
-		fmt.Fprintf(s,
-			`<path transform="translate(%.1f,%.1f)" d="%s" fill="%s" stroke="#fff" stroke-width="0.8"/>`+"\n", x, y, p, look.Colour)
-		return
-	}
-	fmt.Fprintf(s, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s" stroke="#fff" stroke-width="0.8"/>`+
-		"\n", x, y, look.Colour)
+	fmt.Fprintf(s, `<path transform="translate(%.1f,%.1f)" d="%s" fill="%s" stroke="#fff"`+
+		` stroke-width="0.8"/>`+"\n", x, y, paths[look.Shape], look.Colour)
 }

@@ -32,7 +32,7 @@ func TestPointsAreWhereTheAxesSay(t *testing.T) {
 			t.Errorf("%s is not there", text)
 		}
 	}
-	dots := regexp.MustCompile(`<circle cx="([0-9.]+)" cy="([0-9.]+)"`).FindAllStringSubmatch(s, -1)
+	dots := regexp.MustCompile(`translate\(([0-9.]+),([0-9.]+)\)" d="M-4 0a`).FindAllStringSubmatch(s, -1)
 	width := float64(plotWidth)
 	want := [][2]string{
 		{fmt.Sprintf("%.1f", left+width/4), fmt.Sprintf("%.1f", float64(panelHeight-bottom))},

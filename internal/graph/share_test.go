@@ -342,7 +342,7 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 			told, shared := s.got[k][q], s.sets[k][q] // ghosts here, and there
 			clear(set)
 			list := side.Peers.Of(q)
-			list.Set(set)
+			list.Each(func(i uint32) { bitmap.Set(set, i) })
 			if !slices.Equal(set, shared) || !slices.Equal(told, ghosts[k][q]) ||
 				int(side.Groups[q].Count) != bitmap.Count(told) {
 				t.Fatalf("side %d: partition %d: %d shared, %d ghosts of %d", k, q,

@@ -93,14 +93,6 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Dir returns where arrays are spilled to.
-func (b *Budget) Dir() string {
-	if b == nil {
-		return ""
-	}
-	return b.dir
-}
-
 // Room returns how many bytes the budget has for arrays, in memory and in files of the spill
 // directory, if what Go's heap no longer uses is collected; without a budget as many as anyone
 // could ask for.
@@ -117,7 +109,7 @@ func (b *Budget) Free() int64 {
 	if b == nil {
 		return math.MaxInt64
 	}
-	return max(b.hard-b.held.Load()-b.heap(), 0)
+	return max(b.hard-b.held.Load()-b.measured(heapBytes), 0)
 }
 
 // Tight reports whether so many bytes more would be over the soft limit: what can do with less
@@ -129,7 +121,7 @@ func (b *Budget) Tight(bytes int64) bool {
 // exceeds reports whether so many bytes more would be over a limit. If that is so with the spares,
 // they are freed.
 func (b *Budget) exceeds(bytes, limit int64) bool {
-	use := b.held.Load() + b.heap() + bytes
+	use := b.held.Load() + b.measured(heapBytes) + bytes
 	if use+spares.bytes.Load() > limit {
 		freeSpares()
 	}
@@ -148,9 +140,6 @@ func (b *Budget) fits(bytes int64) bool {
 	debug.FreeOSMemory()
 	return !b.exceeds(bytes, b.hard)
 }
-
-// heap returns what Go's heap takes.
-func (b *Budget) heap() int64 { return b.measured(heapBytes) }
 
 // Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release
 // once when it is gone.
@@ -171,22 +160,30 @@ func (b *Budget) take(kind string, bytes int) (data []byte, file bool, err error
 		data, err = reserve(bytes, true)
 		return data, false, err
 	}
-	n := int64(bytes)
-	var spill error
-	if n >= b.least && b.dir != "" && b.Tight(n) {
-		if data, spill = spillFile(b.dir, bytes); spill == nil {
-			b.add(kind, n, true)
-			return data, true, nil
-		}
+	data, failed := b.spill(kind, bytes)
+	if data != nil {
+		return data, true, nil
 	}
+	n := int64(bytes)
 	if b.held.Load()+n > b.hard || n >= b.least && !b.fits(n) {
-		return nil, false, b.refuse(kind, n, spill)
+		return nil, false, b.refuse(kind, n, failed)
 	}
 	if data, err = reserve(bytes, b.limit >= 1<<30); err != nil {
 		return nil, false, err
 	}
 	b.add(kind, n, false)
 	return data, false, nil
+}
+
+// spill maps an array from a file if memory is tight and the array is large enough, else it returns
+// nil. An error says why there is no file.
+func (b *Budget) spill(kind string, bytes int) (data []byte, err error) {
+	if n := int64(bytes); n >= b.least && b.dir != "" && b.Tight(n) {
+		if data, err = spillFile(b.dir, bytes); err == nil {
+			b.add(kind, n, true)
+		}
+	}
+	return data, err
 }
 
 // add counts bytes of a kind that are taken, or given back.
@@ -223,7 +220,8 @@ func (b *Budget) Use() Use {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := Use{Limit: b.limit, Memory: b.held.Load(), Heap: b.heap(), Spilled: b.spilled.Load(), Peak: b.peak}
+	u := Use{Limit: b.limit, Memory: b.held.Load(), Spilled: b.spilled.Load(), Peak: b.peak}
+	u.Heap = b.measured(heapBytes)
 	for _, h := range b.kinds {
 		if h.Memory > 0 || h.Spilled > 0 {
 			u.Kinds = append(u.Kinds, *h)

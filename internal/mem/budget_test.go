@@ -271,3 +271,22 @@ func TestApart(t *testing.T) {
 		t.Errorf("found %d bytes of files without a directory", files)
 	}
 }
+
+// TestHeapIsAskedFor: arrays with pointers are on Go's heap, and refused where there is no room.
+func TestHeapIsAskedFor(t *testing.T) {
+	b := budgetOf(8<<20, "")
+	grow := func(a *Arena, n int) (err error) {
+		defer Recover(&err)
+		Grow(a, []*int(nil), n)
+		return nil
+	}
+	for _, a := range []*Arena{nil, {}, {Budget: b}} {
+		if err := grow(a, 1<<17); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := grow(&Arena{Budget: b, Kind: Messages}, 2<<20); err == nil ||
+		!strings.Contains(err.Error(), errOnHeap.Error()) {
+		t.Errorf("error %v", err)
+	}
+}

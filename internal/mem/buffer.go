@@ -18,15 +18,11 @@ func (b *Budget) Buffer(kind string, bytes int) (*Buffer, error) {
 	if b == nil || n < b.least {
 		return &Buffer{Data: make([]byte, bytes)}, nil
 	}
-	var failed error
-	if b.dir != "" && b.Tight(n) {
-		var data []byte
-		if data, failed = spillFile(b.dir, bytes); failed == nil {
-			b.add(kind, n, true)
-			f := &Buffer{data, kind, region{data, bytes, true, b}, runtime.Cleanup{}}
-			f.cleanup = runtime.AddCleanup(f, f.region.release, kind)
-			return f, nil
-		}
+	data, failed := b.spill(kind, bytes)
+	if data != nil {
+		f := &Buffer{data, kind, region{data, bytes, true, b}, runtime.Cleanup{}}
+		f.cleanup = runtime.AddCleanup(f, f.region.release, kind)
+		return f, nil
 	}
 	if !b.fits(n) {
 		return nil, b.refuse(kind, n, failed)

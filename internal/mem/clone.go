@@ -12,19 +12,20 @@ const cloneDepth = 32
 // what it points to is copied; all other pointers, functions and channels are the same in the copy.
 func Clone(v any) any {
 	from := reflect.ValueOf(v)
-	if from.Kind() == reflect.Pointer && !from.IsNil() {
-		to := reflect.New(from.Type().Elem())
-		to.Elem().Set(from.Elem())
-		cloneIn(to.Elem(), cloneDepth)
-		return to.Interface()
-	}
 	if !from.IsValid() {
 		return v
 	}
-	to := reflect.New(from.Type()).Elem()
-	to.Set(from)
-	cloneIn(to, cloneDepth)
-	return to.Interface()
+	pointer := from.Kind() == reflect.Pointer && !from.IsNil()
+	if pointer {
+		from = from.Elem()
+	}
+	to := reflect.New(from.Type())
+	to.Elem().Set(from)
+	cloneIn(to.Elem(), cloneDepth)
+	if pointer {
+		return to.Interface()
+	}
+	return to.Elem().Interface()
 }
 
 // cloneIn gives a value slices and maps of its own.
@@ -39,10 +40,6 @@ func cloneIn(v reflect.Value, depth int) {
 			// Also if it is not exported.
 			cloneIn(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem(), depth)
 		}
-	case reflect.Array:
-		for i := range v.Len() {
-			cloneIn(v.Index(i), depth-1)
-		}
 	case reflect.Slice:
 		if v.IsNil() {
 			return
@@ -53,6 +50,8 @@ func cloneIn(v reflect.Value, depth int) {
 		if PointerFreeType(v.Type().Elem()) {
 			return
 		}
+		fallthrough
+	case reflect.Array:
 		for i := range v.Len() {
 			cloneIn(v.Index(i), depth-1)
 		}

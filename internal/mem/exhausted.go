@@ -34,14 +34,11 @@ func (e *Exhausted) Unwrap() error { return e.Err }
 // with the address of the error that the function returns.
 func Recover(err *error) {
 	v := recover()
-	if v == nil {
-		return
-	}
-	exhausted := IsExhausted(v)
-	if exhausted == nil {
+	if exhausted := IsExhausted(v); exhausted != nil {
+		*err = exhausted
+	} else if v != nil {
 		panic(v)
 	}
-	*err = exhausted
 }
 
 // Text returns a number of bytes for people.

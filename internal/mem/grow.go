@@ -24,9 +24,7 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 		return slices.Grow(s, n)
 	}
 	if want*size < small || !PointerFree[T]() {
-		if b := a.budget(); b != nil && int64(want*size) >= b.least && !b.fits(int64(want*size)) {
-			panic(b.refuse(a.Kind, int64(want*size), nil))
-		}
+		a.budget().ask(a.Kind, int64(want*size))
 		return slices.Grow(s, n)
 	}
 	larger := Make[T](a, want)[:len(s)]
@@ -35,14 +33,13 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	return larger
 }
 
-// askFrom is how many bytes on Go's heap are worth asking for.
-const askFrom = 1 << 20
-
 // Ask refuses, by a panic of an *[Exhausted], so many bytes of a kind that are about to be taken on
 // Go's heap, where they cannot be spilled, if the budget of the process has no room for them. They
 // count as a part of the heap, once they are taken.
-func Ask(kind string, bytes int64) {
-	if b := Process(); b != nil && bytes >= askFrom && !b.fits(bytes) {
+func Ask(kind string, bytes int64) { Process().ask(kind, bytes) }
+
+func (b *Budget) ask(kind string, bytes int64) {
+	if b != nil && bytes >= b.least && !b.fits(bytes) {
 		panic(b.refuse(kind, bytes, errOnHeap))
 	}
 }

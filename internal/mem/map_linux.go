@@ -14,7 +14,7 @@ func mapFile(a *Arena, f *os.File, size int) ([]byte, error) {
 		return nil, err
 	}
 	a.mu.Lock()
-	a.regions = append(a.regions, region{data: data, used: size})
+	a.regions = append(a.regions, region{data: data, used: size, file: true})
 	a.mu.Unlock()
 	return data, nil
 }

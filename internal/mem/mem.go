@@ -41,7 +41,7 @@ type Arena struct {
 type region struct {
 	data   []byte
 	used   int
-	file   bool    // spilled
+	file   bool    // spilled, or mapped by Map: it is not kept
 	budget *Budget // that counts it, or nil
 }
 
@@ -65,7 +65,16 @@ func (a *Arena) budget() *Budget {
 func Make[T any](a *Arena, n int) []T { return take[T](a, n, true) }
 
 // MakeAny is Make of elements that may have any value. They are to be written before they are read.
-func MakeAny[T any](a *Arena, n int) []T { return take[T](a, n, false) }
+func MakeAny[T any](a *Arena, n int) []T {
+	s := take[T](a, n, false)
+	if poisons && n > 0 && PointerFree[T]() { // who reads what was not written finds no zeros
+		data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), n*SizeOf[T]())
+		for i := range data {
+			data[i] = 0x5a
+		}
+	}
+	return s
+}
 
 func take[T any](a *Arena, n int, zero bool) []T {
 	size := unsafe.Sizeof(*new(T))

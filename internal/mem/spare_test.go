@@ -3,9 +3,13 @@
 package mem
 
 import (
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/invariants"
 )
 
 // keep makes an array in an arena with a parent, fills it, and leaves it to the parent.
@@ -150,5 +154,59 @@ func TestSparesAreGivenBack(t *testing.T) {
 	}
 	if keep(parent, b, 5<<20/8); spares.bytes.Load() != 0 {
 		t.Error("a tight budget keeps spares")
+	}
+}
+
+// TestSparesEndNoRun: the watcher frees them before it has a run end.
+func TestSparesEndNoRun(t *testing.T) {
+	const kept = 64 << 20
+	parent := &Arena{Kind: Graph}
+	defer parent.Close()
+	if keep(parent, nil, kept/8); spares.bytes.Load() != kept {
+		t.Skip("there is little memory")
+	}
+	b := budgetOf(Anonymous()-kept/2, "")
+	b.OnOver(func(err error) error {
+		t.Error(err)
+		return err
+	})
+	b.Last = func(err error) { t.Error("the process ends:", err) }
+	if b.look(time.Now()); spares.bytes.Load() != 0 {
+		t.Error("they are there yet")
+	}
+}
+
+// TestMappedFilesAreNotKept: nobody could write to them.
+func TestMappedFilesAreNotKept(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(1 << 17); err != nil {
+		t.Fatal(err)
+	}
+	parent := &Arena{Kind: Graph}
+	defer parent.Close()
+	a := &Arena{Parent: parent}
+	if _, err := Map(a, f, 1<<17); err != nil {
+		t.Fatal(err)
+	}
+	if a.Keep(); spares.bytes.Load() != 0 {
+		t.Errorf("%d bytes are kept", spares.bytes.Load())
+	}
+}
+
+// TestMakeAnyIsNotZero, so that tests with -tags invariants find who reads what was not written.
+func TestMakeAnyIsNotZero(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("built without -tags invariants")
+	}
+	for _, n := range []int{5, 1 << 14} {
+		a := new(Arena)
+		if s := MakeAny[uint64](a, n); s[0] == 0 || s[n-1] == 0 {
+			t.Errorf("of %d elements some are zero", n)
+		}
+		a.Close()
 	}
 }

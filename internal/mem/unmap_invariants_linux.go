@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// poisons says that MakeAny overwrites its arrays.
+const poisons = true
+
 // freed are mappings that were freed and are still there, inaccessible: who touches one dies at
 // once, instead of reading or writing another's array at the same addresses. The oldest make room
 // for new ones, since a process has a limit of mappings.

@@ -71,9 +71,12 @@ func (b *Budget) watch(done <-chan struct{}) {
 // if that is too much.
 func (b *Budget) look(now time.Time) int64 {
 	taken, beyond := Anonymous(), b.limit-b.hard
-	text := Text(taken) + " are taken"
 	if taken > b.hard {
 		freeSpares()
+		taken = Anonymous()
+	}
+	text := Text(taken) + " are taken"
+	if taken > b.hard {
 		b.collect(now)
 	}
 	if taken <= b.hard+beyond/4 {
@@ -111,10 +114,10 @@ func (b *Budget) look(now time.Time) int64 {
 // asked returns what arrays and Go's heap take, written to or not; what the heap no longer uses is
 // not meant.
 func (b *Budget) asked() int64 {
-	asked := b.held.Load() + b.heap()
+	asked := b.held.Load() + b.measured(heapBytes)
 	if asked > b.hard+(b.limit-b.hard)/2 {
 		runtime.GC()
-		asked = b.held.Load() + b.heap()
+		asked = b.held.Load() + b.measured(heapBytes)
 	}
 	return asked
 }

@@ -209,21 +209,14 @@ func newPanic(recovered any) *Panic {
 
 // Contain calls f on a goroutine of its own and waits for it. It returns nil when f returns, or
 // else the panic or runtime.Goexit that ended f.
-func Contain(f func()) (ended *Panic) {
-	done := make(chan struct{})
+func Contain(f func()) *Panic {
+	t, done := Team{task: func(int) { f() }}, make(chan struct{})
 	go func() {
 		defer close(done)
-		returned := false
-		defer func() {
-			if v := recover(); !returned {
-				ended = newPanic(v)
-			}
-		}()
-		f()
-		returned = true
+		t.call(0)
 	}()
 	<-done
-	return ended
+	return t.failed
 }
 
 // For calls body for consecutive ranges that together cover [0, n), each of at most grain indices,

@@ -32,11 +32,8 @@ func UserDir() (string, error) {
 	}
 	if err != nil {
 		dir = filepath.Join(os.TempDir(), fmt.Sprintf("superstep-%d", os.Geteuid()))
-		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("a directory of the user's own: %w", err)
-		}
 	}
-	return dir, checkDir(dir, 0o022)
+	return dir, ownDir(dir, 0o022)
 }
 
 // stateDir is where programs of the user keep their state.
@@ -59,14 +56,16 @@ func PrivateDir(name string) (string, error) {
 		return "", err
 	}
 	dir = filepath.Join(dir, name)
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	return dir, checkDir(dir, 0o077)
+	return dir, ownDir(dir, 0o077)
 }
 
-// checkDir refuses what is no directory of the user, or gives others one of the permissions.
-func checkDir(dir string, others fs.FileMode) error {
+// ownDir makes a directory. It refuses what is there and no directory of the user, or gives others
+// one of the permissions.
+func ownDir(dir string, others fs.FileMode) error {
+	err := os.Mkdir(dir, 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("a directory of the user's own: %w", err)
+	}
 	info, err := os.Lstat(dir)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s: expected a directory", dir)

@@ -134,17 +134,16 @@ func (r *Reader) kind(line []byte) (string, error) {
 	if bytes.HasPrefix(line, usual) {
 		return kindRecord, nil
 	}
-	var h head
-	if err := json.Unmarshal(line, &h); err != nil && r.line == 1 {
-		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes: lines of JSON", excerpt(line))
-	} else if err != nil {
-		return "", r.errorf("found %s, expected a line of a trace: %w", excerpt(line), err)
+	expected := "a line of a trace"
+	if r.line == 1 {
+		expected = "a line of a trace, as superstep run --trace FILE writes"
 	}
-	switch {
-	case (h.Version == 0 || h.Kind == "") && r.line == 1:
-		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes, whose lines have v and kind", excerpt(line))
+	var h head
+	switch err := json.Unmarshal(line, &h); {
+	case err != nil:
+		return "", r.errorf("found %s, expected %s: %w", excerpt(line), expected, err)
 	case h.Version == 0 || h.Kind == "":
-		return "", r.errorf("found %s, expected a line of a trace, with v and kind", excerpt(line))
+		return "", r.errorf("found %s, expected %s, with v and kind", excerpt(line), expected)
 	case h.Version != Version:
 		return "", r.errorf("found version %d of the trace's form, expected %d: "+
 			"another version of superstep wrote it", h.Version, Version)

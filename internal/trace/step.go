@@ -111,11 +111,6 @@ func (s *Step) Sum(from *record.Superstep) {
 func (s *Step) times(n int, p *record.Partition) {
 	mean := func(to *float64, x float64) { *to += (x - *to) / float64(n+1) }
 	t := &s.Times
-	mean(&t.Expand, p.Times.Expand)
-	mean(&t.Traverse, p.Times.Traverse)
-	mean(&t.Fold, p.Times.Fold)
-	mean(&t.Compute, p.Times.Compute)
-	mean(&t.Wait, p.Times.Wait)
 	t.Total = max(t.Total, p.Times.Total)
 	busy := p.Times.Busy()
 	if n == 0 || busy < s.Busy.Least {
@@ -125,7 +120,9 @@ func (s *Step) times(n int, p *record.Partition) {
 		s.Busy.Most, s.Busy.Slowest = busy, p.Partition
 	}
 	mean(&s.Busy.Mean, busy)
+	means := [...]*float64{&t.Expand, &t.Traverse, &t.Fold, &t.Compute, &t.Wait}
 	for i, seconds := range p.Times.ByPhase() {
+		mean(means[i], seconds)
 		if l := &s.Longest[i]; seconds > l.Seconds {
 			*l = Longest{seconds, p.Partition}
 		}
