@@ -152,11 +152,29 @@ func (l *lines) number() error {
 	return nil
 }
 
+// hasNames reports whether a part of a result has lines that begin with an id and a tab, which are
+// for the master alone.
+func hasNames(in *bufio.Reader) bool {
+	const digits = 20
+	head, _ := in.Peek(digits + 1)
+	i := 0
+	for i < len(head) && '0' <= head[i] && head[i] <= '9' {
+		i++
+	}
+	return i > 0 && i < len(head) && head[i] == '\t'
+}
+
 // copyLines writes the lines of parts, one part after the other, without the ids that are for the
-// master alone: all lines of a part have one, or none.
+// master alone.
 func copyLines(w io.Writer, parts []io.Reader) error {
 	for i, p := range parts {
 		l := &lines{in: bufio.NewReaderSize(p, 64<<10), part: i}
+		if !hasNames(l.in) {
+			if _, err := io.Copy(w, l.in); err != nil {
+				return err
+			}
+			continue
+		}
 		for {
 			err := l.next()
 			if errors.Is(err, io.EOF) {
@@ -164,9 +182,6 @@ func copyLines(w io.Writer, parts []io.Reader) error {
 			}
 			if err == nil {
 				_, err = w.Write(l.line)
-			}
-			if err == nil && len(l.line) == len(l.whole) {
-				_, err = io.Copy(w, l.in)
 			}
 			if err != nil {
 				return err

@@ -59,8 +59,7 @@ func TestSearches(t *testing.T) {
 	}
 }
 
-// TestSearchesCountForTheirJob: a benchmark's job has the supersteps of its searches, but not of the
-// warm-up.
+// TestSearchesCountForTheirJob: a benchmark's job has the supersteps of its searches.
 func TestSearchesCountForTheirJob(t *testing.T) {
 	s := NewNamedStore()
 	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500", Partitions: 1}))
@@ -76,7 +75,7 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 	}
 	j, err := s.Job("j")
 	must(t, err)
-	if j.Supersteps != 6 || j.Messages != 30 || j.Seconds != 3 || j.Summary.Supersteps != 6 {
+	if j.Supersteps != 9 || j.Messages != 45 || j.Seconds != 4.5 || j.Summary.Supersteps != 9 {
 		t.Errorf("found %+v", j)
 	}
 	if one, err := s.Job("j-bfs-root-8"); err != nil || one.Supersteps != 3 {

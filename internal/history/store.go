@@ -119,7 +119,7 @@ func (s *Store) Record(e trace.Event) error {
 	case *record.Superstep:
 		j := s.running(e.Job)
 		s.addDetail(j, j.record(e))
-		if of, search := s.searched(e.Job); of != nil && !strings.HasSuffix(search, trace.WarmUp) {
+		if of, search := s.searched(e.Job); of != nil {
 			of.sum(search, j.steps[len(j.steps)-1])
 		}
 	case *trace.End:

@@ -143,9 +143,9 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 	}
 	of := `{job_id="j1",program="graph500"}`
 	expect(t, scrape(t, s), map[string]string{
-		"superstep_job_superstep" + of: "2", "superstep_job_active_vertices" + of: "9",
+		"superstep_job_superstep" + of: "3", "superstep_job_active_vertices" + of: "9",
 		"superstep_job_senders" + of: "4", "superstep_job_running" + of: "1",
-		`superstep_supersteps_total{scheme="pull"}`: "2",
+		`superstep_supersteps_total{scheme="pull"}`: "3",
 	})
 	yes, no := true, false
 	_ = j.Record(&trace.Search{Job: "bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes})

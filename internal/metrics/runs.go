@@ -106,7 +106,7 @@ func (j *journal) Record(e trace.Event) error {
 	case *trace.Job:
 		j.begin(e)
 	case *record.Superstep:
-		if j.skip || strings.HasSuffix(e.Job, trace.WarmUp) {
+		if j.skip {
 			break
 		}
 		if j.work != nil {
