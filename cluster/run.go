@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
+	"github.com/superstep-go/superstep/internal/following"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
@@ -94,13 +95,13 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 	if err := r.addInputs(ctx, spec, to.Inputs); err != nil {
 		return nil, err
 	}
-	w := &watched{job: to, times: jobtrace.Times{}, out: sticky{w: to.File}}
+	w := &watched{job: to, times: following.Times{}, out: sticky{w: to.File}}
 	w.trace.New = func() trace.Journal {
 		all := trace.Tee{w.times, w, to.Record}
 		if to.File != nil {
 			all = append(all, trace.NewWriter(&w.out))
 		}
-		return &jobtrace.Late{To: &trace.Named{To: all, Name: engine.Name(to.Given)}}
+		return &following.Late{To: &trace.Named{To: all, Name: engine.Name(to.Given)}}
 	}
 	job, err := r.conn.client.Run(ctx, spec, w.event)
 	if err != nil {
@@ -228,7 +229,7 @@ type watched struct {
 	job   *backend.Job
 	trace jobtrace.Observer
 	out   sticky
-	times jobtrace.Times // of each superstep that was heard of
+	times following.Times // of each superstep that was heard of
 	step  trace.Step
 }
 

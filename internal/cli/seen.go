@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/following"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
@@ -65,7 +66,7 @@ type observer struct {
 	app    *app
 	flags  *seeFlags
 	meter  history.Meter
-	times  jobtrace.Times // of a job on a cluster
+	times  following.Times // of a job on a cluster
 	file   *lateFile
 	local  *web.Local
 	server *web.Server
@@ -86,7 +87,7 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 		w.Tee = append(w.Tee, trace.NewWriter(w.file))
 	}
 	if threads == 0 {
-		w.times = jobtrace.Times{}
+		w.times = following.Times{}
 		w.Tee = append(w.Tee, w.times)
 		return w, nil
 	}
@@ -137,7 +138,7 @@ func (w *observer) job() *jobtrace.Observer {
 	before := w.meter
 	return &jobtrace.Observer{New: func() trace.Journal {
 		w.meter = before // what an attempt that lost a worker came to does not count
-		return &jobtrace.Late{To: w.Tee}
+		return &following.Late{To: w.Tee}
 	}}
 }
 

@@ -120,34 +120,24 @@ func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 }
 
 // strangest is the connection that goes first: of a host or, where all are too many, of any. The
-// oldest goes of the host that has most whose callers are not known, else the oldest of the largest
-// host that asks for nothing. The lock is held.
+// oldest goes of the host that has most whose callers are not known, else most that ask for
+// nothing. The lock is held.
 func (l *limiter) strangest(host string, any bool) *counted {
-	for _, goes := range []func(c *counted) bool{
-		func(c *counted) bool { return !c.known },
-		func(c *counted) bool { return c.busy == 0 },
+	for _, stays := range []func(c *counted) bool{
+		func(c *counted) bool { return c.known },
+		func(c *counted) bool { return c.busy > 0 },
 	} {
-		var first *counted
-		most := 0
+		var most []*counted
 		for name, own := range l.hosts {
-			if name != host && !any {
+			if !any && name != host {
 				continue
 			}
-			n, oldest := 0, (*counted)(nil)
-			for _, c := range own {
-				if !goes(c) {
-					continue
-				}
-				if n++; oldest == nil {
-					oldest = c
-				}
-			}
-			if n > most || n > 0 && n == most && name == host {
-				first, most = oldest, n
+			if some := slices.DeleteFunc(slices.Clone(own), stays); len(some) > len(most) {
+				most = some
 			}
 		}
-		if first != nil {
-			return first
+		if len(most) > 0 {
+			return most[0]
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/following"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
 )
@@ -71,7 +72,7 @@ func TestLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			teller := &Observer{New: func() trace.Journal { return trace.Tee{&Late{To: begun{transcript{&lines}}}} }}
+			teller := &Observer{New: func() trace.Journal { return trace.Tee{&following.Late{To: begun{transcript{&lines}}}} }}
 			for _, e := range c.events {
 				teller.Event("j1", e)
 			}

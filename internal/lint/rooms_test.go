@@ -24,7 +24,7 @@ type room struct {
 // rooms are the groups from the ground up. A package imports only from its own room and those
 // below.
 var rooms = []room{
-	{"ground", 3558, []string{
+	{"ground", 3557, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
 		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
@@ -33,36 +33,37 @@ var rooms = []room{
 	{"programs", 4351, []string{
 		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
 	}},
-	{"storage", 3379, []string{
+	{"storage", 3373, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 11802, []string{
+	{"formats", 11680, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8863, []string{
+	{"transport", 8789, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
 	}},
-	{"graphs", 12308, []string{
+	{"graphs", 12083, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11745, []string{
+	{"engine", 11740, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
-	{"algorithms", 5573, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2779, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8098, []string{
+	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
+	{"graph500", 2765, []string{"internal/graph500", "internal/graphalytics"}},
+	{"cluster", 8095, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12461, []string{"master", "worker", "internal/daemon"}},
+	{"daemons", 12406, []string{"master", "worker", "internal/daemon"}},
 	{"users", 12385, []string{
-		"internal/cli", "internal/keeping", "", "cluster", "command", "cmd", "internal/reference",
+		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
+		"internal/reference",
 		"pregel/pregeltest",
 		"internal/testcluster", "internal/programtest",
 	}},

@@ -1,4 +1,5 @@
-package jobtrace
+// Package following has journals of a job of a cluster that a client follows.
+package following
 
 import (
 	"github.com/superstep-go/superstep/internal/trace"

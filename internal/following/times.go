@@ -1,4 +1,4 @@
-package jobtrace
+package following
 
 import (
 	"github.com/superstep-go/superstep/internal/trace"
