@@ -1,7 +1,6 @@
 package master
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -116,8 +115,13 @@ func (r *run) searched(c *control.Run) {
 		}
 		c.Searched = proto.CloneOf(was)
 		if c.Searched.Violation = nil; was.Violation != nil { // the last is searched again
-			last := cmp.Or(c.Searched.Sssp, c.Searched.Bfs)
-			last.Time = last.Time[:max(0, len(last.Time)-1)]
+			last := c.Searched.Bfs
+			if len(c.Searched.Sssp.GetTime()) > 0 {
+				last = c.Searched.Sssp
+			}
+			if n := len(last.GetTime()); n > 0 {
+				last.Time = last.Time[:n-1]
+			}
 		}
 		c.Searched.Restarts = append(c.Searched.Restarts, fmt.Sprintf(
 			"%s; the graph was made again after %d BFS and %d SSSP searches", why,
