@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -228,6 +229,16 @@ func seesAnother(all []*fault, names string) bool {
 		}
 	}
 	return false
+}
+
+// allSeeAnother reports whether there are faults by which all of these workers see another file.
+func allSeeAnother(faults []*fault, workers []string) bool {
+	for _, w := range workers {
+		if !slices.ContainsFunc(faults, func(f *fault) bool { return f.name == "another file at "+w }) {
+			return false
+		}
+	}
+	return len(workers) > 0
 }
 
 // TestAnotherMasterCountsAnew loses the disk of the master when the others know a worker's second

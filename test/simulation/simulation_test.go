@@ -55,11 +55,16 @@ var causes = []struct {
 	{"no data", regexp.MustCompile(`the master (takes no job|loads no graph): data: `)},
 	{"full disk", regexp.MustCompile(`(result|the master.s state cannot be written): .*no space left on device`)},
 	{differingFiles, differs},
+	// A job that begins again on the workers with another file than before.
+	{ofAnotherFile, regexp.MustCompile(`the checkpoint before superstep \d+ is of another (run|graph)`)},
 	{"no such job", regexp.MustCompile(`there is no job "`)},
 	{"workers cut from each other", regexp.MustCompile(`worker \S+: .*(connection|worker) .*`)},
 }
 
-const differingFiles = "differing files"
+const (
+	differingFiles = "differing files"
+	ofAnotherFile  = "checkpoint of another file"
+)
 
 var differs = regexp.MustCompile(`workers \S+ and \S+ see different files: `)
 
@@ -343,15 +348,20 @@ func (o *outcome) judge(ctx context.Context, text string, end *control.Job, err 
 	case err != nil:
 		reason = err.Error()
 	case end.State == control.JobState_JOB_STATE_DONE:
-		if o.result = same; compare(text, want) != "" {
-			o.result, o.bad = "wrong", compare(text, want)
+		o.result = same
+		switch wrong := compare(text, want); {
+		case wrong != "" && allSeeAnother(o.faults, end.Workers):
+			o.result = "on another file" // that all its workers saw
+		case wrong != "":
+			o.result, o.bad = "wrong", wrong
 		}
 		return
 	}
 	switch o.result = cause(reason); {
 	case o.result == "":
 		o.result, o.bad = "failed", "without a cause that has a name: "+reason
-	case o.result == differingFiles && !seesAnother(o.faults, reason):
+	case o.result == differingFiles && !seesAnother(o.faults, reason),
+		o.result == ofAnotherFile && !seesAnother(o.faults, strings.Join(end.GetWorkers(), " ")):
 		o.bad = "all see the same file: " + reason
 	}
 }
