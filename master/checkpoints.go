@@ -111,6 +111,8 @@ func (s *server) hasStored(ctx context.Context, place, what string) error {
 		return nil
 	}
 	defer store.Close(at)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
 	all, err := checkpoint.List(ctx, at)
 	if d, ok := at.(*store.Dir); ok {
 		d.RemoveEmpty(".") // which looking there may have made

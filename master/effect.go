@@ -35,7 +35,8 @@ func (s *server) effect(e effect) {
 			delete(s.runs, e.job.id) // of an attempt that is over
 		}
 		if e.state.Ended() {
-			s.columns.release(e.job.spec, true)
+			// A master that starts anew, and knows nothing of the end, needs them again.
+			s.columns.release(e.job.spec, s.commits.failed == nil)
 		}
 		if place := e.job.spec.Checkpoints; place != "" &&
 			e.state == control.JobState_JOB_STATE_DONE && s.complete(e.job.id) {

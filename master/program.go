@@ -113,16 +113,11 @@ func (r *run) searched(c *control.Run) {
 		if n := len(r.job.losses); n > 0 {
 			why = r.job.losses[n-1]
 		}
-		c.Searched = proto.CloneOf(was)
-		if c.Searched.Violation = nil; was.Violation != nil { // the last is searched again
-			last := c.Searched.Bfs
-			if len(c.Searched.Sssp.GetTime()) > 0 {
-				last = c.Searched.Sssp
-			}
-			if n := len(last.GetTime()); n > 0 {
-				last.Time = last.Time[:n-1]
-			}
+		if broken := was.Violation; broken != nil { // all is searched again
+			why = "a search was not valid: " + broken.Text + "; " + why
+			was = &control.Graph500Result{Restarts: was.Restarts}
 		}
+		c.Searched = proto.CloneOf(was)
 		c.Searched.Restarts = append(c.Searched.Restarts, fmt.Sprintf(
 			"%s; the graph was made again after %d BFS and %d SSSP searches", why,
 			len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))

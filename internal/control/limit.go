@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -65,7 +64,8 @@ func (l *limiter) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		conn := &counted{Conn: c, limit: l, host: hostOf(c.RemoteAddr().String())}
+		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+		conn := &counted{Conn: c, limit: l, host: host}
 		l.mu.Lock()
 		// Until a request is there.
 		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() })
@@ -82,20 +82,6 @@ func (l *limiter) Accept() (net.Conn, error) {
 			return conn, nil
 		}
 	}
-}
-
-// hostOf is by what connections of one host are known: its address, or the network of 64 bits that a
-// host with IPv6 has to itself.
-func hostOf(address string) string {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return address
-	}
-	ip := at.Addr().Unmap().WithZone("")
-	if net, err := ip.Prefix(64); err == nil { // not of IPv4
-		return net.String()
-	}
-	return ip.String()
 }
 
 // admit counts a connection, and names one to be closed for it.

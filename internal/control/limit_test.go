@@ -88,14 +88,6 @@ func TestStrangersOfManyHostsGoFirst(t *testing.T) {
 	if n := len(l.hosts["worker"]); n != 2 || l.count != 10 {
 		t.Errorf("%d connections of the worker are left, of %d", n, l.count)
 	}
-	for address, want := range map[string]string{
-		"10.1.2.3:5": "10.1.2.3", "[2001:db8::1]:5": "2001:db8::/64", "[2001:db8::2]:6": "2001:db8::/64",
-		"[::ffff:10.1.2.3]:5": "10.1.2.3", "@": "@",
-	} {
-		if host := hostOf(address); host != want {
-			t.Errorf("%s is of %s, expected %s", address, host, want)
-		}
-	}
 }
 
 // requestOn is the context of a request on a connection.

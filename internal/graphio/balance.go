@@ -103,8 +103,9 @@ func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(lin
 	}); err != nil {
 		return err
 	}
-	for seen, more := 0, true; more; seen += candidates {
-		counts, end := map[[2]uint64]int{}, seen+candidates
+	// In a file in which much differs the place is not looked for to the end.
+	for seen, size := 0, candidates; seen < 16*candidates; seen, size = seen+size, 2*size {
+		counts, end, more := map[[2]uint64]int{}, seen+size, false
 		for _, do := range []func(at, line int, text []byte, pair [2]uint64, u, v uint64) bool{
 			func(at, _ int, _ []byte, pair [2]uint64, _, _ uint64) bool {
 				if at > seen {
@@ -123,8 +124,7 @@ func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(lin
 				if counts[pair]*cmp.Compare(v, u) <= 0 { // not more often than the other way
 					return !more
 				}
-				bad.line, bad.column = line, 1
-				if plain {
+				if bad.line, bad.column = line, 1; plain {
 					bad.column = columnOf(text, v)
 				}
 				bad.found = fmt.Sprintf("%d among the neighbours of %d", v, u)
@@ -133,7 +133,6 @@ func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(lin
 			},
 		} {
 			at := 0
-			more = false
 			if err := pairs(func(line int, text []byte, u, v uint64) bool {
 				if *part(u, v) == (balance{}) {
 					return true
@@ -144,8 +143,11 @@ func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(lin
 				return err
 			}
 		}
+		if !more {
+			return nil
+		}
 	}
-	return nil
+	return bad
 }
 
 // endOfLists is the error of lists that have been read to their end, or why not.

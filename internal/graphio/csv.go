@@ -77,8 +77,7 @@ type csvGrammar struct {
 
 // readCSV reads a table whose lines are edges. Its vertices are the ids, or the names, that occur.
 func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error) {
-	head := f.head()
-	c, said, from, err := r.Columns.understand(head, f.headIsAll(), r.format)
+	c, said, from, err := r.Columns.understand(f.head(), f.headIsAll(), r.format)
 	if err == nil && from.offset == 0 && r.Columns.Header == nil && len(r.others) > 0 {
 		c, said, from, err = r.otherHeader(ctx, f, c, said)
 	}

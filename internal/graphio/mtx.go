@@ -114,8 +114,7 @@ func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 	}
 	for i, allowed := range kind.banner {
 		if word := words[i+1]; !slices.Contains(allowed, word) {
-			f := wrong(quote([]byte(word)), strings.Join(allowed, " or "))
-			return f.at(line, fieldAt(line, i+1))
+			return wrong(quote([]byte(word)), strings.Join(allowed, " or ")).at(line, fieldAt(line, i+1))
 		}
 	}
 	h.field, h.symmetric = words[3], words[4] == "symmetric"

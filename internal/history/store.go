@@ -306,7 +306,7 @@ func (s *Store) end(j *job, e *trace.End) {
 // searched is the job that a name is of a search of: that which it begins with, before a blank.
 func (s *Store) searched(name string) (of *job, search string) {
 	for i := strings.LastIndexByte(name, ' '); i > 0; i = strings.LastIndexByte(name[:i], ' ') {
-		if j := s.last[name[:i]]; j != nil {
+		if j := s.last[name[:i]]; j != nil && j.Program == trace.Graph500 {
 			return j, name[i+1:]
 		}
 	}

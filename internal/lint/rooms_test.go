@@ -53,14 +53,14 @@ var rooms = []room{
 	}},
 	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2765, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8095, []string{
+	{"cluster", 8084, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12406, []string{"master", "worker", "internal/daemon"}},
+	{"daemons", 12404, []string{"master", "worker", "internal/daemon"}},
 	{"users", 12385, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",

@@ -119,13 +119,13 @@ func Finder(located []*control.Vertex) engine.Find {
 func Searched(r *control.KernelResult) graph500.Kernel {
 	var k graph500.Kernel
 	for i, time := range r.GetTime() {
-		if i >= min(len(r.Translate), len(r.Nedge)) || !(time > 0) || r.Nedge[i]-1 >= math.MaxInt64 {
+		if i >= min(len(r.Translate), len(r.Nedge)) || !(time > 0 && time < 1e9 && r.Translate[i] >= 0 && r.Translate[i] <= time) || r.Nedge[i]-1 >= math.MaxInt64 {
 			break
 		}
 		k.Time = append(k.Time, time)
 		k.Translate = append(k.Translate, r.Translate[i])
 		k.Nedge = append(k.Nedge, int64(r.Nedge[i]))
-		if i < len(r.Validate) {
+		if i < len(r.Validate) && r.Validate[i] >= 0 && r.Validate[i] < 1e9 {
 			k.Validate = append(k.Validate, r.Validate[i])
 		}
 	}
