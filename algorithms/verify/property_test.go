@@ -143,17 +143,6 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-type differs struct{}
-
-func (differs) Error() string { return "differs" }
-
-func errIf(wrong bool) error {
-	if wrong {
-		return differs{}
-	}
-	return nil
-}
-
 // parents returns a random tree of the levels.
 func parents(rng *rand.Rand, r reference.Graph, source int, level []int64) []int64 {
 	parent := slices.Repeat([]int64{-1}, r.N)
