@@ -136,12 +136,12 @@ func (r *Reader) kind(line []byte) (string, error) {
 	}
 	expected := "a line of a trace"
 	if r.line == 1 {
-		expected = "a line of a trace, as superstep run --trace FILE writes"
+		expected = "a trace, as superstep run --trace FILE writes: lines of JSON"
 	}
 	var h head
 	switch err := json.Unmarshal(line, &h); {
 	case err != nil:
-		return "", r.errorf("found %s, expected %s: %w", excerpt(line), expected, err)
+		return "", r.errorf("found %s, expected %s", excerpt(line), expected)
 	case h.Version == 0 || h.Kind == "":
 		return "", r.errorf("found %s, expected %s, with v and kind", excerpt(line), expected)
 	case h.Version != Version:
