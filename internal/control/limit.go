@@ -90,7 +90,7 @@ func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	defer l.mu.Unlock()
 	full := l.count >= l.all
 	if full || len(l.hosts[c.host]) >= l.perHost {
-		if out = l.strangest(c.host, full); out == nil {
+		if out = l.victim(c.host, full); out == nil {
 			return nil, false
 		}
 		l.remove(out)
@@ -105,10 +105,10 @@ func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	return out, true
 }
 
-// strangest is the connection that goes first: of a host or, where all are too many, of any. The
+// victim is the connection that is closed first: of a host or, where all are too many, of any. The
 // oldest goes of the host that has most whose callers are not known, else most that ask for
 // nothing. The lock is held.
-func (l *limiter) strangest(host string, any bool) *counted {
+func (l *limiter) victim(host string, any bool) *counted {
 	for _, stays := range []func(c *counted) bool{
 		func(c *counted) bool { return c.known },
 		func(c *counted) bool { return c.busy > 0 },

@@ -2,7 +2,8 @@ package trace
 
 import "github.com/superstep-go/superstep/record"
 
-// WarmUp ends the name of a run that only warms up, and does not count.
+// WarmUp ends the name of a search that only warms up. The summaries of reports leave it out; traces,
+// metrics and the page have it.
 const WarmUp = " warm-up"
 
 // Named is a Journal that passes the supersteps, the beginning and the end of a run on under
