@@ -17,7 +17,7 @@ type Hops struct {
 // Combiner keeps the least of the messages to a vertex.
 func (Hops) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
 
-// Init runs on every vertex, once.
+// Init runs once on every vertex. MaxInt64 means that no path was found.
 func (p Hops) Init(v *pregel.Vertex[int64, int64]) {
 	v.Set(math.MaxInt64)
 	v.VoteToHalt()
@@ -26,7 +26,7 @@ func (p Hops) Init(v *pregel.Vertex[int64, int64]) {
 	}
 }
 
-// Compute runs on vertices that got a message: hops is the least sent to this one.
+// Compute runs on vertices that got messages: hops is the least message to this vertex.
 func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
 	if hops < v.Value() {
 		v.Set(hops)
