@@ -35,7 +35,7 @@ func (l *List) At(rank int) uint32 {
 
 // tailMembers is the number of members a word below which a list's tail begins. A word with its
 // rank takes 12 bytes, a member 4. To look a word up in the head takes about the time of one or two
-// members of the tail (BenchmarkList, lab/results.md).
+// members of the tail (BenchmarkList).
 const tailMembers = 2
 
 // Cut returns how many words of a set are the head of its list, so that behind any border less is
