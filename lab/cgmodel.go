@@ -21,7 +21,7 @@ allgather of the direction and three allreduces of a number, or in a grid an all
 compared by all algorithms, so that one sees from which number of ranks on another one wins. Then CG of the NAS Parallel Benchmarks runs, and
 its ranks note how long they are in collectives. With --delay or --bandwidth ranks are at two sites, by halves.`,
 		Example: `  go -C lab run . cg-model --class S
-  go -C lab run . cg-model --class A --ranks 2,4,8 --processes
+  go -C lab run . cg-model --class A --ranks 2,4,8
   go -C lab run . cg-model --class W --ranks 4,8 --delay 1ms --json model.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -29,7 +29,7 @@ its ranks note how long they are in collectives. With --delay or --bandwidth ran
 			if err != nil {
 				return err
 			}
-			if err := n.check(r.processes); err != nil {
+			if err := n.check(); err != nil {
 				return err
 			}
 			if err := nas.CheckRanks(ranks, mostProcesses); err != nil {

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"os/exec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +13,6 @@ import (
 type rankFlags struct {
 	class, json string
 	ranks       int
-	processes   bool
 }
 
 func (r *rankFlags) define(f *pflag.FlagSet, ranks int) {
@@ -28,8 +24,6 @@ func (r *rankFlags) define(f *pflag.FlagSet, ranks int) {
 
 // defineRest defines the flags that do not say how large it is.
 func (r *rankFlags) defineRest(f *pflag.FlagSet) {
-	f.BoolVar(&r.processes, "processes", false,
-		"each rank is a process, not a goroutine of this one")
 	f.StringVar(&r.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 }
 
@@ -42,9 +36,6 @@ func (r *rankFlags) check() (class nas.Class, at nas.Place, err error) {
 		return class, at, usagef("--ranks: found %d, expected 1 to %d", r.ranks, mostProcesses)
 	}
 	at.Ranks = r.ranks
-	if r.processes {
-		at.Command = func(ctx context.Context) (*exec.Cmd, error) { return process(nasRankCommand)(ctx) }
-	}
 	stage := showStage()
 	at.Stage = func(name string, done, all int) { stage(name, int64(done), int64(all)) }
 	return class, at, checkOutputs("--json", r.json)
@@ -62,7 +53,7 @@ status is 1. Mop/s are keys ranked; making the keys and a first iteration are no
 Ranks meet by TCP over loopback. What messages take between them is measured first, and the alltoall chosen by that.`,
 		Example: `  go -C lab run . nas-is --class A
   go -C lab run . nas-is --class S --ranks 5
-  go -C lab run . nas-is --class W --ranks 2 --processes --json is.json`,
+  go -C lab run . nas-is --class W --ranks 2 --json is.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			class, at, err := r.check()
@@ -78,14 +69,4 @@ Ranks meet by TCP over loopback. What messages take between them is measured fir
 	}
 	r.define(cmd.Flags(), 4)
 	return cmd
-}
-
-// nasRankCommand is what benchmarks by collectives start.
-const nasRankCommand = "nas-rank"
-
-func nasRankCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: nasRankCommand, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return nas.ServeRank(cmd.Context(), os.Stdin, os.Stdout) },
-	}
 }

@@ -16,14 +16,12 @@ type networkFlags struct {
 	bandwidth float64
 }
 
-func (n *networkFlags) check(processes bool) error {
+func (n *networkFlags) check() error {
 	switch {
 	case n.delay < 0 || n.delay > time.Second:
 		return usagef("--delay: found %v, expected 0s to 1s", n.delay)
 	case !(n.bandwidth >= 0) || math.IsInf(n.bandwidth, 0) || n.bandwidth > 0 && n.bandwidth < 1e4:
 		return usagef("--bandwidth: found %v, expected 1e4 bytes a second or more, or 0 for no bound", n.bandwidth)
-	case n.bandwidth > 0 && processes:
-		return usagef("--bandwidth is shared by the ranks of one process: not with --processes")
 	}
 	return nil
 }
@@ -41,14 +39,14 @@ turns. CG is here that of Matsumoto15, figure 7: ranks have rows of the matrix, 
 count. A result that is not the published one makes the status 1.`,
 		Example: `  go -C lab run . nas-sites --class S
   go -C lab run . nas-sites --class W --ranks 8 --delay 1ms --bandwidth 12.5e6
-  go -C lab run . nas-sites --ranks 6 --processes --repeat 5 --json sites.json`,
+  go -C lab run . nas-sites --ranks 6 --repeat 5 --json sites.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			class, at, err := r.check()
 			if err != nil {
 				return err
 			}
-			if err := n.check(r.processes); err != nil {
+			if err := n.check(); err != nil {
 				return err
 			}
 			switch {

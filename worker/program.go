@@ -82,7 +82,7 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 	if err != nil {
 		return err
 	}
-	all, err := a.group.Gather(ctx, collective.Call{Tag: tagFacts}, 0, data)
+	all, err := a.group.Allgather(ctx, collective.Call{Tag: tagFacts, Bytes: 1 << 10}, data)
 	if err != nil || !a.leads() {
 		return err
 	}

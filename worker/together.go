@@ -99,8 +99,8 @@ func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
 	if err != nil {
 		return err
 	}
-	all, err := a.group.Gather(ctx, collective.Call{Tag: tagFacts}, 0, facts)
-	if err != nil {
+	all, err := a.group.Allgather(ctx, collective.Call{Tag: tagFacts, Bytes: 1 << 10}, facts)
+	if err != nil || !a.leads() {
 		return err
 	}
 	for _, data := range all {

@@ -311,22 +311,6 @@ func FuzzRoles(f *testing.F) {
 	})
 }
 
-// FuzzDescribe: no file of certificates is too strange to be shown.
-func FuzzDescribe(f *testing.F) {
-	dir := made(f, Request{"m", Master, []string{"h"}, 5})
-	data, err := os.ReadFile(filepath.Join(dir, "m.pem"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := parse("f", data)
-		if err == nil && Describe(all, time.Now()) == "" {
-			t.Error("nothing to show")
-		}
-	})
-}
-
 func TestRoleErrors(t *testing.T) {
 	var e *RoleError
 	if err := (Identity{"x", Reader}).Need(Client | Worker); !errors.As(err, &e) ||

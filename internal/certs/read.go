@@ -1,12 +1,9 @@
 package certs
 
 import (
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/statefile"
@@ -54,41 +51,6 @@ func parse(path string, data []byte) ([]*x509.Certificate, error) {
 		return nil, fmt.Errorf("%s: found no certificate (-----BEGIN CERTIFICATE-----)", path)
 	}
 	return all, nil
-}
-
-// Describe words certificates for people.
-func Describe(all []*x509.Certificate, now time.Time) string {
-	var b strings.Builder
-	for i, c := range all {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		name := nameOf(c)
-		if c.IsCA {
-			name += " (a CA)"
-		}
-		fmt.Fprintf(&b, "name:         %s\n", name)
-		fmt.Fprintf(&b, "roles:        %s\n", RolesOf(c))
-		hosts := append([]string(nil), c.DNSNames...)
-		for _, ip := range c.IPAddresses {
-			hosts = append(hosts, ip.String())
-		}
-		if len(hosts) > 0 {
-			fmt.Fprintf(&b, "hosts:        %s\n", printable(strings.Join(hosts, ", ")))
-		}
-		fmt.Fprintf(&b, "issued by:    %s\n", printable(c.Issuer.CommonName))
-		state := fmt.Sprintf(", in %.0f days", c.NotAfter.Sub(now).Hours()/24)
-		switch {
-		case now.After(c.NotAfter):
-			state = ": it has expired"
-		case now.Before(c.NotBefore):
-			state = ": it is not valid yet"
-		}
-		fmt.Fprintf(&b, "valid:        %s to %s%s\n", date(c.NotBefore), date(c.NotAfter), state)
-		fmt.Fprintf(&b, "serial:       %x\n", c.SerialNumber)
-		fmt.Fprintf(&b, "fingerprint:  SHA-256 %x\n", sha256.Sum256(c.Raw))
-	}
-	return b.String()
 }
 
 // nameOf is what a certificate's holder is called in logs.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 // ca is `superstep ca`.
 func (a *app) ca() *cobra.Command {
 	return family(&cobra.Command{
-		Use:   "ca init|issue|show",
+		Use:   "ca init|issue",
 		Short: "Make certificates for a cluster with TLS",
 		Long: `Make certificates for a cluster with TLS: a CA in a directory, and
 certificates for the master, workers, clients and readers. The role in a certificate decides what
@@ -22,9 +21,8 @@ superstep:role:ROLE. Store ca-key.pem where only the people who issue certificat
 		Example: `  superstep ca init ca
   superstep ca issue --ca ca --role master --host 10.0.0.1,master.example.org
   superstep ca issue --ca ca --role worker
-  superstep ca issue --ca ca --role client --name alice --days 30
-  superstep ca show ca/alice.pem`,
-	}, a.initCA(), a.issue(), a.showCertificates())
+  superstep ca issue --ca ca --role client --name alice --days 30`,
+	}, a.initCA(), a.issue())
 }
 
 func (a *app) initCA() *cobra.Command {
@@ -96,23 +94,6 @@ cluster.`,
 		cobra.FixedCompletions([]string{"worker", "client", "reader", "operator", "master"},
 			cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-func (a *app) showCertificates() *cobra.Command {
-	return &cobra.Command{
-		Use:     "show FILE",
-		Short:   "Show what a certificate says",
-		Example: `  superstep ca show ca/alice.pem`,
-		Args:    exactly(1, "a file of certificates"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := certs.ReadFile(args[0])
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprint(a.out, certs.Describe(all, time.Now()))
-			return err
-		},
-	}
 }
 
 // made says which files there are now.

@@ -193,7 +193,7 @@ measurements.`,
 		a.generate(), a.convert(), a.info(), a.ui(), a.report(), a.algorithms(),
 		a.up(), a.master(), a.worker(), a.ca(), a.status(), a.jobs(), a.watch(), a.logs(),
 		a.result(), a.cancel(), a.drain(), a.graphs(), a.backup(), a.restore(), a.health(),
-		a.netbench(), a.netbenchRank(), a.workerMonitor(), a.completion(), a.version())
+		a.netbench(), a.workerMonitor(), a.completion(), a.version())
 	if a.name != "superstep" {
 		a.rename(root)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -194,13 +195,8 @@ func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 // completionTime is how long a shell waits for the master before it completes nothing.
 const completionTime = 300 * time.Millisecond
 
-// ask makes a call whose answer completes a word; a master that is slow or not there completes
-// nothing.
-func ask[Q, A any](
-	cmd *cobra.Command, f *clientFlags,
-	call func(control.ClusterClient, context.Context,
-		*connect.Request[Q]) (*connect.Response[A], error), question *Q, words func(*A) []string,
-) []string {
+// list returns what a call to the cluster answers, or nothing if it does not soon.
+func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c control.ClusterClient) []string) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {
 		return nil
@@ -208,52 +204,52 @@ func ask[Q, A any](
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	answer, err := call(c.Cluster(), ctx, connect.NewRequest(question))
-	if err != nil {
-		return nil
-	}
-	return words(answer.Msg)
+	return of(ctx, c.Cluster())
 }
 
 // completeJob completes the name of a job; running wants those that have not ended.
 func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
-	return firstOf(func(cmd *cobra.Command) []string {
-		q := &control.ListJobsRequest{Ended: !running}
-		return ask(cmd, f, control.ClusterClient.ListJobs, q,
-			func(r *control.ListJobsResponse) (all []string) {
-				for _, j := range r.Jobs {
-					all = append(all, j.Id+"\t"+j.Spec().Program+" on "+graphOf(j.Spec())+", "+
-						j.State.Word())
-				}
-				return all
-			})
-	})
+	jobs := func(ctx context.Context, c control.ClusterClient) (all []string) {
+		r, err := c.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: !running}))
+		if err != nil {
+			return nil
+		}
+		for _, j := range r.Msg.Jobs {
+			all = append(all, fmt.Sprintf("%s\t%s on %s, %s", j.Id, j.Spec().Program, graphOf(j.Spec()),
+				j.State.Word()))
+		}
+		return all
+	}
+	return firstOf(func(cmd *cobra.Command) []string { return f.list(cmd, jobs) })
 }
 
 // completeWorker completes the name of a worker.
 func (f *clientFlags) completeWorker() cobra.CompletionFunc {
-	return firstOf(func(cmd *cobra.Command) []string {
-		q := &control.ListWorkersRequest{}
-		return ask(cmd, f, control.ClusterClient.ListWorkers, q,
-			func(r *control.ListWorkersResponse) (all []string) {
-				for _, w := range r.Workers {
-					all = append(all, w.Name+"\t"+w.State.Word())
-				}
-				return all
-			})
-	})
+	workers := func(ctx context.Context, c control.ClusterClient) (all []string) {
+		r, err := c.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+		if err != nil {
+			return nil
+		}
+		for _, w := range r.Msg.Workers {
+			all = append(all, w.Name+"\t"+w.State.Word())
+		}
+		return all
+	}
+	return firstOf(func(cmd *cobra.Command) []string { return f.list(cmd, workers) })
 }
 
 // graphs lists the names of the cluster's graphs, each with what it is.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
-	q := &control.ListGraphsRequest{}
-	return ask(cmd, f, control.ClusterClient.ListGraphs, q,
-		func(r *control.ListGraphsResponse) (all []string) {
-			for _, g := range r.Graphs {
-				all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
-			}
-			return all
-		})
+	return f.list(cmd, func(ctx context.Context, c control.ClusterClient) (all []string) {
+		r, err := c.ListGraphs(ctx, connect.NewRequest(&control.ListGraphsRequest{}))
+		if err != nil {
+			return nil
+		}
+		for _, g := range r.Msg.Graphs {
+			all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
+		}
+		return all
+	})
 }
 
 // completeAnyGraph completes --graph: a generator, a file, or a graph of the cluster.

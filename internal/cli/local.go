@@ -26,7 +26,6 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/ranks"
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
@@ -113,10 +112,8 @@ func (b *beginning) Record(e trace.Event) error {
 func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {
 	o := resolve.Netbench(spec.Netbench)
 	o.Raw = "127.0.0.1:0"
-	report, err := netbench.Launch(ctx, ranks.Options{
-		Ranks: l.flags.Workers, Command: rankProcess,
-		Stage: func(name string, done, all int) { l.seen.stage(name, int64(done), int64(all)) },
-	}, o)
+	report, err := netbench.Local(ctx, l.flags.Workers, o,
+		func(name string, done, all int) { l.seen.stage(name, int64(done), int64(all)) })
 	if err != nil {
 		return nil, fmt.Errorf("netbench: %w", err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -42,8 +40,8 @@ func (a *app) netbench() *cobra.Command {
 		Use:   "netbench",
 		Short: "Measure messages and collectives between workers",
 		Long: `Measure messages and collectives between workers, with each algorithm at
-each size, and compare them with the predictions of the model that chooses the algorithm. It starts
-worker processes on this machine, connected by loopback.
+each size, and compare them with the predictions of the model that chooses the algorithm. The
+workers are parts of this process, connected as workers on one machine are.
 
 With --master it is a job of a cluster and measures between all its workers. The algorithm "sites"
 first combines the workers of one site (superstep worker --site), then the sites. The last worker
@@ -165,24 +163,5 @@ func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) er
 	if err := n.app.writeJSON(ctx, n.of.JSON, report); err != nil {
 		return err
 	}
-	return n.app.save(ctx, n.of.SVG, 0o666, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
-}
-
-// rankProcess makes a process of this binary that is a rank.
-func rankProcess(ctx context.Context) (*exec.Cmd, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return exec.CommandContext(ctx, path, rankCommand), nil
-}
-
-const rankCommand = "netbench-rank"
-
-// netbenchRank is what netbench starts.
-func (a *app) netbenchRank() *cobra.Command {
-	return &cobra.Command{
-		Use: rankCommand, Hidden: true, Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return netbench.Serve(cmd.Context(), os.Stdin, a.out) },
-	}
+	return n.app.save(ctx, n.of.SVG, 0o666, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w) })
 }

@@ -11,14 +11,13 @@ type Collective string
 const (
 	Barrier   Collective = "barrier"   // nobody leaves before all have come
 	Broadcast Collective = "broadcast" // the root's data to all
-	Gather    Collective = "gather"    // everybody's data to the root
 	Allgather Collective = "allgather" // everybody's data to all
 	Allreduce Collective = "allreduce" // everybody's data, combined, to all
 	Alltoall  Collective = "alltoall"  // from everybody something else to everybody
 )
 
 // Collectives is all of them.
-var Collectives = []Collective{Barrier, Broadcast, Gather, Allgather, Allreduce, Alltoall}
+var Collectives = []Collective{Barrier, Broadcast, Allgather, Allreduce, Alltoall}
 
 // Algorithm names a way to do a collective. Not every collective has every algorithm: see
 // Algorithms.
@@ -65,11 +64,6 @@ var catalogue = map[Collective][]entry{
 		{Flat, func(s shape) plan { return broadcastPlan(flatTree(s.all(), s.root, s.rank), 1) }},
 		{Chain, func(s shape) plan { return broadcastPlan(chainTree(s.all(), s.root, s.rank), s.segments) }},
 		{Sites, func(s shape) plan { return broadcastPlan(sitesTree(s, s.root), 1) }},
-	},
-	Gather: {
-		{Binomial, func(s shape) plan { return plan{s.ranks, binomialTree(s.all(), s.root, s.rank).gatherRounds()} }},
-		{Flat, func(s shape) plan { return plan{s.ranks, flatTree(s.all(), s.root, s.rank).gatherRounds()} }},
-		{Sites, func(s shape) plan { return plan{s.ranks, sitesTree(s, s.root).gatherRounds()} }},
 	},
 	Allgather: {
 		{Bruck, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).bruckRounds(singles(s.all()))} }},

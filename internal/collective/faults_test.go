@@ -62,8 +62,6 @@ func call(ctx context.Context, g *Group, c Collective, how Call) error {
 		err = g.Barrier(ctx, how)
 	case Broadcast:
 		_, err = g.Broadcast(ctx, how, 0, data)
-	case Gather:
-		_, err = g.Gather(ctx, how, 0, data)
 	case Allgather:
 		_, err = g.Allgather(ctx, how, data)
 	case Allreduce:
@@ -175,7 +173,7 @@ func TestBadCalls(t *testing.T) {
 	ctx := t.Context()
 	two := [][]byte{nil, nil}
 	_, broadcast := g.Broadcast(ctx, Call{Algorithm: Pairwise}, 0, nil)
-	_, root := g.Gather(ctx, Call{}, 2, nil)
+	_, root := g.Broadcast(ctx, Call{Bytes: 1}, 2, nil)
 	_, blocks := g.Alltoall(ctx, Call{}, two[:1])
 	_, model := NewGroup(g.link, Uniform(3, slow), nil)
 	_, forced := NewGroup(g.link, nil, map[Collective]Algorithm{Alltoall: Chain})

@@ -117,22 +117,6 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 	return join(m.slots), nil
 }
 
-// Gather returns everybody's data, by rank, on the root, and nil elsewhere. Without Bytes it takes
-// the algorithm for small data. The root's own slice is in the result, and the others may share
-// memory.
-func (g *Group) Gather(ctx context.Context, call Call, root int, data []byte) ([][]byte, error) {
-	_, p, err := g.plan(Gather, call, root, call.Bytes)
-	if err != nil {
-		return nil, wrap(Gather, err)
-	}
-	m := &machine{slots: make([][]byte, p.slots)}
-	m.slots[g.link.Rank()] = data
-	if err := g.run(ctx, call, m, p); err != nil || g.link.Rank() != root {
-		return nil, wrap(Gather, err)
-	}
-	return m.slots, nil
-}
-
 // Allgather returns everybody's data, by rank. The rank's own slice is in the result, and the
 // others may share memory.
 func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {

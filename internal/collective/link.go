@@ -1,4 +1,4 @@
-// Package collective moves data between all workers at once: barrier, broadcast, gather, allgather,
+// Package collective moves data between all workers at once: barrier, broadcast, allgather,
 // allreduce and alltoall, each by several algorithms, none of which is best for every size, number
 // of ranks and topology (Matsuda).
 //

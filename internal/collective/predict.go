@@ -9,8 +9,8 @@ import (
 )
 
 // Predict returns how many seconds a collective takes by an algorithm, from when all ranks begin
-// until the last has ended. bytes is what one rank contributes: broadcast: the root's data; gather,
-// allgather: one rank's; reduce, allreduce: one rank's elements; alltoall: one rank's block for one
+// until the last has ended. bytes is what one rank contributes: broadcast: the root's data;
+// allgather: one rank's; allreduce: one rank's elements; alltoall: one rank's block for one
 // other. Headers of a few bytes and copying are left out.
 func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, error) {
 	if err := m.validate(); err != nil {

@@ -8,62 +8,42 @@ import (
 // tree is a rank's place in a tree: data of a broadcast comes from the parent and goes to the
 // children in order, data of a reduction goes the other way.
 type tree struct {
-	rank     int
 	parent   int // -1 at the root
 	children []int
-	under    [][]int // by child: the ranks of its part of the tree, itself first
-}
-
-// subtree returns the ranks of this part of the tree, this one first.
-func (t tree) subtree() []int {
-	all := []int{t.rank}
-	for _, u := range t.under {
-		all = append(all, u...)
-	}
-	return all
 }
 
 // binomialTree doubles the ranks that have the data in every step (Matsumoto15, table 4): the root
 // sends to the rank n/2 places on, then both to those n/4 on, and so on. The place v, counted from
-// the root, gets from v without its lowest bit; its part is the places up to v plus that bit.
+// the root, gets from v without its lowest bit.
 func binomialTree(ranks []int, root, rank int) tree {
 	n := len(ranks)
 	t := newTeam(ranks, rank)
 	first := slices.Index(ranks, root)
 	place := func(v int) int { return ranks[(first+v)%n] }
 	v := ((t.me-first)%n + n) % n
-	result := tree{rank: rank, parent: -1}
+	result := tree{parent: -1}
 	low := 1 << bits.Len(uint(n-1)) // the root's part is all
 	if v > 0 {
 		low = v & -v
 		result.parent = place(v - low)
 	}
 	for d := low / 2; d >= 1; d /= 2 {
-		if v+d >= n {
-			continue
+		if v+d < n {
+			result.children = append(result.children, place(v+d))
 		}
-		var under []int
-		for u := v + d; u < min(v+2*d, n); u++ {
-			under = append(under, place(u))
-		}
-		result.children = append(result.children, place(v+d))
-		result.under = append(result.under, under)
 	}
 	return result
 }
 
 // flatTree has the root send to everybody.
 func flatTree(ranks []int, root, rank int) tree {
-	t := tree{rank: rank, parent: root}
 	if rank != root {
-		return t
+		return tree{parent: root}
 	}
-	t.parent = -1
+	t := tree{parent: -1}
 	first := slices.Index(ranks, root)
 	for i := 1; i < len(ranks); i++ {
-		r := ranks[(first+i)%len(ranks)]
-		t.children = append(t.children, r)
-		t.under = append(t.under, []int{r})
+		t.children = append(t.children, ranks[(first+i)%len(ranks)])
 	}
 	return t
 }
@@ -74,16 +54,12 @@ func chainTree(ranks []int, root, rank int) tree {
 	t := newTeam(ranks, rank)
 	first := slices.Index(ranks, root)
 	v := ((t.me-first)%n + n) % n
-	result := tree{rank: rank, parent: -1}
+	result := tree{parent: -1}
 	if v > 0 {
 		result.parent = t.at(-1)
 	}
 	if v < n-1 {
-		var under []int
-		for u := v + 1; u < n; u++ {
-			under = append(under, ranks[(first+u)%n])
-		}
-		result.children, result.under = []int{t.at(1)}, [][]int{under}
+		result.children = []int{t.at(1)}
 	}
 	return result
 }
@@ -99,21 +75,7 @@ func sitesTree(s shape, root int) tree {
 		return local
 	}
 	t := binomialTree(v.leaders, root, leader)
-	for i, under := range t.under {
-		var all []int
-		for _, l := range under {
-			site := v.members[slices.Index(v.leaders, l)]
-			all = append(all, l)
-			for _, r := range site {
-				if r != l {
-					all = append(all, r)
-				}
-			}
-		}
-		t.under[i] = all
-	}
 	t.children = append(t.children, local.children...)
-	t.under = append(t.under, local.under...)
 	return t
 }
 
@@ -154,20 +116,6 @@ func (t tree) reduceRounds(slots []int) []round {
 	rounds := []round{r}
 	if t.parent >= 0 {
 		rounds = append(rounds, round{sends: send(t.parent, slots...)})
-	}
-	return rounds
-}
-
-// gatherRounds brings the slots named like their ranks up a tree; in a message they are in the
-// order of their numbers, since parent and child list the same part of the tree differently.
-func (t tree) gatherRounds() []round {
-	var r round
-	for i, c := range slices.Backward(t.children) {
-		r.receives = append(r.receives, receive(c, slices.Sorted(slices.Values(t.under[i]))...)...)
-	}
-	rounds := []round{r}
-	if t.parent >= 0 {
-		rounds = append(rounds, round{sends: send(t.parent, slices.Sorted(slices.Values(t.subtree()))...)})
 	}
 	return rounds
 }

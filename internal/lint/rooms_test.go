@@ -40,9 +40,9 @@ var rooms = []room{
 	{"formats", 11680, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8789, []string{
-		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
-		"internal/netbench", "internal/testcluster/memlink",
+	{"transport", 8232, []string{
+		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
+		"internal/testcluster/memlink",
 	}},
 	{"graphs", 12083, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",

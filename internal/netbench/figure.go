@@ -9,14 +9,6 @@ import (
 	"github.com/superstep-go/superstep/internal/figure"
 )
 
-// Quantity is what a figure shows against size.
-type Quantity uint8
-
-const (
-	Time      Quantity = iota // seconds, as Matsumoto15's figures 4 and 5
-	Bandwidth                 // bytes per second, as Matsumoto15's figure 3 and Matsuda's 4 and 6
-)
-
 // styles are the same in all panels, and different from all others of a collective.
 var styles = map[collective.Algorithm]figure.Style{
 	Direct:                   {Colour: "#0072b2", Shape: "circle"},
@@ -33,28 +25,19 @@ var styles = map[collective.Algorithm]figure.Style{
 	collective.Linear:        {Colour: "#d55e00", Shape: "square"},
 }
 
-// Figure draws the report as SVG: a panel for each collective and quantity, both axes logarithmic,
-// dots for what was measured and lines for what is predicted. Of two quantities each collective has
-// its own row.
-func (r *Report) Figure(w io.Writer, quantities ...Quantity) error {
-	f := figure.Figure{Title: r.title(quantities), Subtitle: "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β"}
+// Figure draws the report as SVG: for each collective a panel of times, as in Matsumoto15's figures
+// 4 and 5, and one of bytes per second, as in its figure 3 and in Matsuda's 4 and 6. Both axes are
+// logarithmic; dots are what was measured and lines what is predicted.
+func (r *Report) Figure(w io.Writer) error {
+	f := figure.Figure{Title: r.title(), Subtitle: "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β"}
 	for _, c := range r.Collectives() {
-		for _, q := range quantities {
-			f.Panels = append(f.Panels, r.panel(c, q))
-		}
+		f.Panels = append(f.Panels, r.panel(c, false), r.panel(c, true))
 	}
 	return f.Write(w)
 }
 
-func (r *Report) title(quantities []Quantity) string {
-	what := "Time"
-	switch {
-	case len(quantities) > 1:
-		what = "Time and bandwidth"
-	case len(quantities) == 1 && quantities[0] == Bandwidth:
-		what = "Bandwidth"
-	}
-	t := fmt.Sprintf("%s of collectives, %d ranks", what, r.Ranks)
+func (r *Report) title() string {
+	t := fmt.Sprintf("Time and bandwidth of collectives, %d ranks", r.Ranks)
 	if r.Model.Sites != nil {
 		sites := slices.Clone(r.Model.Sites)
 		slices.Sort(sites)
@@ -64,13 +47,13 @@ func (r *Report) title(quantities []Quantity) string {
 }
 
 // panel is the picture of one collective.
-func (r *Report) panel(c collective.Collective, q Quantity) figure.Panel {
+func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 	p := figure.Panel{
 		Title: string(c),
 		X:     figure.Axis{Label: sizeMeans[c], Base: 2, Text: func(v float64) string { return size(int(v)) }},
 		Y:     figure.Axis{Base: 10, Text: func(v float64) string { return short(duration(v)) }},
 	}
-	if q == Bandwidth {
+	if bandwidth {
 		p.Y.Text = func(v float64) string { return short(rate(v)) }
 	}
 	for _, a := range r.algorithms(c) {
@@ -81,7 +64,7 @@ func (r *Report) panel(c collective.Collective, q Quantity) figure.Panel {
 			}
 			n := float64(pt.Bytes)
 			measured, predicted := pt.Seconds, pt.Predicted
-			if q == Bandwidth {
+			if bandwidth {
 				v := volume(c, r.Ranks)
 				measured, predicted = v*n/measured, v*n/predicted
 			}
@@ -98,7 +81,6 @@ var sizeMeans = map[collective.Collective]string{
 	PointToPoint:         "size of the message",
 	Stream:               "size of each message",
 	collective.Broadcast: "size of the root's data",
-	collective.Gather:    "size of each rank's data",
 	collective.Allgather: "size of each rank's data",
 	collective.Allreduce: "size of each rank's elements",
 	collective.Alltoall:  "size of each block",

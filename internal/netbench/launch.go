@@ -2,12 +2,12 @@ package netbench
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"fmt"
-	"io"
+	"sync"
 
 	"github.com/superstep-go/superstep/internal/collective"
-	"github.com/superstep-go/superstep/internal/ranks"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // What a rank does before and while it measures.
@@ -34,33 +34,65 @@ func Measure(ctx context.Context, link collective.Link, sites []int, o Options, 
 	return Run(ctx, link, model, o)
 }
 
-// Launch measures between processes of this machine, which call Serve, and returns the report.
-func Launch(ctx context.Context, l ranks.Options, o Options) (*Report, error) {
-	var err error
-	if l.Task.Work, err = json.Marshal(o); err != nil {
-		return nil, err
-	}
-	data, err := ranks.Launch(ctx, l)
+// Local measures between so many ranks of this process, which are connected as workers of one
+// machine are.
+func Local(ctx context.Context, ranks int, o Options, stage func(name string, done, all int)) (*Report, error) {
+	sessions, end, err := join(ctx, ranks)
+	defer end()
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("the report of rank 0: %w", err)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	reports := make([]*Report, ranks)
+	var all sync.WaitGroup
+	for i, s := range sessions {
+		told := stage
+		if i > 0 {
+			told = nil
+		}
+		all.Go(func() {
+			var err error
+			if reports[i], err = Measure(ctx, s.Link(), nil, o, told); err != nil {
+				fail(fmt.Errorf("rank %d: %w", i, err))
+			}
+		})
 	}
-	for i := range l.Ranks {
-		r.Workers = append(r.Workers, fmt.Sprintf("w%d", i+1))
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	return r, nil
+	for i := range ranks {
+		reports[0].Workers = append(reports[0].Workers, fmt.Sprintf("w%d", i+1))
+	}
+	return reports[0], nil
 }
 
-// Serve is one of the processes of Launch, with these as its standard input and output.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return ranks.Rank{Do: func(ctx context.Context, link collective.Link, task ranks.Task, stage func(name string, done, all int)) (any, error) {
-		var o Options
-		if err := json.Unmarshal(task.Work, &o); err != nil {
-			return nil, err
+// join connects so many workers of this process, until end is called.
+func join(ctx context.Context, workers int) (sessions []*mesh.Session, end func(), err error) {
+	var meshes []*mesh.Mesh
+	end = func() {
+		for _, s := range sessions {
+			s.Close()
 		}
-		return Measure(ctx, link, task.Sites, o, stage)
-	}}.Serve(ctx, in, out)
+		for _, m := range meshes {
+			m.Close()
+		}
+	}
+	layout, token := mesh.Layout{}, rand.Text()
+	for i := range workers {
+		m, err := mesh.New(mesh.Options{Name: fmt.Sprintf("rank %d", i), Incarnation: 1, Token: token})
+		if err != nil {
+			return nil, end, err
+		}
+		meshes, layout.Workers = append(meshes, m), append(layout.Workers, m.Self())
+	}
+	for _, m := range meshes {
+		s, err := m.Open(ctx, 1, 1, layout, nil)
+		if err != nil {
+			return nil, end, err
+		}
+		sessions = append(sessions, s)
+	}
+	return sessions, end, nil
 }

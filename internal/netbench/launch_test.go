@@ -2,9 +2,6 @@ package netbench
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -12,46 +9,22 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/collective"
-	"github.com/superstep-go/superstep/internal/ranks"
 )
 
-// role is the environment variable that makes this binary a rank.
-const role = "SUPERSTEP_TEST_RANK"
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestMain(m *testing.M) {
-	if os.Getenv(role) != "" {
-		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
-
-// process makes a rank of this binary.
-func process(ctx context.Context) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), role+"=1")
-	return cmd, err
-}
-
-func TestProcessesMeasure(t *testing.T) {
+func TestRanksOfThisProcessMeasure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	stages := map[string]int{}
-	r, err := Launch(ctx, ranks.Options{
-		Ranks: 3, Task: ranks.Task{Sites: []int{0, 1, 1}}, Command: process,
-		Stage: func(name string, done, all int) { stages[name] = all },
-	}, Options{
+	r, err := Local(ctx, 3, Options{
 		Sizes: []int{8, 64 << 10}, Least: 2, Most: 2, Raw: "127.0.0.1:0",
 		Collectives: []collective.Collective{PointToPoint, Stream, collective.Allreduce},
-	})
+	}, func(name string, done, all int) { stages[name] = all })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2*2*2 + 2*len(collective.Algorithms(collective.Allreduce)); r.Ranks != 3 ||
+	if want := 2*2*2 + 2*(len(collective.Algorithms(collective.Allreduce))-1); r.Ranks != 3 ||
 		len(r.Points) != want || len(r.Shares) != 4 {
 		t.Errorf("%d ranks, %d points of %d, %d shares", r.Ranks, len(r.Points), want,
 			len(r.Shares))
@@ -70,18 +43,17 @@ func TestProcessesMeasure(t *testing.T) {
 }
 
 func TestNoRawConnectionIsSaid(t *testing.T) {
-	r, err := Launch(t.Context(), ranks.Options{Ranks: 2, Command: process}, Options{
+	r, err := Local(t.Context(), 2, Options{
 		Sizes: []int{8}, Least: 1, Most: 1, Raw: "203.0.113.1:0",
 		Collectives: []collective.Collective{PointToPoint},
-	})
+	}, nil)
 	if err != nil || len(r.Points) != 1 || !strings.Contains(r.NoRaw, "203.0.113.1") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
 func TestWrongMeasuresAreSaid(t *testing.T) {
-	_, err := Launch(t.Context(), ranks.Options{Ranks: 2, Command: process},
-		Options{Sizes: []int{3, 2}})
+	_, err := Local(t.Context(), 2, Options{Sizes: []int{3, 2}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "sizes must rise") {
 		t.Error(err)
 	}

@@ -202,7 +202,7 @@ func footprint(c collective.Collective, a collective.Algorithm, p int) int {
 	switch {
 	case a == collective.Sites && c == collective.Alltoall:
 		return 2 * p * p
-	case c == collective.Gather, c == collective.Allgather, c == collective.Alltoall, a == collective.Dissemination:
+	case c == collective.Allgather, c == collective.Alltoall, a == collective.Dissemination:
 		return 4 * p
 	}
 	return 4
@@ -286,8 +286,6 @@ func (b *bench) action(ctx context.Context, t task) (func() error, error) {
 		return func() error { return g.Barrier(ctx, call) }, nil
 	case collective.Broadcast:
 		return func() error { return second(g.Broadcast(ctx, call, 0, data)) }, nil
-	case collective.Gather:
-		return func() error { return second(g.Gather(ctx, call, 0, data)) }, nil
 	case collective.Allgather:
 		return func() error { return second(g.Allgather(ctx, call, data)) }, nil
 	case collective.Allreduce:

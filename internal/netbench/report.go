@@ -15,9 +15,8 @@ import (
 // Report is what Run found.
 type Report struct {
 	Ranks int `json:"ranks"`
-	// Workers names the ranks, and Sites says where they are; nil when they have no names, or all
-	// are at one site.
-	Workers []string          `json:"workers,omitempty"`
+	// Workers names the ranks, and Sites says where they are; nil when all are at one site.
+	Workers []string          `json:"workers"`
 	Sites   []string          `json:"sites,omitempty"`
 	Model   *collective.Model `json:"model"` // fitted, by which Points are predicted
 	Points  []Point           `json:"points"`
@@ -81,7 +80,7 @@ func (r *Report) Validate() error {
 	switch {
 	case m == nil || r.Ranks < 1 || m.Ranks != r.Ranks || len(m.Pairs) != r.Ranks*r.Ranks:
 		return fmt.Errorf("a report of %d ranks without a model of them", r.Ranks)
-	case m.Sites != nil && len(m.Sites) != r.Ranks || r.Workers != nil && len(r.Workers) != r.Ranks || r.Sites != nil && len(r.Sites) != r.Ranks:
+	case m.Sites != nil && len(m.Sites) != r.Ranks || len(r.Workers) != r.Ranks || r.Sites != nil && len(r.Sites) != r.Ranks:
 		return fmt.Errorf("a report of %d ranks with the names of %d and the sites of %d", r.Ranks, len(r.Workers), max(len(m.Sites), len(r.Sites)))
 	}
 	return nil
@@ -107,7 +106,7 @@ func (p *Point) fill(times []float64, ranks int, parts float64) {
 func volume(c collective.Collective, ranks int) float64 {
 	others := float64(ranks - 1)
 	switch c {
-	case collective.Gather, collective.Allgather, collective.Alltoall:
+	case collective.Allgather, collective.Alltoall:
 		return others
 	case collective.Allreduce:
 		return 2 * others / float64(ranks)
@@ -241,12 +240,6 @@ func (r *Report) Text(w io.Writer) error {
 
 // who says between whom it was measured.
 func (r *Report) who() string {
-	if r.Workers == nil {
-		if r.Model.Sites != nil {
-			return fmt.Sprintf("%d ranks at sites %v", r.Ranks, r.Model.Sites)
-		}
-		return fmt.Sprintf("%d ranks", r.Ranks)
-	}
 	list := slices.Clone(r.Workers)
 	for i, site := range r.Sites {
 		if site != "" {
@@ -254,14 +247,6 @@ func (r *Report) who() string {
 		}
 	}
 	return fmt.Sprintf("%d workers: %s", r.Ranks, strings.Join(list, ", "))
-}
-
-// name is what a rank is called.
-func (r *Report) name(rank int) string {
-	if r.Workers == nil {
-		return fmt.Sprint(rank)
-	}
-	return r.Workers[rank]
 }
 
 const mostPairs = 12 // in the table; more are summed up
@@ -279,7 +264,7 @@ func (r *Report) pairs() []pairRow {
 	for from := range r.Ranks {
 		for to := from + 1; to < r.Ranks; to++ {
 			p := r.Model.Pair(from, to)
-			rows = append(rows, pairRow{r.name(from), r.name(to), p})
+			rows = append(rows, pairRow{r.Workers[from], r.Workers[to], p})
 			level := 0
 			if r.Model.Sites != nil && r.Model.Sites[from] != r.Model.Sites[to] {
 				level = 1

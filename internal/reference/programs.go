@@ -8,9 +8,11 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job/resolve"
@@ -24,10 +26,6 @@ func algorithms(to *text, root string) error {
 	if err != nil {
 		return err
 	}
-	types, err := typesOf(filepath.Join(root, "internal", "builtin", "table.go"))
-	if err != nil {
-		return err
-	}
 	to.paragraphs("`superstep run NAME --graph GRAPH -p KEY=VALUE` runs one of these programs. From Go they are types of package `algorithms`.")
 	all := builtin.Programs()
 	var rows [][]string
@@ -37,17 +35,18 @@ func algorithms(to *text, root string) error {
 	to.table([]string{"name", "what it computes"}, rows)
 	for _, p := range all {
 		to.line("## " + p.Name)
-		for _, name := range types[p.Name] {
+		types, err := typesOf(p)
+		if err != nil {
+			return err
+		}
+		for _, name := range types {
 			if comments[name] == "" {
 				return fmt.Errorf("the program %s is of algorithms.%s, which has no comment",
 					p.Name, name)
 			}
 			to.paragraphs(comments[name])
 		}
-		if len(types[p.Name]) == 0 {
-			return fmt.Errorf("internal/builtin/table.go has no type for the program %s", p.Name)
-		}
-		made, err := p.New(nil, func(uint64) (pregel.VertexID, bool) { return 0, true })
+		made, err := p.New(nil, anyVertex)
 		if err != nil {
 			return err
 		}
@@ -73,40 +72,29 @@ func algorithms(to *text, root string) error {
 	return nil
 }
 
-// typesOf returns the types of package algorithms by the program that the table makes of them, the
-// usual one first.
-func typesOf(file string) (map[string][]string, error) {
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
+// typesOf returns the types that a program of the table may have, by its parameters, the usual one
+// first.
+func typesOf(p engine.Registered) (all []string, err error) {
+	choices := []map[string]string{nil}
+	for _, q := range p.Parameters {
+		for _, word := range q.Words {
+			choices = append(choices, map[string]string{q.Name: word})
+		}
 	}
-	types, last := map[string][]string{}, ""
-	ast.Inspect(tree, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) < 2 {
-			return true
+	for _, values := range choices {
+		made, err := p.New(values, anyVertex)
+		if err != nil {
+			return nil, err
 		}
-		if l, ok := call.Args[0].(*ast.BasicLit); !ok {
-			return true
-		} else if name, _ := strconv.Unquote(l.Value); name != "" {
-			last = name
+		if name, _, _ := strings.Cut(made.Name(), "["); !slices.Contains(all, name) {
+			all = append(all, name)
 		}
-		ast.Inspect(call.Args[1], func(n ast.Node) bool {
-			s, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			if x, ok := s.X.(*ast.Ident); ok && x.Name == "algorithms" {
-				if have := types[last]; len(have) == 0 || have[len(have)-1] != s.Sel.Name {
-					types[last] = append(have, s.Sel.Name)
-				}
-			}
-			return true
-		})
-		return true
-	})
-	return types, nil
+	}
+	return all, nil
 }
+
+// anyVertex finds every vertex.
+func anyVertex(uint64) (pregel.VertexID, bool) { return 0, true }
 
 // links are references to identifiers in comments, such as [pregel.None].
 var links = regexp.MustCompile(`\[(\*?[A-Za-z][\w.]*)\]`)

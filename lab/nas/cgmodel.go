@@ -18,7 +18,6 @@ import (
 // (Matsumoto15, whose future work it is).
 type CGModel struct {
 	Class     string            `json:"class"`
-	Processes bool              `json:"processes"`
 	CPUs      int               `json:"cpus"`
 	Delay     float64           `json:"delay_seconds,omitempty"`
 	Bandwidth float64           `json:"bandwidth,omitempty"`
@@ -49,7 +48,7 @@ func paperLayout(ranks int) string { return graph.Of(ranks).String() }
 // or a bandwidth the ranks are at two sites, by halves.
 func PredictCG(ctx context.Context, class Class, at Place, ranks []int, repeat int) (*CGModel, error) {
 	m := &CGModel{
-		Class: class.Name, Processes: at.Command != nil, CPUs: runtime.NumCPU(),
+		Class: class.Name, CPUs: runtime.NumCPU(),
 		Delay: at.Delay.Seconds(), Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,
 		Table: &experiment.Table{Name: "cg-model", Columns: []experiment.Column{
 			{Name: "ranks", Meaning: "P"},
@@ -69,10 +68,11 @@ func PredictCG(ctx context.Context, class Class, at Place, ranks []int, repeat i
 				at.Sites = append(at.Sites, i*2/n)
 			}
 		}
-		var p predicted
-		if err := at.run(ctx, task{Class: class, Predict: &predict{repeat}}, &p); err != nil {
+		report, err := at.run(ctx, task{Class: class, Predict: &predict{repeat}})
+		if err != nil {
 			return nil, fmt.Errorf("%d ranks: %w", n, err)
 		}
+		p := *report.(*predicted)
 		m.add(n, p)
 		found = append(found, p)
 	}
@@ -243,8 +243,8 @@ func (m *CGModel) Text(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(w,
-		"communication of an iteration of CG, class %s, ranks are %s %s, %d processors; medians of %d rounds: zeta %s\n\n",
-		m.Class, ranksAre(m.Processes), place, m.CPUs, m.Repeat, verdict(m.Verified))
+		"communication of an iteration of CG, class %s, ranks are goroutines %s, %d processors; medians of %d rounds: zeta %s\n\n",
+		m.Class, place, m.CPUs, m.Repeat, verdict(m.Verified))
 	for _, p := range m.Pairs {
 		if p.Ranks > 1 {
 			fmt.Fprintf(w, "between %d ranks, mean: alpha %.3g s/B, beta %.3g s, gap %.3g s\n",

@@ -143,10 +143,9 @@ var placements = []struct {
 
 // Comparison is CG and IS between two sites, with collectives that know the sites and with others.
 type Comparison struct {
-	Class     string  `json:"class"`
-	Ranks     int     `json:"ranks"`
-	Processes bool    `json:"processes"`
-	Delay     float64 `json:"delay_seconds"`
+	Class string  `json:"class"`
+	Ranks int     `json:"ranks"`
+	Delay float64 `json:"delay_seconds"`
 	// bytes a second between the sites; 0 is no bound
 	Bandwidth float64           `json:"bandwidth,omitempty"`
 	Repeat    int               `json:"repeat"`
@@ -157,7 +156,7 @@ type Comparison struct {
 // Compare runs CG and IS between two sites, so many rounds after one that does not count.
 func Compare(ctx context.Context, class Class, at Place, repeat int) (*Comparison, error) {
 	r := &Comparison{
-		Class: class.Name, Ranks: at.Ranks, Processes: at.Command != nil, Delay: at.Delay.Seconds(),
+		Class: class.Name, Ranks: at.Ranks, Delay: at.Delay.Seconds(),
 		Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,
 		Table: &experiment.Table{Name: "sites", Columns: []experiment.Column{
 			{Name: "benchmark", Meaning: "of the NAS Parallel Benchmarks"},
@@ -175,11 +174,11 @@ func Compare(ctx context.Context, class Class, at Place, repeat int) (*Compariso
 		for i := range at.Sites {
 			at.Sites[i] = p.site(i, at.Ranks)
 		}
-		var trials []*trial
-		if err := at.run(ctx, task{Class: class, Compare: &compare{repeat + 1}},
-			&trials); err != nil {
+		report, err := at.run(ctx, task{Class: class, Compare: &compare{repeat + 1}})
+		if err != nil {
 			return nil, err
 		}
+		trials := report.([]*trial)
 		for _, benchmark := range []string{"CG", "IS"} {
 			of := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.Benchmark != benchmark })
 			aware := of[len(of)-1].Seconds[1:]
@@ -207,8 +206,8 @@ func (r *Comparison) Text(w io.Writer) error {
 		bound = fmt.Sprintf(" and %.4g bytes a second", r.Bandwidth)
 	}
 	_, err := fmt.Fprintf(w,
-		"NAS CG and IS, class %s, %d ranks, %s, at two sites with %v of delay%s each way between them\nmedians of %d rounds by turns: %s\n\n",
-		r.Class, r.Ranks, ranksAre(r.Processes), time.Duration(math.Round(r.Delay*1e9)), bound,
+		"NAS CG and IS, class %s, %d ranks, goroutines, at two sites with %v of delay%s each way between them\nmedians of %d rounds by turns: %s\n\n",
+		r.Class, r.Ranks, time.Duration(math.Round(r.Delay*1e9)), bound,
 		r.Repeat, verdict(r.Verified))
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -31,18 +30,6 @@ func checkIS(t *testing.T, r *ISResult, ranks int) {
 		r.Mops <= 0 || r.Seconds <= 0 {
 		t.Errorf("%d ranks: %+v", ranks, r)
 	}
-}
-
-func TestISInProcesses(t *testing.T) {
-	class := classS(t)
-	var all []*exec.Cmd
-	make := launched("rank", &all)
-	r, err := RunIS(t.Context(), class, Place{Ranks: 3, Command: func(ctx context.Context) (*exec.Cmd, error) { return make(ctx) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkIS(t, r, 3)
-	haveEnded(t, 3, all)
 }
 
 // TestWrongRanksAreSeen: a key more below those that are tested, and a key that is lost.
@@ -74,7 +61,7 @@ func TestWrongRanksAreSeen(t *testing.T) {
 // TestARankThatFailsEndsTheOthers, and is what is told.
 func TestARankThatFailsEndsTheOthers(t *testing.T) {
 	begin := time.Now()
-	err := Place{Ranks: 3, Sites: []int{0, 1}}.run(t.Context(), task{Class: classS(t)}, &struct{}{})
+	_, err := Place{Ranks: 3, Sites: []int{0, 1}}.run(t.Context(), task{Class: classS(t)})
 	if err == nil || !strings.HasSuffix(err.Error(), ": model of 3 ranks with the sites of 2") ||
 		time.Since(begin) > time.Minute {
 		t.Error(err)

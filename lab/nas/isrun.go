@@ -12,29 +12,27 @@ import (
 
 // ISResult is a run of IS.
 type ISResult struct {
-	Class     string  `json:"class"`
-	Keys      int     `json:"keys"`
-	MaxKey    int     `json:"max_key"`
-	Ranks     int     `json:"ranks"`
-	Processes bool    `json:"processes"` // each rank is one, not a goroutine
-	Alltoall  string  `json:"alltoall"`  // the algorithm
-	Passed    int     `json:"tests_passed"`
-	Tests     int     `json:"tests"`
-	Sorted    bool    `json:"sorted"`
-	Verified  bool    `json:"verified"`
-	Seconds   float64 `json:"seconds"`
-	Mops      float64 `json:"mops"`
+	Class    string  `json:"class"`
+	Keys     int     `json:"keys"`
+	MaxKey   int     `json:"max_key"`
+	Ranks    int     `json:"ranks"`
+	Alltoall string  `json:"alltoall"` // the algorithm
+	Passed   int     `json:"tests_passed"`
+	Tests    int     `json:"tests"`
+	Sorted   bool    `json:"sorted"`
+	Verified bool    `json:"verified"`
+	Seconds  float64 `json:"seconds"`
+	Mops     float64 `json:"mops"`
 }
 
 // RunIS runs IS between ranks. Ranks that are not the published ones are in the result, not an
 // error.
 func RunIS(ctx context.Context, class Class, at Place) (*ISResult, error) {
-	r := &ISResult{}
-	if err := at.run(ctx, task{Class: class}, r); err != nil {
+	r, err := at.run(ctx, task{Class: class})
+	if err != nil {
 		return nil, err
 	}
-	r.Processes = at.Command != nil
-	return r, nil
+	return r.(*ISResult), nil
 }
 
 // sortKeys is a rank's part of IS.
@@ -101,17 +99,9 @@ func slowest(ctx context.Context, g *collective.Group, tag uint32, do func() err
 // Text writes the result for people.
 func (r *ISResult) Text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `NAS IS, class %s: %d keys below %d, %d iterations
-%d ranks, %s; alltoall: %s
+%d ranks, goroutines; alltoall: %s
 %d of %d published ranks, in order: %v: %s
 %.4g s, %.4g Mop/s
-`, r.Class, r.Keys, r.MaxKey, rankings, r.Ranks, ranksAre(r.Processes), r.Alltoall, r.Passed, r.Tests, r.Sorted, verdict(r.Verified), r.Seconds, r.Mops)
+`, r.Class, r.Keys, r.MaxKey, rankings, r.Ranks, r.Alltoall, r.Passed, r.Tests, r.Sorted, verdict(r.Verified), r.Seconds, r.Mops)
 	return err
-}
-
-// ranksAre says what ranks are.
-func ranksAre(processes bool) string {
-	if processes {
-		return "processes"
-	}
-	return "goroutines"
 }

@@ -23,12 +23,6 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
-	case "rank":
-		if err := ServeRank(context.Background(), os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
 	}
 	goleak.VerifyTestMain(m)
 }

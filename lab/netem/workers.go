@@ -8,8 +8,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"slices"
 
-	"github.com/superstep-go/superstep/internal/ranks"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
@@ -35,7 +35,7 @@ func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Worke
 	for i := range workers {
 		o.Name, o.Incarnation, o.Token, o.TCP = fmt.Sprintf("worker %d", i), 1, token, true
 		if slow != nil {
-			o.Dial = ranks.Dialer(i, func() []mesh.Peer { return layout.Workers }, slow)
+			o.Dial = dialer(i, &layout, slow)
 		}
 		m, err := mesh.New(o)
 		if err != nil {
@@ -52,6 +52,20 @@ func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Worke
 		w.Sessions = append(w.Sessions, s)
 	}
 	return w, nil
+}
+
+// dialer returns what a worker dials the others by.
+func dialer(from int, layout *mesh.Layout, slow Slow) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if to := slices.IndexFunc(layout.Workers, func(p mesh.Peer) bool { return p.Addr == address }); to >= 0 {
+			c = slow(c, from, to)
+		}
+		return c, nil
+	}
 }
 
 // Mesh returns the mesh of a worker.

@@ -92,9 +92,6 @@ func result(ctx context.Context, g *collective.Group, c collective.Collective, c
 		return nil, g.Barrier(ctx, call)
 	case collective.Broadcast:
 		return g.Broadcast(ctx, call, size-1, own)
-	case collective.Gather:
-		all, err := g.Gather(ctx, call, 0, own)
-		return bytes.Join(all, nil), err
 	case collective.Allgather:
 		all, err := g.Allgather(ctx, call, own)
 		return bytes.Join(all, nil), err
