@@ -56,7 +56,7 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 		err = nil
 	}
 	if a.leads() {
-		a.add(0, func(news *control.DriveReport) { news.Graph500 = a.found(broken) })
+		a.finds(a.figures(broken))
 	}
 	return &control.DriveReport{End: &control.RunEnd{Seconds: time.Since(a.since).Seconds()}}, err
 }
@@ -78,17 +78,15 @@ func (a *attempt) stands(now *control.BenchmarkStage) {
 	if !a.leads() {
 		return
 	}
-	a.add(0, func(news *control.DriveReport) {
-		if s := now.Search; now.Note != "" && (s == nil || s.Valid == nil || *s.Valid) {
-			news.Graph500 = a.found(nil)
-		}
-		news.Stages = append(news.Stages, now)
-	})
+	if s := now.Search; now.Note != "" && (s == nil || s.Valid == nil || *s.Valid) {
+		a.finds(a.figures(nil))
+	}
+	a.add(0, func(news *control.DriveReport) { news.Stages = append(news.Stages, now) })
 	a.Flush()
 }
 
-// found is what is known so far.
-func (a *attempt) found(broken *validate.Violation) *control.Graph500Result {
+// figures are what is known so far.
+func (a *attempt) figures(broken *validate.Violation) *control.Graph500Result {
 	r := &control.Graph500Result{
 		Generation: a.report.Generation, Construction: a.report.Construction,
 		Roots: slices.Clone(a.report.Roots),

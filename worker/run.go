@@ -36,23 +36,25 @@ type run struct {
 
 	mu       sync.Mutex
 	outcome  bsp.Outcome
-	news     *control.DriveReport // that is in no report yet
-	size     int                  // of the news, in bytes
-	serial   uint64               // of the next record, line or stage that goes into a report
-	kept     []*control.Report    // reports, oldest first
-	bytes    int                  // of those
-	dropped  int                  // how many reports were kept before those
-	standing *control.Report      // what stands of those
-	told     uint64               // a master has told others all before this serial
-	follower *follower            // the session that follows; nil without one
-	changed  chan struct{}        // closed, and another, when something of this has changed
+	news     *control.DriveReport    // that is in no report yet
+	size     int                     // of the news, in bytes
+	serial   uint64                  // of the next record, line or stage that goes into a report
+	kept     []*control.Report       // reports, oldest first
+	bytes    int                     // of those
+	dropped  int                     // how many reports were kept before those
+	standing *control.Report         // what stands of those
+	found    *control.Graph500Result // what a benchmark has found so far, or nil
+	told     uint64                  // a master has told others all before this serial
+	follower *follower               // the session that follows; nil without one
+	changed  chan struct{}           // closed, and another, when something of this has changed
 }
 
 // follower is a session that follows a run.
 type follower struct {
-	next   int    // which of all reports it sends next
-	wanted uint64 // the master has all before this serial, or it was sent
-	heard  uint64 // the master has all before this serial, by its last acknowledgement
+	next   int                     // which of all reports it sends next
+	wanted uint64                  // the master has all before this serial, or it was sent
+	heard  uint64                  // the master has all before this serial, by its last acknowledgement
+	found  *control.Graph500Result // that was sent last
 }
 
 const (
@@ -148,6 +150,13 @@ func (r *run) late(err error) {
 	r.keep(late)
 }
 
+// finds notes what a benchmark has found so far, of which the master hears before later news.
+func (r *run) finds(found *control.Graph500Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found = found
+}
+
 // begins tells the master that supersteps begin.
 func (r *run) begins() {
 	r.add(0, func(news *control.DriveReport) { news.Running = true })
@@ -224,7 +233,6 @@ func (r *run) stand(report *control.Report) {
 	s.Loads = append(s.Loads, news.Loads...) // told once
 	s.Running = s.Running || news.Running
 	s.MaxSupersteps = max(s.MaxSupersteps, news.MaxSupersteps)
-	s.Graph500 = cmp.Or(news.Graph500, s.Graph500)
 	if c := news.Checkpoint; c > 0 {
 		s.Checkpoint, s.CheckpointSeconds = c, news.CheckpointSeconds
 	}
@@ -249,6 +257,10 @@ func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, 
 				"stages are missing here: no master was there to hear of them", first-known)}
 		}
 		told, f.next = append(told, stands), r.dropped
+	}
+	if r.found != f.found {
+		f.found = r.found
+		told = append(told, ofDrive(&control.DriveReport{Graph500: r.found}))
 	}
 	all := r.dropped + len(r.kept)
 	if f.next < all {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -158,11 +159,9 @@ func TestWhatStandsIsToldAgain(t *testing.T) {
 		return first
 	}
 	shares := []*control.LoadReport{{Vertices: 3}}
-	found := &control.Graph500Result{Violation: &control.Violation{Rule: 1}}
 	tell(func(news *control.DriveReport) { news.Loads = shares })
-	d := tell(func(news *control.DriveReport) { news.MaxSupersteps, news.Graph500 = 7, found }).GetDrive()
-	if len(d.Loads) != 1 || d.MaxSupersteps != 7 || d.Graph500.GetViolation() == nil ||
-		d.Running || len(d.Records) > 0 {
+	d := tell(func(news *control.DriveReport) { news.MaxSupersteps = 7 }).GetDrive()
+	if len(d.Loads) != 1 || d.MaxSupersteps != 7 || d.Running || len(d.Records) > 0 {
 		t.Errorf("found %v", d)
 	}
 	again := tell(func(news *control.DriveReport) { news.Running = true })
@@ -173,6 +172,38 @@ func TestWhatStandsIsToldAgain(t *testing.T) {
 	again = tell(func(*control.DriveReport) {})
 	if again.GetFailure().GetMessage() != lost.Error() {
 		t.Errorf("when a superstep takes too long, found %v", again)
+	}
+}
+
+// TestFiguresAreNotOlderAgain: what is told again of Graph500 is no older than what the master has.
+func TestFiguresAreNotOlderAgain(t *testing.T) {
+	r := newRun(task{})
+	defer r.stop(nil)
+	for n := range 3 {
+		roots := make([]uint64, n+1)
+		r.finds(&control.Graph500Result{Roots: roots})
+		r.record([]byte{1})
+		r.mu.Lock()
+		r.report()
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	r.drop() // the first is heard, and the others are not known to be
+	r.mu.Unlock()
+	for _, wanted := range []uint64{0, 3, r.serial} {
+		lost, roots := errors.New("the session broke"), []int(nil)
+		_, _ = r.follow(t.Context(), t.Context(), wanted, func(report *control.Report) error {
+			if found := report.GetDrive().Graph500; found != nil {
+				roots = append(roots, len(found.Roots))
+			}
+			if report.GetDrive().Next() == r.serial || len(roots) > 0 && wanted == r.serial {
+				return lost
+			}
+			return nil
+		})
+		if len(roots) == 0 || slices.Min(roots) < 3 {
+			t.Errorf("from %d on it is told of %v searches, and there were 3", wanted, roots)
+		}
 	}
 }
 
