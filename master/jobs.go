@@ -171,52 +171,34 @@ type site struct {
 	load          loadID // of its graph of the catalog
 }
 
-// site returns where a job may run now. If what it needs is not there, it says what the job waits
-// for, or ends it.
-func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
+// site returns where a job may run now, or what it lacks.
+func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 	if j.spec.Graph == "" {
 		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape,
 			j.stragglers)
 		if err != nil {
-			c.wait(j, "waits for a worker")
-			return site{}, false
+			return site{}, &shortage{"waits for a worker", true}
 		}
-		switch lack := c.shortOf(placements, j.spec.Origin(), j.demand(rows, columns)); {
-		case lack == nil:
-		case lack.wait:
-			c.wait(j, lack.reason)
-			return site{}, false
-		default:
-			c.end(now, j, control.JobState_JOB_STATE_FAILED, lack.reason)
-			return site{}, false
-		}
-		return site{placements: placements, rows: rows, columns: columns}, true
+		return site{placements: placements, rows: rows, columns: columns},
+			c.shortOf(placements, j.spec.Origin(), j.demand(rows, columns))
 	}
 	g := c.graphs[j.spec.Graph]
 	switch {
 	case g == nil && c.unmet(now):
-		c.wait(j, "waits for a worker that has graph "+j.spec.Graph)
-		return site{}, false
-	case g == nil || g.state == control.GraphState_GRAPH_STATE_FAILED:
-		reason := "it was dropped, or no worker offered it"
-		if g != nil {
-			reason = g.reason
-		}
-		c.end(now, j, control.JobState_JOB_STATE_FAILED,
-			fmt.Sprintf("graph %s: %s", j.spec.Graph, reason))
-		return site{}, false
+		return site{}, &shortage{"waits for a worker that has graph " + j.spec.Graph, true}
+	case g == nil:
+		return site{}, &shortage{reason: fmt.Sprintf(
+			"graph %s: it was dropped, or no worker offered it", j.spec.Graph)}
+	case g.state == control.GraphState_GRAPH_STATE_FAILED:
+		return site{}, &shortage{reason: fmt.Sprintf("graph %s: %s", g.name, g.reason)}
 	case g.state == control.GraphState_GRAPH_STATE_LOADING:
-		c.wait(j, "waits for graph "+g.name)
-		return site{}, false
+		return site{}, &shortage{"waits for graph " + g.name, true}
 	case g.state == control.GraphState_GRAPH_STATE_WAITING:
-		c.wait(j, "graph "+g.name+" "+g.reason)
-		return site{}, false
+		return site{}, &shortage{"graph " + g.name + " " + g.reason, true}
 	}
 	if a, b, cut := c.cutIn(g.placements); cut {
 		if c.retries == 0 {
-			c.end(now, j, control.JobState_JOB_STATE_FAILED,
-				fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b))
-			return site{}, false
+			return site{}, &shortage{reason: fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b)}
 		}
 		if c.workers[a].excluded == "" {
 			a, b = b, a
@@ -225,15 +207,12 @@ func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 		return c.site(now, j)
 	}
 	if load := j.spec.Load; load != "" && load != g.load.String() {
-		c.end(now, j, control.JobState_JOB_STATE_FAILED,
-			fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
-		return site{}, false
+		return site{}, &shortage{reason: fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name)}
 	}
 	if name := c.silent(g.placements); name != "" && c.retries > 0 { // an attempt would end at once
-		c.wait(j, fmt.Sprintf("graph %s waits for worker %s, which lost its session", g.name, name))
-		return site{}, false
+		return site{}, &shortage{fmt.Sprintf("graph %s waits for worker %s, which lost its session", g.name, name), true}
 	}
-	return site{placements: g.placements, rows: g.rows, columns: g.columns, load: g.load}, true
+	return site{placements: g.placements, rows: g.rows, columns: g.columns, load: g.load}, nil
 }
 
 // start begins an attempt at a job that waits.

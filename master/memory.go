@@ -33,7 +33,7 @@ func (c *cluster) beat(now time.Duration, w *worker, h *control.Heartbeat) {
 	}
 }
 
-// shortage is why a graph is not loaded.
+// shortage is why a job does not begin, or a graph is not loaded.
 type shortage struct {
 	reason string
 	wait   bool // it may end

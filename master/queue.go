@@ -94,8 +94,13 @@ func (c *cluster) startQueued(now time.Duration) {
 		if j.confirmBy != 0 || !c.mayRun(j, uses[j.owner].running) {
 			continue
 		}
-		at, ok := c.site(now, j)
-		if !ok {
+		at, lack := c.site(now, j)
+		if lack != nil && lack.wait {
+			c.wait(j, lack.reason)
+		} else if lack != nil {
+			c.end(now, j, control.JobState_JOB_STATE_FAILED, lack.reason)
+		}
+		if lack != nil {
 			continue
 		}
 		if alone = j.alone(); alone && running > 0 {
