@@ -12,7 +12,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // run is one attempt at a job, as its kind coordinates it.
@@ -121,13 +120,9 @@ func (r *run) set(f func(*control.Job)) {
 func (r *run) coordinate(ctx context.Context) {
 	err := r.work(ctx)
 	var failed *workerError
-	var here *pregel.ProgramError // of Coordinate
-	switch {
-	case errors.As(err, &failed):
+	if errors.As(err, &failed) {
 		r.namePanic(ctx, failed.failure)
 		r.set(func(a *control.Job) { a.Panic = failed.failure.Panic })
-	case errors.As(err, &here):
-		r.set(func(a *control.Job) { a.Panic = control.NewPanic(here) })
 	}
 	s := r.server
 	if s.ending() {
