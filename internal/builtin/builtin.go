@@ -26,7 +26,7 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 		at := slices.IndexFunc(all, func(other engine.Registered) bool { return other.Name == p.Name })
 		p.Own = true
 		switch {
-		case !regexp.MustCompile(programName).MatchString(p.Name):
+		case !programName.MatchString(p.Name):
 			refuse(errors.New("a program's name has letters, digits, _ . and -, and begins with none of . and -"))
 		case at >= 0 && all[at].Own:
 			refuse(errors.New("another program has this name"))
@@ -42,7 +42,7 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 	return all, problems
 }
 
-const programName = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`
+var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 // registered returns the entry of a program that was registered.
 func registered(given pregel.Registered) (engine.Registered, bool) {

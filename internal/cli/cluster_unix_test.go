@@ -77,7 +77,7 @@ func TestInterruptLoadingJob(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 1)
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master",
 		c.Address, "-o", "out")
-	if !scripts.Soon(func() bool { return c.States(t) == "running," }) {
+	if !scripts.Soon(func() bool { return c.States(t) == "running, loading" }) {
 		t.Fatal("the job never loaded")
 	}
 	must(t, run.Process.Signal(os.Interrupt))
@@ -112,7 +112,7 @@ func TestInterruptWatching(t *testing.T) {
 // cluster for several leases, as when a machine is suspended: a graph of the catalog is there
 // afterwards, and jobs on it compute what they did before.
 func TestStoppedProcesses(t *testing.T) {
-	const lease = 500 * time.Millisecond
+	const lease = time.Second
 	c := scripts.NewCluster(t, "superstep", 2, "--lease", lease.String())
 	command := func(args ...string) string {
 		t.Helper()

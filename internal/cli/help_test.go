@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/builtin"
 )
 
 var flagLine = regexp.MustCompile(`(?m)^ +(-\w, )?--[a-z]`)
@@ -50,6 +53,24 @@ func TestHelpHasFewFlags(t *testing.T) {
 func flagsOfCommand(c *cobra.Command) int {
 	c.InitDefaultHelpFlag()
 	return len(flagLine.FindAllString(c.NonInheritedFlags().FlagUsages(), -1))
+}
+
+// TestCommandsHaveTheirNames: each command is made by its name, and alone if it is asked for.
+func TestCommandsHaveTheirNames(t *testing.T) {
+	a := &app{name: "superstep", programs: builtin.Programs(), out: io.Discard, err: io.Discard}
+	for name, command := range a.commands() {
+		if made := command().Name(); made != name {
+			t.Errorf("%s makes %s", name, made)
+		}
+		if all := a.root(name, "--help").Commands(); len(all) != 1 || all[0].Name() != name {
+			t.Errorf("%s comes with %d commands", name, len(all))
+		}
+	}
+	for _, args := range [][]string{nil, {"--quiet", "run"}, {"rum"}, {"help", "run"}} {
+		if n := len(a.root(args...).Commands()); n != len(a.commands()) {
+			t.Errorf("%q: found %d commands, expected %d", args, n, len(a.commands()))
+		}
+	}
 }
 
 // TestGroupsOfHelp: the help of run has its flags in groups.

@@ -19,7 +19,7 @@ func TestStoppedMasterDoesNotAct(t *testing.T) {
 	token, _ := secrets(t)
 	t.Setenv("SUPERSTEP_TOKEN_FILE", token)
 	c := scripts.NewCluster(t, "own", 0, "--token-file", token, "--standby", "--checkpoints",
-		filepath.Join(t.TempDir(), "kept"), "--lease", "500ms")
+		filepath.Join(t.TempDir(), "kept"), "--lease", "2s")
 	first := c.Address
 	must(t, c.StartStandby("second"))
 	must(t, c.StartWorker("w1"))
@@ -46,7 +46,7 @@ func TestStoppedMasterDoesNotAct(t *testing.T) {
 	if !scripts.Soon(func() bool { return strings.Contains(master.Said.String(), "no longer the master: stands by") }) {
 		t.Errorf("the first said %s", master.Said)
 	}
-	if found := c.States(t); found != "running" {
+	if found := c.States(t); !strings.HasPrefix(found, "running") { // or loads again still
 		t.Errorf("found the jobs %q", found)
 	}
 	for _, deed := range []string{"state=cancelled", "state=failed", "worker lost", "worker may go"} {

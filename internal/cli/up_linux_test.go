@@ -143,7 +143,7 @@ func TestUpRestartsWorkers(t *testing.T) {
 func TestUpWorkerDiesEarly(t *testing.T) {
 	p := scripts.BeginUp(t, "superstep")
 	w1 := 0
-	for end := time.Now().Add(scripts.Patience); w1 == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(scripts.Patience); w1 == 0 && time.Now().Before(end); <-time.After(5 * time.Millisecond) {
 		w1 = scripts.ProcessesOf(t, p.Process.Pid)["w1"]
 	}
 	if w1 == 0 {

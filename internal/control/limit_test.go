@@ -298,7 +298,7 @@ func heap() int64 {
 // within bounds, and others are answered meanwhile.
 func TestConnectionsEnd(t *testing.T) {
 	bounds := usual
-	const bound = 1500 * time.Millisecond // a call of a client that is not slow takes less
+	const bound = 4 * time.Second // a call of a client that is not slow takes less
 	bounds.header, bounds.body, bounds.idle = bound, bound, bound
 	address := served(t, rightToken, bounds)
 	// and empty settings
@@ -380,7 +380,7 @@ func TestManyConnectionsOfAHost(t *testing.T) {
 // also the second one of a connection.
 func TestLongAnswers(t *testing.T) {
 	bounds := usual
-	bounds.body = 50 * time.Millisecond
+	bounds.body = 250 * time.Millisecond
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

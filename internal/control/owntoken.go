@@ -112,21 +112,20 @@ func HoldOwn(address string) (f *os.File) {
 }
 
 func removeUnheld(dir string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if file, ok := strings.CutSuffix(filepath.Join(dir, e.Name()), held); ok {
-			removeToken(file, true)
-		}
+	names, _ := fs.Glob(os.DirFS(dir), "*"+held)
+	for _, name := range names {
+		removeToken(filepath.Join(dir, strings.TrimSuffix(name, held)), true)
 	}
 }
 
 // removeToken removes a token and what is beside it, unless a process holds it. A sweep leaves alone
-// what nothing says any more that a process held: somebody else has removed that since, and who has
-// made another token does not hold it yet.
+// a token that nothing says any more that a process held: somebody else has removed that since, and
+// who has made another token does not hold it yet.
 func removeToken(file string, sweep bool) {
 	_ = statefile.Locked(file, func() error {
-		if _, err := os.Stat(file + held); sweep && err != nil {
-			return err
+		_, unheld := os.Stat(file + held)
+		if _, gone := os.Stat(file); sweep && unheld != nil && gone == nil {
+			return nil
 		}
 		f, err := statefile.Lock(file + held)
 		if err != nil {

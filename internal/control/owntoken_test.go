@@ -145,7 +145,8 @@ func TestHeldTokens(t *testing.T) {
 }
 
 // TestATokenOfAnotherSweep: what was listed with a dead process's token, and is removed before the
-// token's turn comes, is not looked for again: the token may be a new master's.
+// token's turn comes, is not looked for again: the token may be a new master's. Nor does a sweep
+// leave anything of its own where the token has gone.
 func TestATokenOfAnotherSweep(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	check(t, new(Credentials).Complete("127.0.0.1:7701"))
@@ -156,6 +157,11 @@ func TestATokenOfAnotherSweep(t *testing.T) {
 		if _, err := os.Stat(path); (err == nil) != there {
 			t.Errorf("%s: error %v, expected it to be there: %t", path, err, there)
 		}
+	}
+	ForgetOwn("127.0.0.1:7701")
+	removeToken(file, true)
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) > 0 {
+		t.Errorf("of a token that is gone found %v left, %v", left, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,11 +34,7 @@ func commands(to *text, _ string) error {
 			return
 		}
 		to.line("## " + c.CommandPath())
-		long := c.Long
-		if long == "" {
-			long = c.Short + "."
-		}
-		to.paragraphs(long)
+		to.paragraphs(cmp.Or(c.Long, c.Short+"."))
 		for _, name := range c.Aliases {
 			to.line("The same: " + code(c.Parent().CommandPath()+" "+name) + ".")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -84,10 +85,7 @@ func members(file, name string) (rows [][]string, about string, err error) {
 
 // memberRows are the rows of a field, one for each of its names.
 func memberRows(f *ast.Field) (rows [][]string) {
-	comment := f.Comment.Text()
-	if comment == "" {
-		comment = f.Doc.Text()
-	}
+	comment := cmp.Or(f.Comment.Text(), f.Doc.Text())
 	for _, n := range f.Names {
 		key := n.Name
 		if f.Tag != nil {

@@ -25,8 +25,8 @@ func (c *Cluster) excluded() (names []string, reason string) {
 // and when the way is mended on all.
 func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Config{Options: master.Options{Lease: 4 * time.Second}}, programs()...)
-	c.Worker.Silence = 2 * time.Second
+	c := Start(t, 0, master.Config{Options: master.Options{Lease: 8 * time.Second}}, programs()...)
+	c.Worker.Silence = 4 * time.Second
 	for i, name := range []string{"w0", "w1", "w2"} {
 		c.StartWorker(name)
 		c.Await(i + 1) // so that w1 registers after w0

@@ -180,7 +180,7 @@ func TestWorkerDiesInAJob(t *testing.T) {
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			c := Start(t, 4, master.Config{Options: master.Options{Lease: control.Lease}},
+			c := Start(t, 4, master.Config{Options: master.Options{Lease: 4 * time.Second}},
 				programs()...)
 			var began time.Time
 			j := c.submitSpec(t, endless())

@@ -67,8 +67,8 @@ func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]s
 // does a job on it; when the worker comes back the job runs, on the graph as it was loaded.
 func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
-	c.Worker.Silence = time.Second
+	c := Start(t, 0, master.Config{Options: master.Options{Lease: 6 * time.Second}}, programs()...)
+	c.Worker.Silence = 3 * time.Second
 	for i := range 3 {
 		c.StartWorker(fmt.Sprint("w", i))
 	}
@@ -112,14 +112,14 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 // of it are freed, that of the worker too when it comes back then. It can be loaded again.
 func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	t.Parallel()
-	const hold = 500 * time.Millisecond
-	c := Start(t, 3, master.Config{Options: master.Options{Lease: 2 * time.Second, Hold: hold}},
+	const hold = 3 * time.Second // it waits for long enough to be seen
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: 6 * time.Second, Hold: hold}},
 		programs()...)
 	c.load(t, "web", small(), 0, 0)
 	c.Freeze("w1")
 	c.becomes(t, "web", control.GraphState_GRAPH_STATE_WAITING)
 	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Graph: "web"}).Id, nil)
-	const want = "worker w1, which held a share of it, did not come back within 500ms: load it again"
+	const want = "worker w1, which held a share of it, did not come back within 3s: load it again"
 	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "graph web: "+want {
 		t.Errorf("a job on it: %s: %s", j.State.Word(), j.Reason)
 	}

@@ -17,7 +17,7 @@ import (
 // runs.
 func TestMasterIsPaused(t *testing.T) {
 	t.Parallel()
-	const lease = 1500 * time.Millisecond
+	const lease = 4 * time.Second
 	var once sync.Once
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{Watch: func(_ string,
 		e *control.JobEvent,
@@ -50,7 +50,7 @@ func TestMasterIsPaused(t *testing.T) {
 // a pause: that is no silence of the workers.
 func TestTimeThatTheMasterMissed(t *testing.T) {
 	t.Parallel()
-	const lease = 2 * time.Second
+	const lease = 5 * time.Second
 	var missed atomic.Int64
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}}}, programs()...)
 	for range 3 {

@@ -80,7 +80,7 @@ func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
 func TestDiskThatStalls(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
-	const lease = 3 * time.Second
+	const lease = 5 * time.Second
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{WrapPart: d.wrap}},
 		programs()...)
 	id := c.submitSpec(t, long()).Id
@@ -135,16 +135,16 @@ func TestDiskThatIsFull(t *testing.T) {
 // heartbeats pass it.
 func TestResultOverASlowLink(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 2, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: 5 * time.Second}}, programs()...)
 	c.load(t, "web", &job.Source{Input: "kronecker:scale=11,edgefactor=1"}, 0, 0)
-	const rate = 48 << 10
+	const rate = 19 << 10
 	c.Slow(rate)
 	j, _ := c.watch(t,
 		c.submitSpec(t, &job.Spec{Program: "census", Graph: "web", KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
 	}
-	if j.ResultBytes < 6*rate || len(c.result(t, j.Id)) != 1<<11 {
+	if j.ResultBytes < 15*rate || len(c.result(t, j.Id)) != 1<<11 {
 		t.Errorf("the result has %d bytes", j.ResultBytes)
 	}
 	c.after(t, 0, 2)
@@ -154,10 +154,10 @@ func TestResultOverASlowLink(t *testing.T) {
 // signs of life, and so are the master's beats, which do not wait for a heartbeat.
 func TestLongMessageOverASlowLink(t *testing.T) {
 	t.Parallel()
-	const lease = 2 * time.Second
+	const lease = 5 * time.Second
 	c := Start(t, 0, master.Config{Options: master.Options{Lease: lease}})
 	wires := &wires{}
-	wires.link.rate.Store(64 << 10)
+	wires.link.rate.Store(26 << 10)
 	connection, err := control.Connect(c.Address, control.Credentials{}, wires.dial)
 	if err != nil {
 		t.Fatal(err)

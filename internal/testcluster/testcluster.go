@@ -83,12 +83,8 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	// without the built-in ones, which tests have of their own
 	registry := append(engine.Registry{}, programs...)
 	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, Worker: daemon.Worker{Process: daemon.Process{TLS: m.TLS, Registry: registry, Build: "test", Version: "test"}}}}
-	if c.Master.Lease == 0 {
-		c.Master.Lease = patient
-	}
-	if c.Master.Retries == 0 { // most tests want to see the loss
-		c.Master.Retries = -1
-	}
+	c.Master.Lease = cmp.Or(c.Master.Lease, patient)
+	c.Master.Retries = cmp.Or(c.Master.Retries, -1) // most tests want to see the loss
 	c.Master.Registry, c.Master.Build = registry, c.Worker.Build
 	c.StartMaster("127.0.0.1:0")
 	t.Cleanup(c.close)
@@ -237,7 +233,7 @@ func (c *Cluster) WorkerNamed(name string) *control.Worker {
 // Until waits for something to be so.
 func (c *Cluster) Until(what string, so func() bool) {
 	c.T.Helper()
-	t := time.NewTicker(5 * time.Millisecond)
+	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
 	end := time.After(patience)
 	for !so() {

@@ -150,15 +150,15 @@ func TestListenOffLoopback(t *testing.T) {
 	}
 }
 
-// TestSilentWorkerIsLost freezes a worker: it is lost within 3 s, its name is free again, the
-// others stay. When it comes back it is fenced.
+// TestSilentWorkerIsLost freezes a worker: it is lost when its lease ends, its name is free again,
+// the others stay. When it comes back it is fenced.
 func TestSilentWorkerIsLost(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 2, master.Config{Options: master.Options{Lease: control.Lease}})
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: 6 * time.Second}})
 	began := time.Now()
 	c.Freeze("w1")
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
-	if took := time.Since(began); took > prompt { // 3 s, and what a busy machine adds
+	if took := time.Since(began); took > prompt {
 		t.Errorf("a silent worker was lost after %v", took)
 	}
 	if w := c.WorkerNamed("w0"); w.State != control.WorkerState_WORKER_STATE_REGISTERED ||
@@ -211,13 +211,13 @@ func TestGossipHints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := Start(t, 2, master.Config{Options: master.Options{Lease: 12 * time.Second}, Master: daemon.Master{Group: group}})
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: 25 * time.Second}, Master: daemon.Master{Group: group}})
 	c.Freeze("w1")
 	mesh.Kill("w1")
 	mesh.Kill("w0") // it only looks dead
 	began := time.Now()
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
-	if took := time.Since(began); took > 9*time.Second { // 5 s; without the hint 10 s at least
+	if took := time.Since(began); took > 17*time.Second { // 10 s; without the hint 20 s at least
 		t.Errorf("the hint was of no use: %v", took)
 	}
 	c.Until("w0 to be trusted again", func() bool {

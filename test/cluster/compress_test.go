@@ -4,6 +4,7 @@ package cluster_test
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,7 +15,8 @@ import (
 
 // TestCompressionOnASlowLink runs one job, whose messages are labels that are alike, on two
 // clusters one of whose workers hangs on a slow wire: where frames may be compressed fewer bytes
-// cross it, in less time, and the result is the same.
+// cross it, in less time, and the result is the same. Of three runs the fastest counts: other work
+// on the machine only adds to a time.
 func TestCompressionOnASlowLink(t *testing.T) {
 	type run struct {
 		bytes   int64
@@ -25,7 +27,7 @@ func TestCompressionOnASlowLink(t *testing.T) {
 	for _, mode := range []string{"off", "auto"} {
 		t.Run(mode, func(t *testing.T) {
 			c := start(t, workers,
-				map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 4 << 20}}, "--compress",
+				map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 1 << 20}}, "--compress",
 				mode)
 			file, report := filepath.Join(c.dir, "out"), filepath.Join(c.dir, "report")
 			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=16",
@@ -34,26 +36,30 @@ func TestCompressionOnASlowLink(t *testing.T) {
 			}
 			// the graph is there: messages and the result come
 			before := c.net.Host(workers).Carried()
-			if _, err := c.client("run", "wcc", "--graph", "catalog:g", "--delivery", "naive",
-				"--output", file, "--json", report, "--quiet"); err != nil {
-				t.Fatal(err)
-			}
-			var r struct {
-				Run float64 `json:"run_time"`
-			}
-			data, err := os.ReadFile(report)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(data, &r); err != nil {
-				t.Fatal(err)
+			least := math.Inf(1)
+			for range 3 {
+				if _, err := c.client("run", "wcc", "--graph", "catalog:g", "--delivery", "naive",
+					"--output", file, "--json", report, "--quiet"); err != nil {
+					t.Fatal(err)
+				}
+				var r struct {
+					Run float64 `json:"run_time"`
+				}
+				data, err := os.ReadFile(report)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := json.Unmarshal(data, &r); err != nil {
+					t.Fatal(err)
+				}
+				least = min(least, r.Run)
 			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			runs[mode] = run{c.net.Host(workers).Carried() - before, r.Run, string(text)}
-			t.Logf("%s: %d bytes, run %.2f s", mode, runs[mode].bytes, r.Run)
+			runs[mode] = run{c.net.Host(workers).Carried() - before, least, string(text)}
+			t.Logf("%s: %d bytes, run %.2f s", mode, runs[mode].bytes, least)
 		})
 	}
 	off, auto := runs["off"], runs["auto"]

@@ -13,11 +13,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/superstep-go/superstep/test/hosts"
+	"github.com/superstep-go/superstep/test/scripts"
 )
 
 const (
@@ -28,25 +30,16 @@ const (
 	bound    = 30 * time.Second
 )
 
-// binary is superstep, built once.
-var binary string
+func TestMain(m *testing.M) { scripts.Main(m, nil) }
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "superstep")
+// binary is superstep, as which the test binary runs. An absolute path is what ip wants.
+var binary = sync.OnceValue(func() string {
+	path, err := exec.LookPath("superstep")
 	if err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(dir, "superstep")
-	if out, err := exec.Command("go", "build", "-ldflags", "-w", "-o", binary,
-		"../../cmd/superstep").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		os.Exit(1)
-	}
-	os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+	return path
+})
 
 // cluster is a master on host 0 and a worker on each of the others.
 type cluster struct {
@@ -73,7 +66,7 @@ func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *clus
 	for i := range n {
 		c.worker(i+1, flags...)
 	}
-	c.await(fmt.Sprintf("%d workers", n), func(status string) bool { return strings.Count(status, " registered ") == n })
+	c.registered(n)
 	return c
 }
 
@@ -89,7 +82,7 @@ func name(host int) string { return fmt.Sprintf("w%d", host) }
 // daemon starts a program that runs until the test ends. What it writes is shown if the test fails.
 func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
 	c.Helper()
-	cmd := c.net.Host(host).Command(binary,
+	cmd := c.net.Host(host).Command(binary(),
 		append(args, "--token-file", c.token, "--insecure-token")...)
 	said := &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = said, said
@@ -117,7 +110,7 @@ func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
 func (c *cluster) client(args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := c.net.Host(0).Command(binary, append(args, "--master", c.master, "--token-file",
+	cmd := c.net.Host(0).Command(binary(), append(args, "--master", c.master, "--token-file",
 		c.token)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -136,7 +129,7 @@ func (c *cluster) client(args ...string) (out string, err error) {
 func (c *cluster) await(what string, is func(status string) bool) {
 	c.Helper()
 	var status string
-	for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(250 * time.Millisecond) {
 		if status, _ = c.client("status"); is(status) {
 			return
 		}
@@ -148,14 +141,10 @@ func (c *cluster) await(what string, is func(status string) bool) {
 var job = []string{"run", "bfs", "--graph", "kronecker:scale=12", "-p", "source=3", "-p", "output=level"}
 
 // expected is what one process makes of it.
-func expected(t *testing.T) string {
-	t.Helper()
-	out, err := exec.Command(binary, append(job, "--output", "-", "--quiet")...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
-}
+var expected = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command(binary(), append(job, "--output", "-", "--quiet")...).Output()
+	return string(out), err
+})
 
 // succeed runs the job on the cluster.
 func (c *cluster) succeed() {
@@ -168,9 +157,9 @@ func (c *cluster) succeed() {
 	if err != nil {
 		c.Fatal(err)
 	}
-	if want := expected(c.T); string(got) != want {
-		c.Fatalf("the cluster's levels are not those of one process: %d bytes, want %d", len(got),
-			len(want))
+	if want, err := expected(); err != nil || string(got) != want {
+		c.Fatalf("the cluster's levels are not those of one process: %d bytes, want %d, %v",
+			len(got), len(want), err)
 	}
 }
 
@@ -205,44 +194,44 @@ func (c *cluster) failing(do func()) (after time.Duration, text string) {
 	return e.when.Sub(began), e.err.Error()
 }
 
-func TestAClusterOfHosts(t *testing.T) {
-	c := start(t, workers, nil)
-	c.succeed()
-}
-
 func TestASlowAndLossyLink(t *testing.T) {
 	c := start(t, workers,
 		map[int]hosts.Wire{2: {Delay: 5 * time.Millisecond, Loss: 0.01, Seed: 7}, 4: {Rate: 8 << 20}})
 	c.succeed()
 }
 
-func TestACutLink(t *testing.T) {
+// TestLostHosts: a job fails that runs on a host whose link is cut, and says so; the next ones run
+// on the others, and on all when it is back. Then another host vanishes.
+func TestLostHosts(t *testing.T) {
 	c := start(t, workers, nil)
-	after, text := c.failing(c.net.Host(2).Cut)
-	t.Logf("the job failed after %v: %s", after, text)
-	if after > bound || !strings.Contains(text, name(2)) {
-		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after,
-			text, bound, name(2))
-	}
-	c.await("the loss", func(status string) bool { return strings.Count(status, " registered ") == workers-1 })
+	c.succeed()
+	c.loses(2, c.net.Host(2).Cut)
 	c.succeed()
 	c.net.Host(2).Mend()
-	c.await("the return", func(status string) bool { return strings.Count(status, " registered ") == workers })
+	c.registered(workers)
 	c.succeed()
-}
-
-func TestAVanishedHost(t *testing.T) {
-	c := start(t, workers, nil)
-	after, text := c.failing(c.net.Host(3).Vanish)
-	t.Logf("the job failed after %v: %s", after, text)
-	if after > bound || !strings.Contains(text, name(3)) {
-		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after,
-			text, bound, name(3))
-	}
-	c.await("the loss", func(status string) bool { return strings.Count(status, " registered ") == workers-1 })
+	c.loses(3, c.net.Host(3).Vanish)
 	c.succeed()
 	c.net.Host(3).Mend()
 	c.worker(3)
-	c.await("another in its place", func(status string) bool { return strings.Count(status, " registered ") == workers })
+	c.registered(workers)
 	c.succeed()
+}
+
+// loses loses a host while a job runs.
+func (c *cluster) loses(host int, how func()) {
+	c.Helper()
+	after, text := c.failing(how)
+	c.Logf("the job failed after %v: %s", after, text)
+	if after > bound || !strings.Contains(text, name(host)) {
+		c.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after,
+			text, bound, name(host))
+	}
+	c.registered(workers - 1)
+}
+
+// registered waits for so many workers.
+func (c *cluster) registered(n int) {
+	c.Helper()
+	c.await(fmt.Sprintf("%d workers", n), func(status string) bool { return strings.Count(status, " registered ") == n })
 }

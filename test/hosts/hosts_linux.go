@@ -26,6 +26,10 @@ import (
 // failure.
 const Required = "SUPERSTEP_HOSTS_REQUIRED"
 
+// mtu is that of jumbo frames: a Wire takes frames one by one, on the processors that also do the
+// rest.
+const mtu = "9000"
+
 // Network is some hosts and the switch between them.
 type Network struct {
 	t     testing.TB
@@ -63,8 +67,8 @@ func New(t testing.TB, n int, wires map[int]Wire) *Network {
 	hub := w.name + "-hub"
 	t.Cleanup(w.close)
 	w.ip("netns", "add", hub)
-	w.ip("-n", hub, "link", "add", "bridge", "type", "bridge", "stp_state", "0", "forward_delay",
-		"0")
+	w.ip("-n", hub, "link", "add", "bridge", "mtu", mtu, "type", "bridge", "stp_state", "0",
+		"forward_delay", "0")
 	w.ip("-n", hub, "link", "set", "bridge", "up")
 	for i := range n {
 		h := &Host{Addr: fmt.Sprintf("10.99.0.%d", i+1), space: fmt.Sprintf("%s-%d", w.name,
@@ -84,9 +88,9 @@ func New(t testing.TB, n int, wires map[int]Wire) *Network {
 			w.ip("link", "add", h.port, "netns", hub, "type", "veth", "peer", "name", "eth0",
 				"netns", h.space)
 		}
-		w.ip("-n", hub, "link", "set", h.port, "master", "bridge", "up")
+		w.ip("-n", hub, "link", "set", h.port, "mtu", mtu, "master", "bridge", "up")
 		w.ip("-n", h.space, "addr", "add", h.Addr+"/24", "dev", "eth0")
-		w.ip("-n", h.space, "link", "set", "eth0", "up")
+		w.ip("-n", h.space, "link", "set", "eth0", "mtu", mtu, "up")
 		w.ip("-n", h.space, "link", "set", "lo", "up")
 	}
 	return w

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
 )
 
 // Must ends a test that has an error.
@@ -36,13 +41,24 @@ func NewCluster(t *testing.T, binary string, n int, flags ...string) *Processes 
 // States returns the jobs' states.
 func (c *Processes) States(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("superstep", "jobs", "--all", "--master", c.Address).Output()
-	Must(t, err)
 	var words []string
-	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] != "JOB" {
-			words = append(words, f[1])
-		}
+	var err error
+	if !Soon(func() bool {
+		err = c.connect(func(ctx context.Context, client control.ClusterClient) error {
+			r, err := client.ListJobs(ctx,
+				connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+			if err != nil {
+				return err
+			}
+			words = nil
+			for _, j := range r.Msg.GetJobs() {
+				words = append(words, j.State.Detail())
+			}
+			return nil
+		})
+		return err == nil
+	}) {
+		t.Fatal(err)
 	}
 	return strings.Join(words, " ")
 }

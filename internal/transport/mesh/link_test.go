@@ -189,10 +189,7 @@ func TestMessagesKeepOrderUnderManyTagsBothWays(t *testing.T) {
 }
 
 func TestLargeMessagesBothWays(t *testing.T) {
-	n := 200 << 20
-	if testing.Short() || raced {
-		n = 40 << 20
-	}
+	const n = 40 << 20 // 40 windows
 	_, all := links(t, 2, func(_ int, o *Options) { o.Window = 1 << 20 })
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

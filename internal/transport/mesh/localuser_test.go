@@ -85,8 +85,9 @@ func TestNamesOfOtherUsers(t *testing.T) {
 	}
 	defer c.Close()
 	start := time.Now()
-	_ = c.SetDeadline(start.Add(10 * time.Second))
-	if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil || time.Since(start) > time.Second {
+	_ = c.SetDeadline(start.Add(time.Minute))
+	// who says nothing, and is not refused, has 5 s
+	if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil || time.Since(start) > 4*time.Second {
 		t.Errorf("another user's call: %d bytes after %v, %v", n, time.Since(start), err)
 	}
 }
