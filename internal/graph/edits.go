@@ -51,10 +51,10 @@ type arcs struct {
 	weights  []float64
 }
 
-// sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
-func (e *edits) sort(rows int) (*edits, error) {
+// sort orders the edits, of rows below a number. It refuses more than have numbers of 32 bits.
+func (e *edits) sort(rows int) error {
 	if err := checkChanges(len(e.list)); err != nil {
-		return nil, err
+		return err
 	}
 	const digit = 12
 	from, to := e.list, make([]edit, len(e.list))
@@ -77,7 +77,7 @@ func (e *edits) sort(rows int) (*edits, error) {
 		from, to = to, from
 	}
 	e.list = from
-	return e, nil
+	return nil
 }
 
 // own returns the change's arcs, without those that are not stored.
