@@ -37,7 +37,7 @@ const editRows = 4096
 // merge makes the rows that the block's edits change.
 func (b *blockChange) merge(ctx context.Context) error {
 	edits := &b.e
-	if err := edits.sort(b.a.N); err != nil {
+	if err := edits.sort(); err != nil {
 		return err
 	}
 	if p := b.part; p.Of > 1 {

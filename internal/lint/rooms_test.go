@@ -44,7 +44,7 @@ var rooms = []room{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
 	}},
-	{"graphs", 11790, []string{
+	{"graphs", 11764, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
 	{"engine", 11740, []string{
