@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -12,11 +11,12 @@ import (
 // scrambled. The official seeds are 2 and 3, the official edge factor is 16.
 type Kronecker struct {
 	// Scale is the binary logarithm of the number of vertices, 1 to 48.
-	Scale int
+	Scale int `key:"scale" help:"2^scale vertices, 1 to 48"`
 	// EdgeFactor is the number of tuples per vertex.
-	EdgeFactor int
+	EdgeFactor int `key:"edgefactor" default:"16" help:"tuples per vertex"`
 	// Seed1 and Seed2 are the official generator's userseed1 and userseed2.
-	Seed1, Seed2 uint64
+	Seed1 uint64 `key:"seed1" default:"2" help:"first official seed"`
+	Seed2 uint64 `key:"seed2" default:"3" help:"second official seed"`
 }
 
 // rejected is how many of the smallest outputs are drawn again, so that the others spread evenly
@@ -24,10 +24,7 @@ type Kronecker struct {
 const rejected = modulus % 10000
 
 // Name returns the canonical text of the generator.
-func (g Kronecker) Name() string {
-	return fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.Scale, g.EdgeFactor,
-		g.Seed1, g.Seed2)
-}
+func (g Kronecker) Name() string { return nameOf(g) }
 
 // Vertices returns 2^Scale.
 func (g Kronecker) Vertices() uint64 { return 1 << g.Scale }

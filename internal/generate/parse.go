@@ -1,8 +1,10 @@
 package generate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,89 +25,50 @@ type Parameter struct {
 	Help    string // a few words
 }
 
-// family is a kind of generator.
+// family is a kind of generator: a struct whose fields are its parameters. Tags of a field are its
+// key, what help says of it and, if it need not be given, its default.
 type family struct {
-	Description
-	make func(a *arguments) Generator
+	name, help, example string
+	kind                Generator
 }
 
-// Parameters of several families.
-var (
-	takesScale      = Parameter{"scale", "", "2^scale vertices, 1 to 48"}
-	takesEdgeFactor = Parameter{"edgefactor", "16", "tuples per vertex"}
-	takesVertices   = Parameter{"vertices", "", "number of vertices"}
-	takesSeed       = Parameter{"seed", "1", "of the random numbers"}
-)
-
 var families = []family{
-	{
-		Description{
-			"kronecker", "the Graph500 generator: undirected, official edges and weights",
-			[]Parameter{takesScale, takesEdgeFactor, {"seed1", "2", "first official seed"}, {"seed2", "3", "second official seed"}},
-			"kronecker:scale=20",
-		},
-		func(a *arguments) Generator {
-			return Kronecker{a.int("scale"), a.int("edgefactor"), a.uint64("seed1"), a.uint64("seed2")}
-		},
-	},
-	{
-		Description{
-			"rmat", "a recursive matrix graph: directed, hubs at the small labels",
-			[]Parameter{
-				takesScale, takesEdgeFactor,
-				{"a", "0.57", "probability of quadrant 0,0"},
-				{"b", "0.19", "of quadrant 0,1"},
-				{"c", "0.19", "of quadrant 1,0"},
-				takesSeed,
-			},
-			"rmat:scale=20,a=0.45,b=0.22,c=0.22",
-		},
-		func(a *arguments) Generator {
-			return RMAT{a.int("scale"), a.int("edgefactor"), a.float("a"), a.float("b"), a.float("c"), a.uint64("seed")}
-		},
-	},
-	{
-		Description{
-			"uniform", "arcs to random targets, as many from each vertex: directed",
-			[]Parameter{takesVertices, {"degree", "", "arcs from each vertex"}, takesSeed},
-			"uniform:vertices=1000000,degree=16",
-		},
-		func(a *arguments) Generator { return Uniform{a.uint64("vertices"), a.int("degree"), a.uint64("seed")} },
-	},
-	{
-		Description{
-			"grid", "a lattice, each vertex joined to its four neighbours: undirected",
-			[]Parameter{{"rows", "", "number of rows"}, {"columns", "", "number of columns"}},
-			"grid:rows=1000,columns=1000",
-		},
-		func(a *arguments) Generator { return Grid{a.uint64("rows"), a.uint64("columns")} },
-	},
-	{
-		Description{
-			"star", "vertex 0 joined to all others: undirected",
-			[]Parameter{takesVertices},
-			"star:vertices=1000000",
-		},
-		func(a *arguments) Generator { return Star{a.uint64("vertices")} },
-	},
-	{
-		Description{
-			"path", "each vertex joined to the next: undirected",
-			[]Parameter{takesVertices},
-			"path:vertices=1000000",
-		},
-		func(a *arguments) Generator { return Path{a.uint64("vertices")} },
-	},
+	{"kronecker", "the Graph500 generator: undirected, official edges and weights", "kronecker:scale=20", Kronecker{}},
+	{"rmat", "a recursive matrix graph: directed, hubs at the small labels", "rmat:scale=20,a=0.45,b=0.22,c=0.22", RMAT{}},
+	{"uniform", "arcs to random targets, as many from each vertex: directed", "uniform:vertices=1000000,degree=16", Uniform{}},
+	{"grid", "a lattice, each vertex joined to its four neighbours: undirected", "grid:rows=1000,columns=1000", Grid{}},
+	{"star", "vertex 0 joined to all others: undirected", "star:vertices=1000000", Star{}},
+	{"path", "each vertex joined to the next: undirected", "path:vertices=1000000", Path{}},
+}
+
+// parameters returns those of a family.
+func (f *family) parameters() []Parameter {
+	var all []Parameter
+	for i := range reflect.TypeOf(f.kind).NumField() {
+		tag := reflect.TypeOf(f.kind).Field(i).Tag
+		all = append(all, Parameter{tag.Get("key"), tag.Get("default"), tag.Get("help")})
+	}
+	return all
 }
 
 // Known returns the descriptions of all generators.
 func Known() []Description {
 	all := make([]Description, len(families))
 	for i, f := range families {
-		all[i] = f.Description
-		all[i].Parameters = slices.Clone(f.Parameters)
+		all[i] = Description{f.name, f.help, f.parameters(), f.example}
 	}
 	return all
+}
+
+// nameOf returns the canonical text of a generator: its family's name and all parameters.
+func nameOf(g Generator) string {
+	of := reflect.ValueOf(g)
+	at := slices.IndexFunc(families, func(f family) bool { return reflect.TypeOf(f.kind) == of.Type() })
+	var values []string
+	for i, p := range families[at].parameters() {
+		values = append(values, fmt.Sprintf("%s=%v", p.Name, of.Field(i)))
+	}
+	return families[at].name + ":" + strings.Join(values, ",")
 }
 
 // IsGenerator reports whether text is NAME or NAME:... with the name of a known generator, so that
@@ -123,18 +86,14 @@ func Parse(text string) (Generator, error) {
 	if f == nil {
 		known := make([]string, len(families))
 		for i, f := range families {
-			known[i] = f.Name
+			known[i] = f.name
 		}
 		return nil, fmt.Errorf("generator %q is unknown, want one of %s", name,
 			strings.Join(known, ", "))
 	}
-	a, err := f.arguments(list)
+	g, err := f.parse(list)
 	if err != nil {
 		return nil, fmt.Errorf("generator %s: %w", name, err)
-	}
-	g := f.make(a)
-	if a.err != nil {
-		return nil, fmt.Errorf("generator %s: %w", name, a.err)
 	}
 	if err := check(g); err != nil {
 		return nil, err
@@ -144,7 +103,7 @@ func Parse(text string) (Generator, error) {
 
 func find(name string) *family {
 	for i := range families {
-		if families[i].Name == name {
+		if families[i].name == name {
 			return &families[i]
 		}
 	}
@@ -170,79 +129,71 @@ func within[T int | uint64](name string, value, low, high T) error {
 	return nil
 }
 
-// arguments are the values given to parameters, or their defaults. The first error of a conversion
-// is kept.
-type arguments struct {
-	values map[string]string
-	err    error
-}
-
-// arguments splits a list of parameters.
-func (f *family) arguments(list string) (*arguments, error) {
-	a := &arguments{values: make(map[string]string)}
+// parse makes a generator of a list of parameters, and the defaults of others.
+func (f *family) parse(list string) (Generator, error) {
+	parameters, values := f.parameters(), map[string]string{}
 	var items []string
 	if list != "" {
 		items = strings.Split(list, ",")
 	}
 	for _, item := range items {
 		name, value, ok := strings.Cut(item, "=")
-		if !slices.ContainsFunc(f.Parameters, func(p Parameter) bool { return p.Name == name }) {
+		if !slices.ContainsFunc(parameters, func(p Parameter) bool { return p.Name == name }) {
 			return nil, fmt.Errorf("parameter %q is unknown, want one of %s", name, f.names())
 		}
 		if !ok || value == "" {
 			return nil, fmt.Errorf("%s has no value, want %s=VALUE", name, name)
 		}
-		if _, twice := a.values[name]; twice {
+		if values[name] != "" {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
-		a.values[name] = value
+		values[name] = value
 	}
-	for _, p := range f.Parameters {
-		if _, given := a.values[p.Name]; given {
-			continue
+	made := reflect.New(reflect.TypeOf(f.kind)).Elem()
+	for i, p := range parameters {
+		value := cmp.Or(values[p.Name], p.Default)
+		if value == "" {
+			return nil, fmt.Errorf("%s is missing, want something like %s", p.Name, f.example)
 		}
-		if p.Default == "" {
-			return nil, fmt.Errorf("%s is missing, want something like %s", p.Name, f.Example)
+		if want := set(made.Field(i), value); want != "" {
+			return nil, fmt.Errorf("%s is %q, want %s", p.Name, value, want)
 		}
-		a.values[p.Name] = p.Default
 	}
-	return a, nil
+	return made.Interface().(Generator), nil
 }
 
 func (f *family) names() string {
-	names := make([]string, len(f.Parameters))
-	for i, p := range f.Parameters {
-		names[i] = p.Name
+	var names []string
+	for _, p := range f.parameters() {
+		names = append(names, p.Name)
 	}
 	return strings.Join(names, ", ")
 }
 
-func (a *arguments) int(name string) int { return int(a.whole(name, 63)) }
-
-func (a *arguments) uint64(name string) uint64 { return a.whole(name, 64) }
-
-func (a *arguments) whole(name string, width int) uint64 {
-	x, err := strconv.ParseUint(a.values[name], 10, width)
-	if err != nil {
-		want := "a whole number, 0 or more"
-		if errors.Is(err, strconv.ErrRange) {
-			want = fmt.Sprintf("a whole number below 2^%d", width)
+// set sets a parameter by a text, or says what text it wants.
+func set(to reflect.Value, text string) (want string) {
+	if to.CanFloat() {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || strings.Contains(text, "_") {
+			return "a number"
 		}
-		a.fail(name, want)
+		to.SetFloat(x)
+		return ""
 	}
-	return x
-}
-
-func (a *arguments) float(name string) float64 {
-	x, err := strconv.ParseFloat(a.values[name], 64)
-	if err != nil || strings.Contains(a.values[name], "_") {
-		a.fail(name, "a number")
+	width := 64
+	if to.CanInt() {
+		width = 63
 	}
-	return x
-}
-
-func (a *arguments) fail(name, want string) {
-	if a.err == nil {
-		a.err = fmt.Errorf("%s is %q, want %s", name, a.values[name], want)
+	x, err := strconv.ParseUint(text, 10, width)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Sprintf("a whole number below 2^%d", width)
+	case err != nil:
+		return "a whole number, 0 or more"
+	case to.CanInt():
+		to.SetInt(int64(x))
+	default:
+		to.SetUint(x)
 	}
+	return ""
 }

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -13,21 +12,19 @@ import (
 // degree where A is the largest.
 type RMAT struct {
 	// Scale is the binary logarithm of the number of vertices, 1 to 48.
-	Scale int
+	Scale int `key:"scale" help:"2^scale vertices, 1 to 48"`
 	// EdgeFactor is the number of arcs per vertex.
-	EdgeFactor int
+	EdgeFactor int `key:"edgefactor" default:"16" help:"tuples per vertex"`
 	// A, B and C are the probabilities of the quadrants (0,0), (0,1) and (1,0) of (source bit,
 	// target bit); what they lack to 1 is that of (1,1).
-	A, B, C float64
-	Seed    uint64
+	A    float64 `key:"a" default:"0.57" help:"probability of quadrant 0,0"`
+	B    float64 `key:"b" default:"0.19" help:"of quadrant 0,1"`
+	C    float64 `key:"c" default:"0.19" help:"of quadrant 1,0"`
+	Seed uint64  `key:"seed" default:"1" help:"of the random numbers"`
 }
 
 // Name returns the canonical text of the generator.
-func (g RMAT) Name() string {
-	text := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return fmt.Sprintf("rmat:scale=%d,edgefactor=%d,a=%s,b=%s,c=%s,seed=%d",
-		g.Scale, g.EdgeFactor, text(g.A), text(g.B), text(g.C), g.Seed)
-}
+func (g RMAT) Name() string { return nameOf(g) }
 
 // Vertices returns 2^Scale.
 func (g RMAT) Vertices() uint64 { return 1 << g.Scale }

@@ -1,8 +1,6 @@
 package generate
 
 import (
-	"fmt"
-
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
@@ -14,11 +12,12 @@ const shapeSeed = 1
 // to the right first.
 type Grid struct {
 	// Rows and Columns are at least 1, and their product at most 2^48.
-	Rows, Columns uint64
+	Rows    uint64 `key:"rows" help:"number of rows"`
+	Columns uint64 `key:"columns" help:"number of columns"`
 }
 
 // Name returns the canonical text of the generator.
-func (g Grid) Name() string { return fmt.Sprintf("grid:rows=%d,columns=%d", g.Rows, g.Columns) }
+func (g Grid) Name() string { return nameOf(g) }
 
 // Vertices returns the number of vertices.
 func (g Grid) Vertices() uint64 { return g.Rows * g.Columns }
@@ -64,11 +63,11 @@ func (g Grid) Fill(first int, b *edges.Block, weights bool) {
 // Star is the undirected graph in which vertex 0, the hub, is joined to every other.
 type Star struct {
 	// N is the number of vertices, 1 to 2^48.
-	N uint64
+	N uint64 `key:"vertices" help:"number of vertices"`
 }
 
 // Name returns the canonical text of the generator.
-func (g Star) Name() string { return fmt.Sprintf("star:vertices=%d", g.N) }
+func (g Star) Name() string { return nameOf(g) }
 
 // Vertices returns N.
 func (g Star) Vertices() uint64 { return g.N }
@@ -94,11 +93,11 @@ func (g Star) Fill(first int, b *edges.Block, weights bool) {
 // Path is the undirected graph in which each vertex is joined to the next.
 type Path struct {
 	// N is the number of vertices, 1 to 2^48.
-	N uint64
+	N uint64 `key:"vertices" help:"number of vertices"`
 }
 
 // Name returns the canonical text of the generator.
-func (g Path) Name() string { return fmt.Sprintf("path:vertices=%d", g.N) }
+func (g Path) Name() string { return nameOf(g) }
 
 // Vertices returns N.
 func (g Path) Vertices() uint64 { return g.N }

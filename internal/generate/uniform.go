@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -12,16 +11,14 @@ import (
 // sources.
 type Uniform struct {
 	// N is the number of vertices, 1 to 2^48.
-	N uint64
+	N uint64 `key:"vertices" help:"number of vertices"`
 	// Degree is the number of arcs from each vertex.
-	Degree int
-	Seed   uint64
+	Degree int    `key:"degree" help:"arcs from each vertex"`
+	Seed   uint64 `key:"seed" default:"1" help:"of the random numbers"`
 }
 
 // Name returns the canonical text of the generator.
-func (g Uniform) Name() string {
-	return fmt.Sprintf("uniform:vertices=%d,degree=%d,seed=%d", g.N, g.Degree, g.Seed)
-}
+func (g Uniform) Name() string { return nameOf(g) }
 
 // Vertices returns N.
 func (g Uniform) Vertices() uint64 { return g.N }

@@ -142,16 +142,6 @@ func TestAdjacencyExamples(t *testing.T) {
 	}
 }
 
-// TestListsWithoutTheirFormat: what is no list of edges and looks like adjacency lists is said so.
-func TestListsWithoutTheirFormat(t *testing.T) {
-	for text, hint := range map[string]bool{"1 3 5\n2 4 5 10\n3 1 5\n": true, "2 3 4\n3 2 4 5 8\n4 2 3\n": true, "1 2 3\n1 2 3 4\n2 5\n": false, "1 2\n2 x\n3\n": false} {
-		_, err := read(put(t, "a.txt", text), 1<<20, ReadOptions{})
-		if err == nil || strings.Contains(err.Error(), "--format adjacency") != hint {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
 // TestFirstUnbalanced: of pairs that are only in one list the first is found, whichever pairs have
 // hashes in a part with those of others.
 func TestFirstUnbalanced(t *testing.T) {

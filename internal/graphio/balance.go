@@ -48,9 +48,9 @@ func hashPair(u, v uint64) balance {
 	return balance{mix(a^0xe7037ed1a0b428db, b^v), mix(b^0xa0761d6478bd642f, a^u)}
 }
 
-// hashParts is into how many parts by their hashes pairs are divided, and candidates of how many
-// pairs of parts that do not agree the first one is looked for at a time: their memory is bounded.
-const hashParts, candidates = 1 << 16, 1 << 18
+// hashParts is into how many parts by their hashes pairs are divided, and candidates among how many
+// pairs of parts that do not agree the first one is looked for: their memory is bounded.
+const hashParts, candidates = 1 << 16, 1 << 20
 
 // unbalanced returns a function that says which line of lists is the first that has a neighbour
 // more often than it is a neighbour of that.
@@ -90,64 +90,48 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 
 // firstUnbalanced places a fault at the first pair that is not as often in the lists of both its
 // ends. pairs goes through all pairs in order, until it is told to stop: once to balance them by
-// parts of their hashes, and then to note candidates, to count them and to find the first. plain
-// says that a line is ids between blanks.
-func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do func(line int, text []byte, u, v uint64) bool) error) error {
+// parts of their hashes, then to count the candidates, and to find the first. plain says that a line
+// is ids between blanks.
+func firstUnbalanced(bad *fault, both string, plain bool,
+	pairs func(do func(line int, text []byte, u, v uint64) bool) error,
+) error {
 	parts := make([]balance, hashParts)
 	part := func(u, v uint64) *balance {
 		return &parts[hashPair(min(u, v), max(u, v))[0]%hashParts]
 	}
-	if err := pairs(func(_ int, _ []byte, u, v uint64) bool {
-		part(u, v).edge(u, v, 0)
-		return true
-	}); err != nil {
-		return err
-	}
-	// In a file in which much differs the place is not looked for to the end.
-	for seen, size := 0, candidates; seen < 16*candidates; seen, size = seen+size, 2*size {
-		counts, end, more := map[[2]uint64]int{}, seen+size, false
-		for _, do := range []func(at, line int, text []byte, pair [2]uint64, u, v uint64) bool{
-			func(at, _ int, _ []byte, pair [2]uint64, _, _ uint64) bool {
-				if at > seen {
-					counts[pair] = 0
-				}
-				return at < end
-			},
-			func(_, _ int, _ []byte, pair [2]uint64, u, v uint64) bool {
-				if _, ok := counts[pair]; ok {
-					counts[pair] += cmp.Compare(v, u)
-				}
-				return true
-			},
-			func(at, line int, text []byte, pair [2]uint64, u, v uint64) bool {
-				more = at == end
-				if counts[pair]*cmp.Compare(v, u) <= 0 { // not more often than the other way
-					return !more
-				}
-				if bad.line, bad.column = line, 1; plain {
-					bad.column = columnOf(text, v)
-				}
-				bad.found = fmt.Sprintf("%d among the neighbours of %d", v, u)
-				bad.expected = fmt.Sprintf("%d among those of %d as often: %s", u, v, both)
-				return false
-			},
-		} {
-			at := 0
-			if err := pairs(func(line int, text []byte, u, v uint64) bool {
-				if *part(u, v) == (balance{}) {
-					return true
-				}
-				at++
-				return do(at, line, text, [2]uint64{min(u, v), max(u, v)}, u, v)
-			}); err != nil || bad.line > 0 {
-				return err
+	counts := map[[2]uint64]int{}
+	for _, do := range []func(line int, text []byte, u, v uint64) bool{
+		func(_ int, _ []byte, u, v uint64) bool {
+			part(u, v).edge(u, v, 0)
+			return true
+		},
+		func(_ int, _ []byte, u, v uint64) bool {
+			pair := [2]uint64{min(u, v), max(u, v)}
+			if _, ok := counts[pair]; *part(u, v) != (balance{}) && (ok || len(counts) < candidates) {
+				counts[pair] += cmp.Compare(v, u)
 			}
-		}
-		if !more {
-			return nil
+			return true
+		},
+		func(line int, text []byte, u, v uint64) bool {
+			if counts[[2]uint64{min(u, v), max(u, v)}]*cmp.Compare(v, u) <= 0 {
+				return true // not more often than the other way
+			}
+			if bad.line, bad.column = line, 1; plain {
+				bad.column = columnOf(text, v)
+			}
+			bad.found = fmt.Sprintf("%d among the neighbours of %d", v, u)
+			bad.expected = fmt.Sprintf("%d among those of %d as often: %s", u, v, both)
+			return false
+		},
+	} {
+		if err := pairs(do); err != nil {
+			return err
 		}
 	}
-	return bad
+	if bad.line == 0 && len(counts) == candidates {
+		return bad // much differs: its place is not looked for to the end
+	}
+	return nil
 }
 
 // endOfLists is the error of lists that have been read to their end, or why not.

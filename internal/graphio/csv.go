@@ -82,7 +82,7 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 		c, said, from, err = r.otherHeader(ctx, f, c, said)
 	}
 	if err == nil {
-		err = r.headed(ctx, f, c)
+		err = r.Columns.headed(c)
 	}
 	directed := true
 	if err == nil && r.Directed == nil {

@@ -3,10 +3,8 @@ package graphio
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,53 +76,30 @@ func unclear(first []string, found string) *fault {
 	return firstLineFault(quote([]byte(strings.Join(first, ", ")))+found, "--header yes if these are the names of columns, --header no if they are an edge")
 }
 
-// repeats reports whether a field of the first line occurs again in the first lines of a table.
-func (r *reader) repeats(ctx context.Context, f *file, c *csvGrammar, first []string, rows [][]string) (bool, error) {
-	again := func(row []string) bool {
-		return slices.ContainsFunc(row, func(field string) bool { return field != "" && slices.Contains(first, field) })
-	}
-	if slices.ContainsFunc(rows, again) || f.headIsAll() || !f.regular {
-		return slices.ContainsFunc(rows, again), nil
-	}
-	f, err := newReader(ReadOptions{MaxExpand: r.MaxExpand}, r.piece).open(ctx, f.path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	n, found := 0, false
-	err = c.eachRecord(ctx, f, start{}, c.cutRecord, func(record []byte, _ int64, _ int) error {
-		row, bad := c.row(record)
-		found = n > 0 && bad == nil && again(row)
-		if n++; found || n == headerLines {
-			return io.EOF
-		}
-		return nil
-	})
-	return found, endOfLists(err)
-}
-
 // headed refuses a table whose first line may as well be an edge as the names of columns.
-func (r *reader) headed(ctx context.Context, f *file, c *csvGrammar) error {
+func (o *Columns) headed(c *csvGrammar) error {
 	first := c.first
-	if r.Columns.Header != nil || r.Columns.named(first) || slices.ContainsFunc(first, isNumber) {
+	if o.Header != nil || o.named(first) || slices.ContainsFunc(first, isNumber) {
 		return nil
 	}
+	ends := first
 	if c.header { // by usual names, which may be those of vertices
-		ends := []string{first[c.at[0]], first[c.at[1]]}
-		for _, row := range c.rest {
-			for _, at := range c.at[:2] {
-				if at < len(row) && row[at] != "" && slices.Contains(ends, row[at]) {
-					return unclear(first, fmt.Sprintf(", and %q again below", row[at]))
-				}
+		ends = []string{first[c.at[0]], first[c.at[1]]}
+	}
+	for _, row := range c.rest {
+		for at, field := range row {
+			switch again := field != "" && slices.Contains(ends, field); {
+			case again && !c.header:
+				return nil
+			case again && (at == c.at[0] || at == c.at[1]):
+				return unclear(first, fmt.Sprintf(", and %q again below", field))
 			}
 		}
+	}
+	if c.header {
 		return nil
 	}
-	again, err := r.repeats(ctx, f, c, first, c.rest)
-	if err == nil && !again {
-		return unclear(first, ", of which nothing occurs again")
-	}
-	return err
+	return unclear(first, ", of which nothing occurs again")
 }
 
 // isMatrix reports whether the names of the columns are those of the rows, too, or the first column

@@ -35,8 +35,7 @@ var magics = []struct{ bytes, found, expected string }{
 var columnar = map[Format]bool{SNAP: true, EL: true, WEL: true, MatrixMarket: true, LDBC: true, Adjacency: true}
 
 // foreign returns a fault when the content of f, of which head is the beginning, is of a known kind
-// that is not read as text. It is nil for every text that is. Of separated numbers, format says
-// whether they are lists, if they do not look so.
+// that is not read as text. It is nil for every text that is.
 func (f *file) foreign(head []byte, format Format) error {
 	text, bad := cutBOM(head)
 	if bad != nil {
@@ -69,7 +68,7 @@ func (f *file) foreign(head []byte, format Format) error {
 	line, number, _ := firstLine(text)
 	found, expected := foreignLine(line, text, filepath.Base(f.path))
 	if found == "" {
-		found, expected = f.separated(line, number, text, format)
+		found, expected = separated(line)
 	}
 	if found != "" {
 		return &fault{file: f.path, line: number, column: 1, found: found, expected: expected}
@@ -149,33 +148,19 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 	return "", ""
 }
 
-// separated says what to do with a text whose columns something else than blanks is between, by its
-// first line of data: the rest tells edges from adjacency lists, which another name must tell when
-// they are read.
-func (f *file) separated(line []byte, number int, text []byte, format Format) (found, expected string) {
+// separated says what a text is whose columns something else than blanks is between, by its first
+// line of data.
+func separated(line []byte) (found, expected string) {
 	if beginsWithNumbers(line) {
 		return "", "" // what follows the two may be anything
 	}
-	for _, by := range []struct {
-		mark byte
-		word string
-	}{{',', "commas (CSV)"}, {';', "semicolons (CSV)"}, {'|', "bars"}} {
-		if bytes.IndexByte(line, by.mark) < 0 {
-			continue
+	for _, by := range []struct{ mark, word string }{
+		{",", "commas (CSV)"}, {";", "semicolons (CSV)"}, {"|", "bars"},
+	} {
+		if bytes.Contains(line, []byte(by.mark)) {
+			return "columns separated by " + by.word + ": " + quote(line),
+				"blanks between columns (--format csv reads tables)"
 		}
-		source := "cat"
-		if line[0]-'0' > 9 { // names of columns
-			source = fmt.Sprintf("sed 1,%dd", number)
-			text = bytes.Join(bytes.SplitAfterN(text, newline, number+1)[number:], nil)
-		}
-		found = "columns separated by " + by.word + ": " + quote(line)
-		if format != Adjacency && !areLists(bytes.ReplaceAll(text, []byte{by.mark}, []byte(" ")), f.headIsAll()) {
-			if format == LDBC {
-				return found, fmt.Sprintf("blanks between numbers: %s %s | tr '%c' ' ' > FILE.el makes them", source, quoteName(filepath.Base(f.path)), by.mark)
-			}
-			return found, "blanks between columns (--format csv reads tables)"
-		}
-		return found, fmt.Sprintf("adjacency lists with blanks between numbers: %s %s | tr '%c' ' ' > FILE.adj makes them", source, quoteName(filepath.Base(f.path)), by.mark)
 	}
 	return "", ""
 }
@@ -196,83 +181,4 @@ func quoteName(name string) string {
 		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 	}
 	return name
-}
-
-// metisLines is how many lines of lists tell METIS from an edge list, where there may be more.
-const metisLines = 10
-
-// isMETIS reports whether a text that is no list of edges looks like a graph of METIS: a line of
-// the numbers of vertices and edges, then a line for each vertex with its neighbours, counted from
-// 1. whole says that there is no more of it than head.
-func isMETIS(head []byte, whole bool) bool {
-	var n uint64
-	lines := 0
-	for first := true; len(head) > 0; {
-		line, rest, ended := bytes.Cut(head, newline)
-		head = rest
-		if !ended && !whole {
-			break
-		}
-		fields := bytes.Fields(line)
-		switch {
-		case len(line) > 0 && line[0] == '%':
-			continue
-		case first && (len(fields) < 2 || len(fields) > 4):
-			return false
-		}
-		for i, field := range fields {
-			id, bad := wholeNumber(field)
-			if bad != nil || (!first && (id == 0 || id > n)) {
-				return false
-			}
-			if first && i == 0 {
-				n = id
-			}
-		}
-		if !first {
-			lines++
-		}
-		first = false
-	}
-	return n > 0 && (whole && uint64(lines) == n || !whole && lines >= metisLines)
-}
-
-// metisFault is the fault of a file of METIS that is read as a list of edges.
-func metisFault(path string) error {
-	return fileFault(path, "what looks like METIS: each line the neighbours of a vertex", `lines "u v" (--format metis reads it)`)
-}
-
-// areLists reports whether a text that is no list of edges looks like adjacency lists: lines of
-// ids, not all as many, of which the first is another in each line.
-func areLists(head []byte, whole bool) bool {
-	seen, lengths := map[string]bool{}, map[int]bool{}
-	for len(head) > 0 && len(seen) < 1000 {
-		line, rest, ended := bytes.Cut(head, newline)
-		head = rest
-		if !ended && !whole {
-			break
-		}
-		fields := bytes.Fields(line)
-		if len(fields) == 0 || strings.IndexByte(listMarks, fields[0][0]) >= 0 {
-			continue
-		}
-		for _, field := range fields {
-			if _, bad := wholeNumber(field); bad != nil {
-				return false
-			}
-		}
-		if seen[string(fields[0])] {
-			return false
-		}
-		seen[string(fields[0])], lengths[len(fields)] = true, true
-	}
-	return len(seen) > 2 && len(lengths) > 1
-}
-
-// listsFault is the fault of adjacency lists that are read as a list of edges.
-func listsFault(path string) error {
-	return fileFault(
-		path, "what looks like adjacency lists: each line a vertex and its neighbours",
-		`lines "u v" (--format adjacency reads lists, with --undirected if each edge is in two lines)`,
-	)
 }

@@ -55,62 +55,17 @@ func TestForeign(t *testing.T) {
 	putIn(t, dir, "g.v", "1\n2\n")
 	_, err := read(putIn(t, dir, "g.e", "1|2\n"), pieceSize, ReadOptions{})
 	wantError(t, err, dir+"/g.e",
-		`g.e:1:1: found columns separated by bars: "1|2", expected blanks between numbers: cat g.e | tr '|' ' ' > FILE.el makes them`)
+		`g.e:1:1: found columns separated by bars: "1|2", expected blanks between columns (--format csv reads tables)`)
 }
 
-// TestForeignLists: adjacency lists with commas are told from edges by their content or by the
-// format, for another name makes them lists again.
-func TestForeignLists(t *testing.T) {
-	for _, test := range []struct {
-		content string
-		format  Format
-		made    string
-	}{
-		{"1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: cat a.txt | tr ',' ' ' > FILE.adj makes them"},
-		{"vertex,neighbours\n1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: sed 1,1d a.txt | tr ',' ' ' > FILE.adj makes them"},
-		{"1,2\n2,1\n", Adjacency, "adjacency lists with blanks between numbers: cat a.txt | tr ',' ' ' > FILE.adj makes them"},
-		{"1,2\n2,3\n3,4\n", "", "expected blanks between columns (--format csv reads tables)"},
-		{"1,2,5\n2,3,7\n3,4,9\n", "", "expected blanks between columns (--format csv reads tables)"},
-		{"source,target", "", "expected blanks between columns (--format csv reads tables)"},
+// TestSeparated: columns with something else between them than blanks are not read as a list.
+func TestSeparated(t *testing.T) {
+	for content, by := range map[string]string{
+		"1,2,3\n2,3\n3,1,2,4\n4,1\n": "commas (CSV)", "source;target": "semicolons (CSV)", "1|2": "bars",
 	} {
-		path := put(t, "a.txt", test.content)
-		if _, err := read(path, pieceSize, ReadOptions{Format: test.format}); err == nil ||
-			!strings.HasSuffix(err.Error(), test.made) {
-			t.Errorf("%q: %v, want %s", test.content, err, test.made)
-		}
-	}
-}
-
-// TestMETIS tells METIS from faulty lists of edges.
-func TestMETIS(t *testing.T) {
-	ring := "50 50\n"
-	for i := range 50 {
-		ring += fmt.Sprintf("%d %d\n", (i+1)%50+1, (i+49)%50+1)
-	}
-	for _, test := range []struct {
-		text        string
-		whole, want bool
-	}{
-		{"3 2\n2\n1 3\n2\n", true, true},
-		{"3 1\n2\n1\n\n", true, true},
-		{"3 2 1\n2 1\n1 1 3 1\n2 1\n", true, true},
-		{ring, true, true},
-		{ring[:150], false, true},
-		{"", true, false},
-		{"1 2\n3\n", true, false},
-		{"5 6\n1\n", true, false},
-		{"3 2\n2\n1 4\n2\n", true, false},
-		{"3 2\n2\n0 1\n2\n", true, false},
-		{"3 2\n2\n1 x\n2\n", true, false},
-		{"3\n2\n1\n2\n", true, false},
-		{"3 2\n2\n1 3\n2\n", false, false},
-	} {
-		if got := isMETIS([]byte(test.text), test.whole); got != test.want {
-			t.Errorf("%q, whole %t: %t", test.text, test.whole, got)
-		}
-	}
-	// What an edge list may be is read as one.
-	if in := mustRead(t, put(t, "a.el", ring), ReadOptions{}); in.Edges.Len() != 51 {
-		t.Errorf("%d edges", in.Edges.Len())
+		path := put(t, "a.txt", content)
+		_, err := read(path, pieceSize, ReadOptions{})
+		line, _, _ := strings.Cut(content, "\n")
+		wantError(t, err, path, fmt.Sprintf("a.txt:1:1: found columns separated by %s: %q, expected blanks between columns (--format csv reads tables)", by, line))
 	}
 }

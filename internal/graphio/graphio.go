@@ -10,7 +10,6 @@ package graphio
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -217,17 +216,7 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	if read := readers[format]; read != nil {
 		return read(r, ctx, f)
 	}
-	metis, lists := isMETIS(head, f.headIsAll()), areLists(head, f.headIsAll())
-	s, err := r.readEdgeList(ctx, f, format)
-	var bad *fault
-	switch {
-	case !errors.As(err, &bad) || bad.line == 0 || r.SkipBad > 0:
-	case metis:
-		err = metisFault(path)
-	case lists:
-		err = listsFault(path)
-	}
-	return s, err
+	return r.readEdgeList(ctx, f, format)
 }
 
 // readers read the formats of one file that are no edge lists.

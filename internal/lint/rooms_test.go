@@ -37,14 +37,14 @@ var rooms = []room{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 11680, []string{
+	{"formats", 11261, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 8232, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
-	{"graphs", 12083, []string{
+	{"graphs", 11764, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
 	{"engine", 11740, []string{

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -50,11 +49,11 @@ func (t *Table) Sort(team *parallel.Team) (*Dictionary, *Numbers) {
 	t.Close()
 	x.arena.Kind = "numbers of names"
 	x.of = mem.Make[uint32](&x.arena, int(n))
-	scratch := make([]sorter, team.Size())
+	scratch := make([][]key, team.Size())
 	team.For(len(d.starts)-1, 1, func(worker, from, to int) {
 		for r := from; r < to; r++ {
 			lo, hi := d.starts[r], d.starts[r+1]
-			scratch[worker].sort(d, d.entries[lo:hi])
+			scratch[worker] = d.sort(d.entries[lo:hi], scratch[worker])
 			for i, e := range d.entries[lo:hi] {
 				x.of[x.starts[e.id%shards]+e.id>>shardBits] = uint32(lo + i)
 			}
@@ -95,8 +94,8 @@ type share struct {
 // deal deals the n names of the table.
 func (t *Table) deal(team *parallel.Team, n int) *dealt {
 	const perRange, mostRanges, step = 1 << 13, 1 << 12, 1 << 15
-	c := t.cuts(min(n/perRange+1, mostRanges))
-	ranges := len(c.names) + 1
+	cuts := t.cuts(min(n/perRange+1, mostRanges))
+	ranges := len(cuts) + 1
 	var all []*share
 	for i := range t.shards {
 		s := &t.shards[i]
@@ -108,7 +107,7 @@ func (t *Table) deal(team *parallel.Team, n int) *dealt {
 		for _, w := range all[lo:hi] {
 			w.of, w.entries, w.bytes = make([]uint16, w.to-w.from), make([]int, ranges), make([]uint64, ranges)
 			for i, r := range w.shard.refs[w.from:w.to] {
-				to := c.rangeOf(w.shard.name(r))
+				to := rangeOf(cuts, w.shard.name(r))
 				w.of[i] = uint16(to)
 				w.entries[to]++
 				w.bytes[to] += uint64(r.length())
@@ -142,19 +141,11 @@ func (t *Table) deal(team *parallel.Team, n int) *dealt {
 	return d
 }
 
-// cuts are names between ranges, rising, each the first of a range.
-type cuts struct {
-	skip []byte // what all of the sample begin with
-	// the prefixes after that, and beyond them the greatest number there is, up to a power of two
-	keys  []uint64
-	names [][]byte
-}
-
-// cuts cuts the names into about n ranges by a sample.
-func (t *Table) cuts(n int) *cuts {
+// cuts returns names that cut all into about n ranges, by a sample: rising, each the first of a range.
+func (t *Table) cuts(n int) [][]byte {
 	const over = 16 // samples for each range
 	if n <= 1 {
-		return &cuts{}
+		return nil
 	}
 	sample := make([][]byte, 0, n*over)
 	for i := range n * over {
@@ -165,159 +156,52 @@ func (t *Table) cuts(n int) *cuts {
 		}
 	}
 	slices.SortFunc(sample, bytes.Compare)
-	c := &cuts{skip: sample[0][:common(sample[0], sample[len(sample)-1])]}
+	var cuts [][]byte
 	for i := over; i < len(sample); i += over {
-		if k := len(c.names); k == 0 || !bytes.Equal(c.names[k-1], sample[i]) {
-			c.names = append(c.names, sample[i])
-			c.keys = append(c.keys, prefix(sample[i][len(c.skip):]))
-		}
+		cuts = append(cuts, sample[i])
 	}
-	for len(c.keys)&(len(c.keys)+1) != 0 {
-		c.keys = append(c.keys, math.MaxUint64)
-	}
-	return c
+	return slices.CompactFunc(cuts, bytes.Equal)
 }
 
 // rangeOf returns how many cuts are not greater than a name.
-func (c *cuts) rangeOf(name []byte) int {
-	if len(c.names) == 0 {
-		return 0
-	}
-	if !bytes.HasPrefix(name, c.skip) {
-		return c.slow(name, 0, len(c.names))
-	}
-	key := prefix(name[len(c.skip):])
-	at := 0 // so many keys are less
-	for step := (len(c.keys) + 1) / 2; step > 0; step /= 2 {
-		if c.keys[at+step-1] < key {
-			at += step
-		}
-	}
-	if at >= len(c.names) || c.keys[at] != key {
-		return min(at, len(c.names))
-	}
-	end := at
-	for end < len(c.names) && c.keys[end] == key {
-		end++
-	}
-	return c.slow(name, at, end)
-}
-
-// slow is rangeOf where it is known that lo to hi cuts are not greater.
-func (c *cuts) slow(name []byte, lo, hi int) int {
-	at, found := slices.BinarySearchFunc(c.names[lo:hi], name, bytes.Compare)
+func rangeOf(cuts [][]byte, name []byte) int {
+	at, found := slices.BinarySearchFunc(cuts, name, bytes.Compare)
 	if found {
 		at++
 	}
-	return lo + at
+	return at
 }
 
-// sorter sorts names, and has the memory for it.
-type sorter struct {
-	keys, other []key
-	sorted      []entry
-}
-
-// key is the bytes of a name that it is sorted by next, and the name's place.
+// key is a name as it is sorted: the first bytes that not all have in common, and the name.
 type key struct {
 	prefix uint64
-	at     uint32
+	entry  entry
 }
 
-// sort sorts the names of a range.
-func (s *sorter) sort(d *dealt, all []entry) {
-	n := len(all)
-	if n < 2 {
-		return
+// sort sorts the names of a range. keys are memory for it.
+func (d *dealt) sort(all []entry, keys []key) []key {
+	if len(all) < 2 {
+		return keys
 	}
-	if cap(s.keys) < n {
-		s.keys, s.other, s.sorted = make([]key, n+n/4), make([]key, n+n/4), make([]entry, n+n/4)
-	}
-	keys := s.keys[:n]
-	for i := range keys {
-		keys[i].at = uint32(i)
-	}
-	s.by(d, all, keys, s.other[:n])
-	sorted := s.sorted[:n]
-	for i, k := range keys {
-		sorted[i] = all[k.at]
-	}
-	copy(all, sorted)
-}
-
-// few is how many names are sorted by comparing them.
-const few = 24
-
-// by sorts keys by the names in all that they stand for. other is as much memory.
-func (s *sorter) by(d *dealt, all []entry, keys, other []key) {
-	if len(keys) <= few {
-		slices.SortFunc(keys, func(a, b key) int { return bytes.Compare(d.name(all[a.at]), d.name(all[b.at])) })
-		return
-	}
-	first := d.name(all[keys[0].at])
+	first := d.name(all[0])
 	skip := len(first)
-	for _, k := range keys[1:] {
-		skip = common(first[:skip], d.name(all[k.at]))
+	for _, e := range all[1:] {
+		skip = common(first[:skip], d.name(e))
 	}
-	varying := uint64(0)
+	keys = keys[:0]
+	for _, e := range all {
+		keys = append(keys, key{prefix(d.name(e)[skip:]), e})
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		return bytes.Compare(d.name(a.entry)[skip:], d.name(b.entry)[skip:])
+	})
 	for i, k := range keys {
-		keys[i].prefix = prefix(d.name(all[k.at])[skip:])
-		varying |= keys[i].prefix ^ keys[0].prefix
+		all[i] = k.entry
 	}
-	radix(keys, other, varying)
-	for lo := 0; lo < len(keys); {
-		hi := lo + 1
-		for hi < len(keys) && keys[hi].prefix == keys[lo].prefix {
-			hi++
-		}
-		if hi-lo > 1 {
-			s.ties(d, all, keys[lo:hi], other[lo:hi], skip+8)
-		}
-		lo = hi
-	}
-}
-
-// ties sorts names that are alike up to a length, where those that are shorter count as followed by
-// zeros: these come first, the shortest before the others.
-func (s *sorter) ties(d *dealt, all []entry, keys, other []key, length int) {
-	if len(keys) > few {
-		length := func(k key) int { return min(int(all[k.at].at&maxName), length+1) }
-		slices.SortStableFunc(keys, func(a, b key) int { return cmp.Compare(length(a), length(b)) })
-		longer := 0
-		for longer < len(keys) && length(keys[longer]) != length(keys[len(keys)-1]) {
-			longer++
-		}
-		keys, other = keys[longer:], other[longer:]
-	}
-	s.by(d, all, keys, other)
-}
-
-// radix sorts keys by their prefixes, byte by byte from the lowest on, of which only some vary.
-// other is as much memory.
-func radix(keys, other []key, varying uint64) {
-	from, to := keys, other
-	for shift := 0; shift < 64; shift += 8 {
-		if byte(varying>>shift) == 0 {
-			continue
-		}
-		var at [256]uint32
-		for _, k := range from {
-			at[byte(k.prefix>>shift)]++
-		}
-		sum := uint32(0)
-		for b, n := range at {
-			at[b], sum = sum, sum+n
-		}
-		for _, k := range from {
-			b := byte(k.prefix >> shift)
-			to[at[b]] = k
-			at[b]++
-		}
-		from, to = to, from
-	}
-	if &from[0] != &keys[0] {
-		copy(keys, from)
-	}
+	return keys
 }
 
 // common returns how many bytes a and b begin with alike.
