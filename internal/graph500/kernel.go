@@ -42,13 +42,9 @@ func EachKernel(sssp bool, bfs engine.New, f func(program engine.Program) error)
 	return nil
 }
 
-// Found is how a search's result is read: the parent of an own vertex, None if it was not reached,
-// and its distance, which is nil in BFS.
+// Found is how a search's result is read, by partition and local number: the parents, None where a
+// vertex was not reached, or in kernel 3 these and the distances. One of the two is not nil.
 type Found struct {
-	Parent func(id pregel.VertexID) pregel.VertexID
-	Dist   func(id pregel.VertexID) float32
-
-	// The same by partition: one of the two.
 	parents func(partition int) []pregel.VertexID
 	hops    func(partition int) []hop
 }
@@ -58,22 +54,13 @@ type hop = algorithms.Hop[float32]
 
 // FoundBy reads what a job of a kernel has found.
 func FoundBy(job engine.Bound) (Found, error) {
-	of := uint64(job.Partitions())
 	switch job.ValueType() {
 	case reflect.TypeFor[pregel.VertexID]():
-		parents := func(partition int) []pregel.VertexID { return kernel.Elements[pregel.VertexID](job.Values(partition)) }
-		return Found{
-			parents: parents,
-			Parent:  func(id pregel.VertexID) pregel.VertexID { return parents(int(uint64(id) % of))[uint64(id)/of] },
-		}, nil
+		return Found{parents: func(partition int) []pregel.VertexID {
+			return kernel.Elements[pregel.VertexID](job.Values(partition))
+		}}, nil
 	case reflect.TypeFor[hop]():
-		hops := func(partition int) []hop { return kernel.Elements[hop](job.Values(partition)) }
-		at := func(id pregel.VertexID) hop { return hops(int(uint64(id) % of))[uint64(id)/of] }
-		return Found{
-			hops:   hops,
-			Parent: func(id pregel.VertexID) pregel.VertexID { return at(id).From },
-			Dist:   func(id pregel.VertexID) float32 { return at(id).Dist },
-		}, nil
+		return Found{hops: func(partition int) []hop { return kernel.Elements[hop](job.Values(partition)) }}, nil
 	}
 	return Found{}, fmt.Errorf("a program with values of type %v finds no parents of vertices", job.ValueType())
 }

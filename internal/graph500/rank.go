@@ -161,9 +161,15 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 			}
 		}
 	}
+	s.g = g
+	if s.ranks() > 1 {
+		err = s.newTogether(ctx)
+	}
 	seconds := time.Since(start).Seconds()
 	directory.Close() // handles and input vertices are found otherwise
-	s.g = g
+	if err != nil {
+		return seconds, nil, err
+	}
 	s.per = max((g.N+s.ranks()-1)/s.ranks(), 1)
 	if s.Validate {
 		s.Progress("readying the validation", 0, 1)
@@ -178,9 +184,6 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	s.parent = mem.Make[uint32](s.arena, hi-lo)
 	if s.SSSP {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
-	}
-	if s.ranks() > 1 {
-		s.together = s.newTogether()
 	}
 	roots, err := s.roots(ctx)
 	return seconds, roots, err
@@ -249,32 +252,40 @@ func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, err
 	var j Judged
 	s.clear()
 	var err error
+	var unknown uint64
 	start := time.Now()
 	if s.ranks() == 1 {
 		s.translateHere(found)
 	} else {
-		err = s.translateTogether(ctx, found)
+		unknown = s.translateTogether(found, false)
 	}
 	j.Translate = time.Since(start).Seconds()
-	if err == nil && s.ranks() > 1 {
-		err = s.deliver(ctx, found)
+	if s.ranks() > 1 {
+		// Where every rank knows all numbers, the result is complete: that they agree on it is
+		// not a part of the search.
+		unknown, err = collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, unknown)
+		if err == nil && unknown > 0 {
+			if err = s.ask(ctx, &s.together.asked); err == nil {
+				s.translateTogether(found, true)
+			}
+			j.Translate = time.Since(start).Seconds()
+		}
+		if err == nil {
+			err = s.deliver(ctx, found)
+		}
 	}
 	if err != nil {
 		return j, err
-	}
-	dist := s.dist
-	if found.Dist == nil {
-		dist = nil
 	}
 	if j.Nedge, err = s.nedge(ctx, found); err != nil || s.validator == nil {
 		return j, err
 	}
 	start = time.Now()
 	var result validate.Result
-	if dist == nil {
+	if found.hops == nil {
 		result, err = s.validator.BFS(ctx, root, s.parent)
 	} else {
-		result, err = s.validator.SSSP(ctx, root, s.parent, dist)
+		result, err = s.validator.SSSP(ctx, root, s.parent, s.dist)
 	}
 	j.Validate = time.Since(start).Seconds()
 	if err == nil && result.Edges != j.Nedge {

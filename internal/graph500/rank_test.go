@@ -207,9 +207,6 @@ func TestSharesFindWrongResults(t *testing.T) {
 						}
 						return all
 					}
-					at := func(v id) hop { return f.hops(int(v) % len(owner))[int(v)/len(owner)] }
-					f.Parent = func(v id) id { return at(v).From }
-					f.Dist = func(v id) float32 { return at(v).Dist }
 					_, err := s.Judge(t.Context(), roots[0].Vertex, f)
 					return err
 				})

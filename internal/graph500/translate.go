@@ -11,12 +11,15 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // A search leaves with each vertex the handle of its parent. A rank that is alone has the numbers
-// of all; of several, each asks the others for those of the parents that it has met, each once:
+// of all. Of several, each keeps with the graph the numbers of its ghosts (Nakao20, 3.2), which are
+// the parents that its vertices can have in a flat grid. It asks the others for these in kernel 1,
+// and after a search for those of other parents, each once:
 //
 //	rank of the vertices --- a bitmap of parents ---> rank of these
 //	                     <-- their numbers, in order ---
@@ -87,7 +90,7 @@ func (s *Rank) clear() {
 			}
 		}
 	})
-	for _, set := range s.together.asked {
+	for _, set := range s.together.asked.of {
 		clear(set.Bits)
 	}
 }
@@ -96,40 +99,41 @@ func (s *Rank) clear() {
 // all vertices. Most parents are hubs, whose numbers stay in the caches: what costs is the place
 // that each vertex's parent is written to.
 func (s *Rank) translateHere(found Found) {
-	order, out := s.g.Order, s.parent
-	for _, p := range s.g.Parts {
-		if found.parents != nil {
+	if found.parents != nil {
+		for _, p := range s.g.Parts {
 			parents := found.parents(p.Index)
 			s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) { s.translateParents(p, parents, lo, hi) })
-			continue
 		}
-		of, first := p.Of, p.Index
+		return
+	}
+	order := s.g.Order
+	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, dist []float32) {
+		for i, parent := range parents {
+			if parent == unreached {
+				continue
+			}
+			if parent < uint32(len(order)) {
+				parent = order[parent]
+			} else if parent == noParent {
+				parent = unreached
+			}
+			v := order[(lo+i)*p.Of+p.Index]
+			s.parent[v], s.dist[v] = parent, dist[i]
+		}
+	})
+}
+
+// eachBlock calls f with what was found of the own vertices, some at a time: those of a partition
+// from lo on.
+func (s *Rank) eachBlock(found Found, f func(p *graph.Partition, lo int, parents []uint32, dist []float32)) {
+	for _, p := range s.parts() {
 		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
 			var parents [blockOf]uint32
 			var dist [blockOf]float32
 			for ; lo < hi; lo += blockOf {
 				block := parents[:min(blockOf, hi-lo)]
-				found.read(p, lo, len(order), block, dist[:])
-				for i, parent := range block {
-					if parent == unreached {
-						continue
-					}
-					v := order[(lo+i)*of+first]
-					if parent < uint32(len(order)) {
-						parent = order[parent]
-					} else if parent == noParent {
-						parent = unreached
-					}
-					out[v] = parent
-				}
-				if found.Dist == nil {
-					continue
-				}
-				for i, d := range dist[:len(block)] {
-					if block[i] != unreached {
-						s.dist[order[(lo+i)*of+first]] = d
-					}
-				}
+				found.read(p, lo, s.g.N, block, dist[:])
+				f(p, lo, block, dist[:])
 			}
 		})
 	}
@@ -154,22 +158,60 @@ func (s *Rank) translateParents(p *graph.Partition, parents []pregel.VertexID, l
 
 // together is what a rank of several translates with.
 type together struct {
-	// of the own vertices, by partition: first their handles, then their numbers
-	parents [][]uint32
-	asked   []bitmap.Ranked // by partition, the parents met
+	parents [][]uint32 // of the own vertices, by partition
+	ghosts  numbers
+	asked   numbers // the other parents met
 }
 
-// newTogether makes room.
-func (s *Rank) newTogether() together {
-	t := together{parents: make([][]uint32, len(s.Owner)), asked: make([]bitmap.Ranked, len(s.Owner))}
+// numbers are the input's numbers of some vertices of each partition.
+type numbers struct {
+	of    []bitmap.Ranked
+	input [][]uint32 // of the vertices in of, in order
+}
+
+// place returns the partition of a vertex, and its number there.
+func (n *numbers) place(id uint32) (partition, local uint32) {
+	parts := uint32(len(n.of))
+	return id % parts, id / parts
+}
+
+// get returns the number of a vertex, if it is known.
+func (n *numbers) get(id uint32) (number uint32, known bool) {
+	q, local := n.place(id)
+	of := &n.of[q]
+	if !of.Get(local) {
+		return noVertex, false
+	}
+	return n.input[q][of.Of(local)], true
+}
+
+// newNumbers makes room for numbers of any vertices.
+func (s *Rank) newNumbers() numbers {
+	n := numbers{make([]bitmap.Ranked, len(s.Owner)), make([][]uint32, len(s.Owner))}
 	for i := range s.Owner {
 		words := bitmap.Words(s.owned(i))
-		t.asked[i] = bitmap.Ranked{Bits: mem.Make[uint64](s.arena, words), Rank: mem.Make[uint32](s.arena, words+1)}
-		if p := s.g.Parts[i]; p != nil {
-			t.parents[i] = mem.Make[uint32](s.arena, p.Owned)
+		n.of[i] = bitmap.Ranked{Bits: mem.Make[uint64](s.arena, words), Rank: mem.Make[uint32](s.arena, words+1)}
+	}
+	return n
+}
+
+// newTogether makes room, and gets the numbers of the own vertices and of their ghosts.
+func (s *Rank) newTogether(ctx context.Context) error {
+	t := &s.together
+	t.parents, t.ghosts, t.asked = make([][]uint32, len(s.Owner)), s.newNumbers(), s.newNumbers()
+	parts := uint64(len(s.Owner))
+	for _, p := range s.parts() {
+		t.parents[p.Index] = mem.Make[uint32](s.arena, p.Owned)
+		for local := range uint32(p.Owned) {
+			bitmap.Set(t.ghosts.of[p.Index].Bits, local)
+		}
+		for _, id := range p.Layout(pregel.Out).Slots.Ghosts {
+			if id != kernel.None {
+				bitmap.Set(t.ghosts.of[id%parts].Bits, uint32(id/parts))
+			}
 		}
 	}
-	return t
+	return s.ask(ctx, &t.ghosts)
 }
 
 // owned returns how many vertices a partition has, whoever has it.
@@ -178,53 +220,37 @@ func (s *Rank) owned(partition int) int {
 }
 
 // translateTogether brings what a search found of the own vertices to the input's numbers, in
-// together.
-func (s *Rank) translateTogether(ctx context.Context, found Found) error {
-	t, n, parts := &s.together, uint32(s.g.N), uint32(len(s.Owner))
-	for _, p := range s.parts() {
-		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
-			var dist [blockOf]float32
-			for ; lo < hi; lo += blockOf {
-				block := t.parents[p.Index][lo:min(lo+blockOf, hi)]
-				found.read(p, lo, s.g.N, block, dist[:])
-				for _, parent := range block {
-					if parent >= n {
-						continue
-					}
-					local := parent / parts
-					word, bit := &t.asked[parent%parts].Bits[local>>6], uint64(1)<<(local&63)
-					if atomic.LoadUint64(word)&bit == 0 {
-						atomic.OrUint64(word, bit)
-					}
+// together. Parents that are no ghosts have their numbers once they were asked for; before, they
+// are noted in asked, and unknown is 1.
+func (s *Rank) translateTogether(found Found, asked bool) (unknown uint64) {
+	t, n := &s.together, uint32(s.g.N)
+	var others atomic.Uint64
+	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, _ []float32) {
+		numbers := t.parents[p.Index][lo:]
+		for i, parent := range parents {
+			if parent < n {
+				number, known := t.ghosts.get(parent)
+				switch {
+				case known:
+					parent = number
+				case asked:
+					parent, _ = t.asked.get(parent)
+				default:
+					q, local := t.asked.place(parent)
+					atomic.OrUint64(&t.asked.of[q].Bits[local>>6], 1<<(local&63))
+					others.Store(1)
 				}
 			}
-		})
-	}
-	numbers, err := s.ask(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range s.parts() {
-		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
-			block := t.parents[p.Index][lo:hi]
-			for i, parent := range block {
-				if parent < n {
-					q := parent % parts
-					block[i] = numbers[q][t.asked[q].Of(parent/parts)]
-				}
-			}
-		})
-	}
-	return nil
+			numbers[i] = parent
+		}
+	})
+	return others.Load()
 }
 
-// ask returns, by partition, the numbers of the vertices in asked, in order, and counts those
-// before each word of it.
-func (s *Rank) ask(ctx context.Context) ([][]uint32, error) {
-	t := &s.together
-	numbers := make([][]uint32, len(s.Owner))
-	for i, set := range t.asked {
-		numbers[i] = make([]uint32, 0, bitmap.Rank(set.Bits, set.Rank).Count())
+// ask gets the numbers of the vertices whose bits are set in n.of.
+func (s *Rank) ask(ctx context.Context, n *numbers) error {
+	for i, set := range n.of {
+		n.input[i] = make([]uint32, 0, bitmap.Rank(set.Bits, set.Rank).Count())
 	}
 	for from := 0; from < bitmap.Words(s.owned(0)); from += askedOf {
 		// of is what there is of a partition in this round.
@@ -235,18 +261,18 @@ func (s *Rank) ask(ctx context.Context) ([][]uint32, error) {
 		questions := make([][]uint64, s.ranks())
 		for i, q := range s.Owner {
 			lo, hi := of(i)
-			questions[q] = append(questions[q], t.asked[i].Bits[lo:hi]...)
+			questions[q] = append(questions[q], n.of[i].Bits[lo:hi]...)
 		}
 		asked, err := collective.AlltoallOf(ctx, s.group, s.bulk(), questions)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		answers := make([][]uint32, s.ranks())
 		for q, words := range asked {
 			for _, p := range s.parts() {
 				lo, hi := of(p.Index)
 				if len(words) < hi-lo {
-					return nil, fmt.Errorf("rank %d asks for too few vertices", q)
+					return fmt.Errorf("rank %d asks for too few vertices", q)
 				}
 				bitmap.Each(words[:hi-lo], func(i uint32) {
 					if local := uint32(lo)<<6 + i; local < uint32(p.Owned) {
@@ -258,19 +284,19 @@ func (s *Rank) ask(ctx context.Context) ([][]uint32, error) {
 		}
 		answered, err := collective.AlltoallOf(ctx, s.group, s.bulk(), answers)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, q := range s.Owner {
 			lo, hi := of(i)
-			count := bitmap.Count(t.asked[i].Bits[lo:hi])
+			count := bitmap.Count(n.of[i].Bits[lo:hi])
 			if len(answered[q]) < count {
-				return nil, fmt.Errorf("rank %d answers for %d vertices of %d", q, len(answered[q]), count)
+				return fmt.Errorf("rank %d answers for %d vertices of %d", q, len(answered[q]), count)
 			}
-			numbers[i] = append(numbers[i], answered[q][:count]...)
+			n.input[i] = append(n.input[i], answered[q][:count]...)
 			answered[q] = answered[q][count:]
 		}
 	}
-	return numbers, nil
+	return nil
 }
 
 // onItsWay is what was found of a vertex, on its way to the rank whose range that is in.
@@ -283,27 +309,31 @@ type onItsWay struct {
 // deliver brings what was translated together to parent and dist of the ranks in whose ranges the
 // vertices are.
 func (s *Rank) deliver(ctx context.Context, found Found) error {
-	own := 0
-	for _, p := range s.parts() {
-		own += p.Owned
+	parts, most := s.parts(), 0
+	for _, p := range parts {
+		most = max(most, p.Owned)
 	}
-	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, uint64((own+delivered-1)/delivered))
+	step := delivered/max(len(parts), 1) + 1 // vertices of each partition
+	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, uint64((most+step-1)/step))
 	if err != nil {
 		return err
 	}
-	w := walk{s: s, parts: s.parts()}
 	out := make([][]onItsWay, s.ranks())
-	for range rounds {
+	for round := range int(rounds) {
 		for q := range out {
 			out[q] = out[q][:0]
 		}
-		w.next(out, found)
+		for _, p := range parts {
+			for local := round * step; local < min((round+1)*step, p.Owned); local++ {
+				s.sendOne(out, p, uint32(local), found)
+			}
+		}
 		in, err := collective.AlltoallOf(ctx, s.group, s.bulk(), out)
 		if err != nil {
 			return err
 		}
 		for q, list := range in {
-			if err := s.arrive(list, found.Dist != nil); err != nil {
+			if err := s.arrive(list, found.hops != nil); err != nil {
 				return fmt.Errorf("from rank %d: %w", q, err)
 			}
 		}
@@ -311,39 +341,21 @@ func (s *Rank) deliver(ctx context.Context, found Found) error {
 	return nil
 }
 
-// walk goes through the own vertices.
-type walk struct {
-	s     *Rank
-	parts []*graph.Partition // yet to be walked
-	local int                // the next vertex of the first
-}
-
-// next sends what was found of the next vertices.
-func (w *walk) next(out [][]onItsWay, found Found) {
-	s := w.s
-	for left := delivered; left > 0 && len(w.parts) > 0; {
-		p := w.parts[0]
-		stop := min(p.Owned, w.local+left)
-		left -= stop - w.local
-		for ; w.local < stop; w.local++ {
-			item := onItsWay{vertex: s.input(p, uint32(w.local)), parent: s.together.parents[p.Index][w.local]}
-			if item.parent == unreached {
-				continue
-			}
-			if item.parent == noParent {
-				item.parent = unreached
-			}
-			if found.Dist != nil {
-				item.dist = found.Dist(p.Global(uint32(w.local)))
-			}
-			q := item.vertex / uint32(s.per)
-			item.vertex -= q * uint32(s.per)
-			out[q] = append(out[q], item)
-		}
-		if w.local == p.Owned {
-			w.parts, w.local = w.parts[1:], 0
-		}
+// sendOne adds what was found of a vertex to what goes to the rank whose range that is in.
+func (s *Rank) sendOne(out [][]onItsWay, p *graph.Partition, local uint32, found Found) {
+	item := onItsWay{vertex: s.input(p, local), parent: s.together.parents[p.Index][local]}
+	switch item.parent {
+	case unreached:
+		return
+	case noParent:
+		item.parent = unreached
 	}
+	if found.hops != nil {
+		item.dist = found.hops(p.Index)[local].Dist
+	}
+	q := item.vertex / uint32(s.per)
+	item.vertex -= q * uint32(s.per)
+	out[q] = append(out[q], item)
 }
 
 // arrive notes what was found.
@@ -363,17 +375,15 @@ func (s *Rank) arrive(list []onItsWay, dist bool) error {
 // nedge counts the tuples in the tree of a search: each touches two of its vertices.
 func (s *Rank) nedge(ctx context.Context, found Found) (int64, error) {
 	var total atomic.Uint64
-	for _, p := range s.parts() {
-		s.Team.For(p.Owned, 1<<16, func(_, lo, hi int) {
-			sum := uint64(0)
-			for local := uint32(lo); local < uint32(hi); local++ {
-				if found.Parent(p.Global(local)) != pregel.None {
-					sum += uint64(s.g.TupleDegree(p, local))
-				}
+	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, _ []float32) {
+		sum := uint64(0)
+		for i, parent := range parents {
+			if parent != unreached && parent != noParent {
+				sum += uint64(s.g.TupleDegree(p, uint32(lo+i)))
 			}
-			total.Add(sum)
-		})
-	}
+		}
+		total.Add(sum)
+	})
 	sum, err := collective.CombineOne(ctx, s.group, s.small(), collective.SumUint64, total.Load())
 	return int64(sum / 2), err
 }

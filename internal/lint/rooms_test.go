@@ -52,7 +52,7 @@ var rooms = []room{
 		"internal/resultlines",
 	}},
 	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2765, []string{"internal/graph500", "internal/graphalytics"}},
+	{"graph500", 2761, []string{"internal/graph500", "internal/graphalytics"}},
 	{"cluster", 8083, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
