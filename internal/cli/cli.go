@@ -170,7 +170,7 @@ func (a *app) commands() map[string]func() *cobra.Command {
 		"ca": a.ca, "status": a.status, "jobs": a.jobs, "watch": a.watch, "logs": a.logs,
 		"result": a.result, "cancel": a.cancel, "drain": a.drain, "graphs": a.graphs,
 		"backup": a.backup, "restore": a.restore, "health": a.health, "netbench": a.netbench,
-		monitorName: a.workerMonitor,
+		monitorName:  a.workerMonitor,
 		"completion": a.completion, "version": a.version,
 	}
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -17,16 +18,18 @@ import (
 
 // Exchange sends and receives a partition's frames in a run. One goroutine calls its methods.
 type Exchange struct {
-	part    *graph.Partition
-	end     transport.Endpoint
-	gate    chan struct{}
-	force   Encoding
-	serial  bool
-	distant []bool                           // partitions that columns are sent ahead; nil if none
-	like    kernel.Column                    // of the messages' type; buffers are made like it
-	encoded func(messages reflect.Value) int // about their bytes if they have pointers; else nil
-	line    *int                             // the first partition of the line that inLine describes
-	inLine  []bool                           // by partition
+	part   *graph.Partition
+	end    transport.Endpoint
+	gate   chan struct{}
+	force  Encoding
+	serial bool
+	// partBytes is how long a part of a column is at least; all partitions agree on it.
+	partBytes int
+	distant   []bool                           // partitions that columns are sent ahead; nil if none
+	like      kernel.Column                    // of the messages' type; buffers are made like it
+	encoded   func(messages reflect.Value) int // about their bytes if they have pointers; else nil
+	line      *int                             // the first partition of the line that inLine describes
+	inLine    []bool                           // by partition
 	// Buffers by place, made at first use: of expand and fold, and of those for reversed arcs.
 	peers    [2][]peer
 	finished [2][]peer
@@ -53,9 +56,6 @@ type Exchange struct {
 	Peers   []record.Peer
 	Sent    int
 	Bytes   int
-	// PartBytes is how long a part of a column is at least; all partitions agree on it. Tests lower
-	// it.
-	PartBytes int
 	// Waited is how long the partition waited for frames and for the gate, in all supersteps so
 	// far.
 	Waited time.Duration
@@ -78,8 +78,9 @@ type peer struct {
 // partition it must be connected before it is used.
 func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exchange {
 	x := &Exchange{
-		part: p, force: e.Encoding, serial: e.Serial, PartBytes: partBytes,
-		like: messages, came: messages.New(nil),
+		part: p, force: e.Encoding, serial: e.Serial,
+		partBytes: cmp.Or(e.Sizes.PartBytes, partBytes),
+		like:      messages, came: messages.New(nil),
 	}
 	if !messages.Raw() {
 		x.encoded = pack.Sizer(messages.Type())

@@ -26,7 +26,7 @@ func (x *Exchange) parts(n int, traits kernel.Traits) int {
 	if x.serial || !traits.Raw {
 		return 1
 	}
-	return max(min((n*traits.Bytes+n/8)/x.PartBytes, n/64, mostParts), 1)
+	return max(min((n*traits.Bytes+n/8)/x.partBytes, n/64, mostParts), 1)
 }
 
 // cut returns where part i of a list of n begins.

@@ -163,7 +163,7 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := NewExchange(p, new(kernel.Vec[uint32]), Experiment{})
-		x.PartBytes = 1
+		x.partBytes = 1
 		x.Begin(1)
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}

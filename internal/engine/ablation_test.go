@@ -50,7 +50,7 @@ func newAblation(rng *rand.Rand) ablation {
 	}
 	a.o.Uncombined = rng.IntN(4) == 0 && a.o.Delivery.Allows(delivery.Naive) && !a.o.Deterministic
 
-	a.n, a.directed = 1+rng.IntN(400), rng.IntN(2) == 0
+	a.n, a.directed = 1+rng.IntN(200), rng.IntN(2) == 0
 	a.weights = []float64{} // there are weights even where there is no tuple
 	skewed := rng.IntN(2) == 0
 	for range rng.IntN(8 * a.n) {

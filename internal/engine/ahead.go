@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync/atomic"
 
@@ -18,48 +17,15 @@ import (
 // after a superstep without.
 const manyEdges = 16
 
-// early is the state of a pull that sends what its vertices send before all have run. Vertices are
-// in degree order: those of a column's first part, hubs, take most of the walk, so that nearly all
-// of the column would be ready at its end. So chunks run in another order:
-//
-//	words   0 ... hubs | the rest of the first part | later parts ... end
-//	runs    1st        | 3rd                        | 2nd
-//
-// The first hubs still come first: their long lists read the column of messages in order, and so
-// bring it into the cache.
+// early is the state of a pull that sends what its vertices send before all have run.
 type early struct {
 	*partition
-	on bool
-	// chunks: the first hubs are those below hubs, the later parts begin at tail
-	hubs, tail int
+	on    bool
+	order delivery.EarlyOrder
 	// by worker, which chunk it has begun last, as they are run; all before the least have run
 	began  []atomic.Int64
 	looked int // how many had run when what may be sent was last looked for
 	err    error
-}
-
-// chunk returns which of n chunks runs as the k-th.
-func (e *early) chunk(k, n int) int {
-	switch later := n - e.tail; {
-	case k < e.hubs:
-		return k
-	case k < e.hubs+later:
-		return e.tail + k - e.hubs
-	default:
-		return k - later
-	}
-}
-
-// ran says which words have run when the first k of the chunks have.
-func (e *early) ran(k int, chunks []uint32) delivery.Ran {
-	switch later := len(chunks) - 1 - e.tail; {
-	case k <= e.hubs:
-		return delivery.Ran{Below: int(chunks[k])}
-	case k <= e.hubs+later:
-		return delivery.Ran{Below: int(chunks[e.hubs]), From: int(chunks[e.tail]), To: int(chunks[e.tail+k-e.hubs])}
-	default:
-		return delivery.Ran{Below: int(chunks[k-later]), From: int(chunks[e.tail]), To: math.MaxInt}
-	}
 }
 
 // byColumns reports whether a scheme delivers by columns that are the same in every scheme that
@@ -120,8 +86,8 @@ func (e *early) beginEarly(many bool) {
 	}
 	chunks := e.ownChunks()
 	n := len(chunks) - 1
-	e.tail, _ = slices.BinarySearch(chunks[:n], uint32(end))
-	e.hubs = min(n/looks+1, e.tail)
+	e.order.Tail, _ = slices.BinarySearch(chunks[:n], uint32(end))
+	e.order.Hubs = min(n/looks+1, e.order.Tail)
 	e.looked = 0
 	if e.began == nil {
 		e.began = make([]atomic.Int64, len(e.threads))
@@ -147,7 +113,7 @@ func (e *early) eachEarly(worker int, f func(lo, hi int) bool) {
 		if k == n || e.stop.Load() {
 			return
 		}
-		chunk := e.chunk(k, n)
+		chunk := e.order.Chunk(k, n)
 		f(int(e.words[chunk]), int(e.words[chunk+1]))
 	}
 }
@@ -162,6 +128,6 @@ func (e *early) sendEarly() {
 	if e.err != nil || done < e.looked+n/looks+1 {
 		return
 	}
-	ran := e.ran(done, e.words)
+	ran := e.order.Ran(done, e.words)
 	e.looked, e.err = done, e.sendColumns(&ran)
 }

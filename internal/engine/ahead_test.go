@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -27,6 +28,11 @@ type aheadFrames struct {
 	sent, claimed, received, unclaimed int
 	// of those sent, how many while others of their superstep ran
 	early int
+	// by sender, those that were sent and not yet claimed
+	open map[[2]aheadKey]int
+	// a frame was claimed that was not sent in this run, and would be waited for in vain
+	missing bool
+	broken  func()
 }
 
 type aheadKey struct {
@@ -75,6 +81,7 @@ func (e *aheadEndpoint) SendAhead(f *transport.Frame) (bool, error) {
 	defer e.all.mu.Unlock()
 	k := aheadKey{f.To, f.Superstep, f.Kind}
 	e.all.frames[k] = append(e.all.frames[k], &c)
+	e.all.open[[2]aheadKey{{to: e.self}, k}]++
 	e.all.sent++
 	if e.superstep < f.Superstep {
 		e.all.early++
@@ -82,10 +89,15 @@ func (e *aheadEndpoint) SendAhead(f *transport.Frame) (bool, error) {
 	return true, nil
 }
 
-func (e *aheadEndpoint) Claim(*transport.Frame) {
+func (e *aheadEndpoint) Claim(f *transport.Frame) {
 	e.all.mu.Lock()
 	defer e.all.mu.Unlock()
 	e.all.claimed++
+	k := [2]aheadKey{{to: e.self}, {f.To, f.Superstep, f.Kind}}
+	if e.all.open[k]--; e.all.open[k] < 0 {
+		e.all.missing = true
+		e.all.broken()
+	}
 }
 
 func (e *aheadEndpoint) Poll(kind transport.Kind) (*transport.Frame, error) {
@@ -112,39 +124,59 @@ func (e *aheadEndpoint) End(ctx context.Context, superstep int) (*transport.Acco
 	return e.Endpoint.End(ctx, superstep)
 }
 
-// runAhead runs a program in a process for each partition, with columns of many parts that are sent
-// ahead, and returns the values.
+// aheadJobs are jobs of a program in a process for each partition, with columns of many parts that
+// are sent ahead.
+type aheadJobs struct {
+	g *graph.Graph
+	processes
+	frames *aheadFrames
+}
+
+func newAheadJobs[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
+	M], o engine.Options, seed uint64,
+) (*aheadJobs, *bsp.Driver) {
+	t.Helper()
+	o.Sizes.PartBytes = 16
+	shareWork(&o, 64)
+	all, d := apart(t, g, p, o, alone(g))
+	cutChunks(t, g, pregel.Erase(p)) // what is sent while the rest is pulled is more than nothing
+	return &aheadJobs{g, all, &aheadFrames{random: rand.New(rand.NewPCG(seed, 41))}}, d
+}
+
+// run runs the jobs once.
+func (a *aheadJobs) run(t *testing.T, d *bsp.Driver) {
+	t.Helper()
+	local, f := transport.NewLocal(len(a.g.Parts)), a.frames
+	f.frames, f.open, f.broken = map[aheadKey][]*transport.Frame{}, map[[2]aheadKey]int{}, local.Close
+	_, err := a.processes.run(t.Context(), d, func(i int) transport.Endpoint {
+		return &aheadEndpoint{Endpoint: local.Endpoint(i), self: i, all: f}
+	}, local.Close)
+	if f.missing || f.claimed != f.received {
+		t.Fatalf("%d frames sent ahead were claimed, %d received; some not sent in this run: %t",
+			f.claimed, f.received, f.missing)
+	}
+	check(t, err)
+}
+
+// aheadValues are the values of all vertices.
+func aheadValues[V any](a *aheadJobs) []V {
+	values := make([]V, a.g.N)
+	for i, j := range a.processes {
+		for id := i; id < a.g.N; id += len(a.g.Parts) {
+			values[id] = j.Any(pregel.VertexID(id)).(V)
+		}
+	}
+	return values
+}
+
+// runAhead runs a program once, and returns the values.
 func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	M], o engine.Options, seed uint64,
 ) ([]V, *aheadFrames) {
 	t.Helper()
-	frames := &aheadFrames{random: rand.New(rand.NewPCG(seed,
-		41)), frames: map[aheadKey][]*transport.Frame{}}
-	all, d := apart(t, g, p, o, alone(g))
-	for _, j := range all {
-		j.(*engine.Job).CutColumns(16)
-		j.(*engine.Job).ShareWork(0, 64)
-		// what is sent while the rest is pulled is more than nothing
-		check(t, j.(*engine.Job).CutChunks(t.Context()))
-	}
-	for range 2 { // the second run knows nothing of what was sent ahead in the first
-		local := transport.NewLocal(len(g.Parts))
-		clear(frames.frames)
-		_, err := all.run(t.Context(), d, func(i int) transport.Endpoint {
-			return &aheadEndpoint{Endpoint: local.Endpoint(i), self: i, all: frames}
-		}, local.Close)
-		check(t, err)
-	}
-	if frames.claimed != frames.received {
-		t.Errorf("%d frames sent ahead were claimed, %d received", frames.claimed, frames.received)
-	}
-	values := make([]V, g.N)
-	for i, j := range all {
-		for id := i; id < g.N; id += len(g.Parts) {
-			values[id] = j.Any(pregel.VertexID(id)).(V)
-		}
-	}
-	return values, frames
+	a, d := newAheadJobs(t, g, p, o, seed)
+	a.run(t, d)
+	return aheadValues[V](a), a.frames
 }
 
 // TestColumnsSentAhead compares runs whose columns leave before their superstep begins, part by
@@ -229,18 +261,32 @@ func TestColumnsSentAhead(t *testing.T) {
 	}
 }
 
-// TestAheadOfAnotherRun: parts that came in a run that a limit ends are not taken for those of the
-// same superstep of the next run.
+// TestAheadOfAnotherRun: what was sent ahead and received in a run that a limit has ended counts for
+// nothing in the next run, which goes further.
 func TestAheadOfAnotherRun(t *testing.T) {
 	s := shapes(1)[20] // of 300 vertices, directed
 	g := s.loadAs(t, setting{parts: 2, grid: graph.Grid{Rows: 2, Columns: 1}}, edges.Unweighted)
-	sent := 0
+	program, err := engine.NewProgram(pregel.Erase(algorithms.WCC{}))
+	check(t, err)
+	want, _ := run(t, s.load(t, 1, edges.Unweighted), algorithms.WCC{}, setting{})
 	for limit := 1; limit <= 3; limit++ {
-		_, a := runAhead(t, g, algorithms.WCC{}, engine.Options{MaxSupersteps: limit}, 1)
-		sent += a.sent
-	}
-	if sent == 0 {
-		t.Error("nothing is sent ahead")
+		a, d := newAheadJobs(t, g, algorithms.WCC{}, engine.Options{}, uint64(limit))
+		var facts []*bsp.Facts
+		for _, j := range a.processes {
+			facts = append(facts, j.Facts())
+		}
+		short, err := program.Driver(engine.Options{MaxSupersteps: limit}, facts)
+		check(t, err)
+		if a.run(t, short); a.frames.sent == 0 {
+			t.Error("nothing is sent ahead")
+		}
+		a.run(t, d)
+		for v, component := range aheadValues[pregel.VertexID](a) {
+			if component != want[g.Order[v]] {
+				t.Fatalf("after a run of %d supersteps %d is of component %d, want %d", limit,
+					g.Order[v], component, want[g.Order[v]])
+			}
+		}
 	}
 }
 
@@ -276,11 +322,14 @@ func TestOrderOfAnEarlyPull(t *testing.T) {
 			chunks = append(chunks, chunks[len(chunks)-1]+1+rng.Uint32N(3))
 		}
 		tail := rng.IntN(n)
-		hubs := rng.IntN(tail + 1)
-		order, ran := engine.EarlyOrder(hubs, tail, chunks)
+		early := delivery.EarlyOrder{Hubs: rng.IntN(tail + 1), Tail: tail}
+		var order []int
+		for k := range n {
+			order = append(order, early.Chunk(k, n))
+		}
 		have := map[int]bool{}
 		for k := range n + 1 {
-			says, some := ran(k), false
+			says, some := early.Ran(k, chunks), false
 			for first := range int(chunks[n]) {
 				for last := first; last < int(chunks[n]) && says.All(first, last); last++ {
 					some = true
@@ -305,7 +354,7 @@ func TestOrderOfAnEarlyPull(t *testing.T) {
 				have[int(w)] = true
 			}
 		}
-		if says := ran(n); len(have) != int(chunks[n]) || !says.All(0, int(chunks[hubs])-1) {
+		if says := early.Ran(n, chunks); len(have) != int(chunks[n]) || !says.All(0, int(chunks[early.Hubs])-1) {
 			t.Fatalf("chunks %v, order %v: in the end %v", chunks, order, says)
 		}
 	}

@@ -69,7 +69,7 @@ func TestBFSAgainstTwin(t *testing.T) {
 		out, _ := shape.adjacency()
 		source := shape.n / 3
 		want := levels(out, source)
-		for _, s := range forShape(i, shape, inGrids(delivery.ChooseRingPull)) {
+		for k, s := range forShape(i, shape, inGrids(delivery.ChooseRingPull)) {
 			g := graphs.in(t, s)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.BFSLevels{Source: id}, s)
@@ -81,8 +81,10 @@ func TestBFSAgainstTwin(t *testing.T) {
 			}
 			parents, _ := run(t, g, algorithms.BFS{Source: id}, s)
 			checkTree(t, shape, s, g.Order, out, want, parents)
-			parents, _ = run(t, g, vertexBFS{Source: id}, s)
-			checkTree(t, shape, s, g.Order, out, want, parents)
+			if k%2 == 0 {
+				parents, _ = run(t, g, vertexBFS{Source: id}, s)
+				checkTree(t, shape, s, g.Order, out, want, parents)
+			}
 		}
 	}
 }
@@ -113,15 +115,22 @@ func TestSSSPAgainstTwin(t *testing.T) {
 		out, weights := shape.adjacency()
 		source := shape.n / 2
 		want := distances(out, weights, source)
-		for _, s := range forShape(i, shape, inGrids()) {
+		for k, s := range forShape(i, shape, inGrids()) {
 			g := graphs.in(t, s)
 			id, _ := g.Find(uint64(source))
-			got, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, s)
-			tree, _ := run(t, g, algorithms.SSSPTree[float64]{Source: id}, s)
+			var got []float64
+			if (i+k)%2 == 0 {
+				got, _ = run(t, g, algorithms.SSSP[float64]{Source: id}, s)
+			} else {
+				tree, _ := run(t, g, algorithms.SSSPTree[float64]{Source: id}, s)
+				for _, hop := range tree {
+					got = append(got, hop.Dist)
+				}
+			}
 			for v := range want {
-				if got[v] != want[v] || tree[v].Dist != want[v] {
-					t.Fatalf("%s, %v: distance of %d is %g and %g, want %g", shape.name, s, v,
-						got[v], tree[v].Dist, want[v])
+				if got[v] != want[v] {
+					t.Fatalf("%s, %v: distance of %d is %g, want %g", shape.name, s, v, got[v],
+						want[v])
 				}
 			}
 		}

@@ -39,12 +39,12 @@ func layered(layers, width int) shape {
 	return s
 }
 
-// allocated runs a program for some supersteps four times, and returns the least that each of the
+// allocated runs a program for some supersteps three times, and returns the least that each of the
 // later runs allocated: in the first buffers grow to what they need, and so they do in a later one
 // where a worker gets more than it ever had.
 func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], way setting) []int {
 	t.Helper()
-	const supersteps = 16
+	const supersteps = 12
 	allocations := make([]int, 0, supersteps)
 	var stats runtime.MemStats
 	before := uint64(0)
@@ -54,14 +54,14 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 		allocations = append(allocations, int(stats.Mallocs-before))
 		before = stats.Mallocs
 	}
+	way.o.Sizes.SerialEdges, way.o.Sizes.RoundEdges = 2<<10, 64<<10
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, way))
 	check(t, err)
 	defer j.Close()
-	j.ShareWork(2<<10, 64<<10)
 	var least []int
-	for run := range 4 {
+	blockMany()
+	for run := range 3 {
 		allocations = allocations[:0]
-		blockMany()
 		_, err := j.Run(t.Context())
 		check(t, err)
 		if len(allocations) != supersteps {
@@ -152,7 +152,7 @@ func TestNoSuperstepAllocates(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
 	// small for programs of which all vertices send in every superstep
-	s, small := layered(20, 750), layered(6, 750)
+	s, small := layered(14, 700), layered(5, 700)
 	var deep, plain, weighted []*graph.Graph
 	for _, parts := range []int{1, 3} {
 		deep, weighted = append(deep, s.load(t, parts, edges.Unweighted)),

@@ -74,6 +74,7 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 			t.Errorf("%s: the parameters are %v, want %s", text, got, want)
 		}
 	}
+	registered := engine.Register("adjusted", pregel.Erase[string, int](adjusted{}))
 	for _, c := range []struct {
 		program adjusted
 		zero    []string
@@ -89,8 +90,10 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 		if got := ran(p); got != c.want {
 			t.Errorf("%+v, zero %v: the parameters are %v, want %s", c.program, c.zero, got, c.want)
 		}
-		values, err := engine.Given(adjusted{}, c.program, c.zero, nil)
-		check(t, err)
+		values, ok, err := registered.Given(c.program, c.zero, nil)
+		if check(t, err); !ok {
+			t.Fatal("the program is of another type")
+		}
 		far, err := engine.Fresh(pregel.Erase[string, int](adjusted{}), values, nil)
 		check(t, err)
 		if got := ran(far); got != c.want {

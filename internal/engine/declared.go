@@ -14,7 +14,7 @@ func CheckProgram(p Erased) []error {
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return []error{errors.New("the program is nil")}
 	}
-	problems := checkDeclared(v.Type())
+	problems := checkDeclared(indirect(p.Program))
 	p.Complete = p.Complete || len(problems) > 0 // a wrong default has been reported
 	if _, err := inspect(p); err != nil {
 		problems = append(problems, err)
@@ -24,9 +24,6 @@ func CheckProgram(p Erased) []error {
 
 // checkDeclared checks the fields of a program with a param tag.
 func checkDeclared(t reflect.Type) (problems []error) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
 	if t.Kind() != reflect.Struct {
 		return nil
 	}

@@ -11,15 +11,12 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // given returns the parameters by which Fresh makes the program of a sample of the same type. label
 // returns the input id of a vertex. Fields that are no parameters must equal the sample's, since
 // nothing else is sent. A zero field means its default, unless zero names the parameter.
-func given(sample, program any, zero []string, label func(pregel.VertexID) (uint64,
-	bool),
-) (map[string]string, error) {
+func given(sample, program any, zero []string, label LabelOf) (map[string]string, error) {
 	from, v := elem(sample), elem(program)
 	if !from.IsValid() || !v.IsValid() {
 		return nil, fmt.Errorf("%s: the program is nil", Name(program))

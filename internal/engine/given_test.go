@@ -35,11 +35,15 @@ type filled struct {
 	Flags   []bool            `param:"flags"`
 }
 
+func (filled) Combiner() pregel.Combiner[int]            { return combiners.Sum[int]() }
+func (filled) Compute(v *pregel.Vertex[int, int], _ int) { v.VoteToHalt() }
+
 // TestGiven finds the parameters from which Fill makes the same program.
 func TestGiven(t *testing.T) {
 	label := func(id pregel.VertexID) (uint64, bool) { return uint64(id) + 100, id < 9 }
 	find := func(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label - 100), true }
 	sample := filled{Extra: []int{1}, hidden: nil}
+	registered := engine.Register("filled", pregel.Erase[int, int](&sample))
 	for _, p := range []filled{
 		{Extra: []int{1}},
 		{Source: 8, Text: "a b=\"", Wide: math.Pi, Narrow: 0.1, Count: -128, Size: math.MaxUint, Rate: 1e-300, Extra: []int{1}},
@@ -54,9 +58,9 @@ func TestGiven(t *testing.T) {
 		{Extra: []int{1}, Names: []string{"", ""}},
 		{Extra: []int{1}, Names: []string{`\`}},
 	} {
-		values, err := engine.Given(&sample, p, nil, label)
-		if err != nil {
-			t.Fatal(err)
+		values, ok, err := registered.Given(p, nil, label)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
 		}
 		made := sample
 		if err := engine.Fill(&made, values, find); err != nil {
@@ -82,7 +86,7 @@ func TestGiven(t *testing.T) {
 		"parameter sources: element 2 of 3: the graph has no vertex with handle 9": filled{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
 		"filled: the program is nil":                                               (*filled)(nil),
 	} {
-		if _, err := engine.Given(sample, p, nil, label); err == nil ||
+		if _, _, err := registered.Given(p, nil, label); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
@@ -93,18 +97,15 @@ func TestGiven(t *testing.T) {
 func FuzzStringLists(f *testing.F) {
 	f.Add("a,b", "|")
 	f.Add(`\,|,||\`, "|")
+	registered := engine.Register("filled", pregel.Erase[int, int](filled{}))
 	f.Fuzz(func(t *testing.T, text, cut string) {
-		parts := strings.Split(text, cut)
-		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true),
-			parts) && len(parts) > 0 {
-			t.Errorf("%q are written %q, and read as %q", parts, joined,
-				engine.SplitList(joined, true))
-		}
-		parts = engine.SplitList(text, true)
-		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true),
-			parts) {
-			t.Errorf("%q is read as %q, and that as %q", text, parts,
-				engine.SplitList(joined, true))
+		for _, parts := range [][]string{strings.Split(text, cut), engine.SplitNames(text)} {
+			values, _, err := registered.Given(filled{Names: parts}, nil, func(pregel.VertexID) (uint64, bool) { return 0, true })
+			check(t, err)
+			joined, given := values["names"]
+			if read := engine.SplitNames(joined); !slices.Equal(read, parts) || given != (len(parts) > 0) {
+				t.Errorf("%q are written %q, and read as %q", parts, joined, read)
+			}
 		}
 	})
 }
@@ -115,7 +116,7 @@ func TestBackslashes(t *testing.T) {
 		`a\b`: {`a\b`}, `x\`: {`x\`}, `a,\`: {"a", `\`}, `a\,b`: {"a,b"}, `a\\,b`: {`a\`, "b"},
 		`\`: {""}, `\\`: {`\`}, "": nil, ",": {"", ""},
 	} {
-		if got := engine.SplitList(text, true); !slices.Equal(got, want) {
+		if got := engine.SplitNames(text); !slices.Equal(got, want) {
 			t.Errorf("%s is read as %q, expected %q", text, got, want)
 		}
 	}
@@ -156,7 +157,7 @@ func TestListsThatAreRefused(t *testing.T) {
 
 // TestFormHasWhatListsAreOf: a client and a cluster whose lists differ are told apart.
 func TestFormHasWhatListsAreOf(t *testing.T) {
-	form := engine.FormOf(filled{})
+	form := engine.Register("filled", pregel.Erase[int, int](filled{})).Form()
 	for _, want := range []string{"Sources slice of uint64;", "Names slice of string;", "Every int64;"} {
 		if !strings.Contains(form, want) {
 			t.Errorf("%s has no %s", form, want)

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -49,9 +51,6 @@ type lightest struct {
 	lists     graph.Adjacency
 	pushEdges int // that the coming push walks, about
 	few       int // supersteps of this run in which few arcs were left
-	made      int // how often lists have been thinned
-	// Tests lower these.
-	fewArcs, thinFrom int
 }
 
 // forget begins a run.
@@ -72,9 +71,10 @@ func (l *lightest) emptyBins() {
 // bindLightest has pulls look at the lightest arcs first, if the program and the graph allow that.
 func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	*l = lightest{partition: l.partition, leastTask: l.leastTask, thinTask: l.thinTask}
+	o := &l.job.options
 	bounded, ok := l.kernel.(kernel.Bounded)
 	if !ok || !l.job.methods.traits.Monotone || !l.job.methods.traits.NonNegative ||
-		l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
+		o.WholeLists || l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
 		return nil
 	}
 	lists, err := l.part.Lightest(ctx, l.team, func(bytes int64) bool { return !l.job.budget().Tight(bytes) })
@@ -83,8 +83,8 @@ func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	}
 	pulls[0].Lightest = lists
 	l.bounded, l.pull, l.rows, l.at = bounded, &pulls[0].Pull, len(lists.Starts)-1, -1
-	l.least, l.fewArcs, l.thinFrom = make([]float64, l.team.Size()), fewArcs, thinFrom
-	l.shares = l.job.methods.traits.Asynchronous && !l.job.options.Deterministic && l.part.Of == 1
+	l.least = make([]float64, l.team.Size())
+	l.shares = l.job.methods.traits.Asynchronous && !o.Deterministic && !o.Synchronous && l.part.Of == 1
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (l *lightest) findLeast(worker int) {
 // estimate finds out how many arcs a pull of the messages just sent would look at, where there are
 // so many of them that one may be chosen, and how many a push through thinned lists.
 func (l *lightest) estimate() error {
-	p := &l.report
+	p, sizes := &l.report, &l.job.options.Sizes
 	p.PullEdges, p.PushEdges = 0, 0
 	if l.bounded == nil || p.SenderEdges == 0 || l.thin == nil && p.SenderEdges <= l.rows/4 {
 		return nil
@@ -158,9 +158,9 @@ func (l *lightest) estimate() error {
 		return nil
 	}
 	p.PullEdges = max(1, min(l.sampled(words, func(w int) int { return l.bounded.CountPull(l.pull, w, ^l.finished[w]) }), p.UnfinishedEdges))
-	if l.thin == nil && l.part.Of == 1 && p.PullEdges < l.inEdges/l.fewArcs &&
+	if l.thin == nil && l.part.Of == 1 && p.PullEdges < l.inEdges/cmp.Or(sizes.FewArcs, fewArcs) &&
 		p.SenderEdges > p.PullEdges {
-		if l.few++; l.few >= l.thinFrom &&
+		if l.few++; l.few >= cmp.Or(sizes.ThinFrom, thinFrom) &&
 			!l.job.budget().Tight(int64(p.PullEdges)*thinBytes+int64(l.layout.Count)*4) {
 			return l.makeThin(least)
 		}
@@ -219,7 +219,7 @@ func (l *lightest) makeThin(bound float64) error {
 	graph.Thinned(&l.lists, l.bins, l.pull.Lists, l.layout.Count, l.team, l.store)
 	l.emptyBins()
 	l.thin, l.bound = &l.lists, bound
-	l.made++
+	l.probe(delivery.ThinnedLists, 1)
 	l.report.PushEdges = max(1, l.sampled(l.part.Words(), l.through))
 	l.pushEdges = l.report.PushEdges
 	l.report.Aside = time.Since(start).Seconds()
@@ -249,6 +249,7 @@ func (l *lightest) boundPull(p *pull) error {
 	// have read before
 	if l.shares {
 		p.from.read.All, p.All = true, false
+		l.probe(delivery.SharedPulls, 1)
 	}
 	if l.bounded == nil || p.Lightest == nil || l.part.Of == 1 && l.at == l.command.Superstep {
 		return nil

@@ -51,7 +51,7 @@ func (p waves[W]) Compute(v *pregel.Vertex[W, W], d W) {
 // dense are shapes whose lists are long enough for their lightest arcs to be kept.
 func dense(seed uint64) []shape {
 	var all []shape
-	for i, n := range []int{40, 60, 300, 400} {
+	for i, n := range []int{40, 60, 130, 200} {
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
 		for _, directed := range []bool{false, true} {
 			s := shape{name: fmt.Sprintf("%d vertices, directed %t", n,
@@ -90,31 +90,30 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way 
 	var want []V
 	var first *bsp.Outcome
 	for _, how := range []string{"whole lists", "the lightest arcs", "early messages"} {
-		job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
+		o := way.o
+		shareWork(&o, 64)
+		o.WholeLists, o.Synchronous = how == "whole lists", how != "early messages"
+		o.Sizes.FewArcs, o.Sizes.ThinFrom = 1, 1 // thinned as soon as a part of the arcs does not matter
+		work := probe(&o)
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), o)
 		check(t, err)
 		defer job.Close()
-		job.ShareWork(0, 64)
-		if how == "whole lists" {
-			job.WholeLists()
-		} else if !job.ThinEarly() {
-			t.Fatal("there are no lightest arcs")
-		}
-		if how != "early messages" {
-			job.Synchronous()
-		}
 		for range 2 {
 			check(t, job.Restart(pregel.Erase(p)))
-			o, err := job.Run(t.Context())
+			found, err := job.Run(t.Context())
 			check(t, err)
 			var got []V
 			for v := range s.n {
 				got = append(got, job.Any(pregel.VertexID(v)).(V))
 			}
 			if want == nil {
-				want, first = got, o
+				want, first = got, found
 			}
-			if job.Shares() {
+			if _, pulls := work.take(delivery.SharedPulls); pulls > 0 {
 				shared++
+				if o.Synchronous {
+					t.Fatalf("messages come early by %s", how)
+				}
 				sameDistances(t, s, g, got, want)
 				continue
 			}
@@ -123,13 +122,16 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way 
 					t.Fatalf("vertex %d: %v by %s, %v by whole lists", v, got[v], how, want[v])
 				}
 			}
-			if o.Supersteps != first.Supersteps || o.Messages != first.Messages {
+			if found.Supersteps != first.Supersteps || found.Messages != first.Messages {
 				t.Fatalf("%d supersteps and %d messages by %s, %d and %d by whole lists",
-					o.Supersteps, o.Messages, how, first.Supersteps, first.Messages)
+					found.Supersteps, found.Messages, how, first.Supersteps, first.Messages)
 			}
 		}
-		_, made := job.Thinned()
+		_, made := work.take(delivery.ThinnedLists)
 		thinned += made
+		if o.WholeLists && made > 0 {
+			t.Fatal("whole lists are thinned")
+		}
 	}
 	return thinned, shared
 }
@@ -243,11 +245,14 @@ func TestJobsAreNotMadeOnceTheContextEnded(t *testing.T) {
 		engine.Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the error is %v", err)
 	}
-	job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSP[float64]{}),
-		engine.Options{})
+	o := engine.Options{Delivery: delivery.ChoosePull}
+	work := probe(&o)
+	job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSP[float64]{}), o)
 	check(t, err)
 	defer job.Close()
-	if !job.Shares() {
+	_, err = job.Run(t.Context())
+	check(t, err)
+	if _, pulls := work.take(delivery.SharedPulls); pulls == 0 {
 		t.Fatal("there are no lightest arcs")
 	}
 }

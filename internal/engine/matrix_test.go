@@ -246,14 +246,16 @@ func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
 	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)
 	defer s.o.Team.Close()
+	if s.o.Checkpoints != nil { // what is saved is of all threads
+		shareWork(&s.o, 1)
+	}
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), s.o)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer j.Close()
-	if s.o.Checkpoints != nil { // what is saved is of all threads
-		check(t, j.CutChunks(t.Context()))
-		j.ShareWork(0, 1)
+	if s.o.Checkpoints != nil {
+		cutChunks(t, g, pregel.Erase(p))
 	}
 	o, err := j.Run(t.Context())
 	if err != nil {

@@ -253,7 +253,7 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 	check(t, err)
 	defer j.Close()
-	check(t, j.CutChunks(t.Context())) // several threads change the graph
+	cutChunks(t, g, pregel.Erase(p)) // several threads change the graph
 	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, pregel.Erase(p).Program, s.name, kind,
 		way)
 	for run := range 2 {

@@ -14,7 +14,6 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Options say how a program is run.
@@ -82,7 +81,7 @@ type Options struct {
 	Log func(line string)
 	// Label returns the input id of a vertex, and whether there is one, for a driver in a process
 	// without the graph.
-	Label func(id pregel.VertexID) (uint64, bool)
+	Label LabelOf
 	// Name returns what the input calls a vertex by its input id, if it has a name for it, for a
 	// driver in a process without the graph.
 	Name func(label uint64) (string, bool)
@@ -97,7 +96,7 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 		Trusted:  o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints,
 		Spec: o.Spec, Plan: o.Plan,
 		Decides: o.Decides, Fork: o.Fork, Account: o.Account,
-		Experiment: delivery.Experiment{Uncombined: o.Uncombined},
+		Experiment: o.Experiment,
 	}
 	if g != nil {
 		s.Graph, s.Name = g.Name, g.NameOf

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Parameter is an exported field of a program with a `param` tag.
@@ -30,10 +29,7 @@ type Parameter struct {
 // Parameters returns the parameters of a program, a struct or a pointer to one, in the order of its
 // fields.
 func Parameters(program any) []Parameter {
-	t := reflect.TypeOf(program)
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t := indirect(program)
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
@@ -144,13 +140,8 @@ func Check(params []Parameter, values map[string]string) error {
 
 // Fill sets the parameters of the struct that program points to, defaults included. find translates
 // input ids of vertices; nil sets vertices to None.
-func Fill(program any, values map[string]string, find func(label uint64) (pregel.VertexID,
-	bool),
-) error {
-	v := reflect.ValueOf(program)
-	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
+func Fill(program any, values map[string]string, find Find) error {
+	v := elem(program)
 	for _, p := range Parameters(v.Addr().Interface()) {
 		text, given := values[p.Name]
 		if !given {
@@ -174,9 +165,7 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 }
 
 // Fresh returns a copy of a program with its parameters filled in, and validated.
-func Fresh(p Erased, values map[string]string, find func(uint64) (pregel.VertexID,
-	bool),
-) (fresh Erased, err error) {
+func Fresh(p Erased, values map[string]string, find Find) (fresh Erased, err error) {
 	inner := p.Program
 	v := reflect.Indirect(reflect.ValueOf(inner))
 	copied := reflect.New(v.Type())

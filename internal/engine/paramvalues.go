@@ -33,7 +33,7 @@ func settable(t reflect.Type) bool {
 
 // set sets a field to what a text says. find translates input ids of vertices; nil sets vertices to
 // None.
-func set(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bool)) error {
+func set(f reflect.Value, text string, find Find) error {
 	if f.Kind() != reflect.Slice || !settable(f.Type()) {
 		return setOne(f, text, find)
 	}
@@ -52,7 +52,7 @@ func set(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bool)
 	return nil
 }
 
-func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bool)) error {
+func setOne(f reflect.Value, text string, find Find) error {
 	switch {
 	case f.Type() == vertexType:
 		id, err := vertex(text, find)
@@ -119,7 +119,7 @@ func outside(err error, text, within, number string) error {
 }
 
 // vertex translates an input id.
-func vertex(text string, find func(uint64) (pregel.VertexID, bool)) (pregel.VertexID, error) {
+func vertex(text string, find Find) (pregel.VertexID, error) {
 	label, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return pregel.None, unlike(text, "the id of a vertex")
@@ -181,7 +181,7 @@ func joinList(parts []string, escapes bool) string {
 
 // textOf is the text that set reads as the value of a field. label returns the input id of a
 // vertex.
-func textOf(f reflect.Value, label func(pregel.VertexID) (uint64, bool)) (string, error) {
+func textOf(f reflect.Value, label LabelOf) (string, error) {
 	if f.Kind() != reflect.Slice {
 		return textOfOne(f, label)
 	}
@@ -195,7 +195,7 @@ func textOf(f reflect.Value, label func(pregel.VertexID) (uint64, bool)) (string
 	return joinList(parts, f.Type().Elem().Kind() == reflect.String), nil
 }
 
-func textOfOne(f reflect.Value, label func(pregel.VertexID) (uint64, bool)) (string, error) {
+func textOfOne(f reflect.Value, label LabelOf) (string, error) {
 	switch {
 	case f.Type() == vertexType:
 		input, found := label(pregel.VertexID(f.Uint()))

@@ -53,7 +53,7 @@ type partition struct {
 	lanes       []Lane         // theirs
 	chunks      parallel.Counter
 	words       []uint32 // the borders of the chunks being handed out
-	serialEdges int      // from which the team shares a superstep's work. Tests lower it.
+	serialEdges int      // from which the team shares a superstep's work
 
 	exchange *delivery.Exchange
 	sinking  delivery.Sink // sink, bound once
@@ -121,6 +121,13 @@ func (r *partition) eachChunk(f func(lo, hi int) bool) {
 		if !f(int(r.words[chunk]), int(r.words[chunk+1])) {
 			return
 		}
+	}
+}
+
+// probe counts work for an experiment.
+func (r *partition) probe(kind delivery.Work, n int) {
+	if f := r.job.options.Probe; f != nil {
+		f(kind, n)
 	}
 }
 

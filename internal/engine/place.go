@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -28,8 +30,15 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 		reverse = pregel.Both
 	}
 	r.out, r.in = p.Degrees(direction), p.Degrees(reverse)
-	if most := r.out.Most; direction == pregel.Both && most > uint64(mostPlaces) {
-		return fmt.Errorf("a vertex has %d edges in both directions: at most %d", most, mostPlaces)
+	// how many edges can be numbered, in both directions together where messages go both ways
+	places := cmp.Or(r.job.options.Sizes.Places, math.MaxUint32)
+	if most := r.out.Most; direction == pregel.Both && most > uint64(places) {
+		return fmt.Errorf("a vertex has %d edges in both directions: at most %d", most, places)
+	}
+	for _, c := range r.job.methods.properties {
+		if n := r.elements(c); c.OfEdges && n > places {
+			return fmt.Errorf("%d edges with properties in one partition: at most %d; use more partitions (--partitions)", n, places)
+		}
 	}
 	size := (p.Owned + 63) &^ 63
 	if err := r.bind(size); err != nil {
@@ -54,7 +63,7 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	if r.back != nil {
 		r.inEdges += r.out.Edges
 	}
-	return r.checkPlaces()
+	return nil
 }
 
 // bind makes what the partition has of the program's types, for so many vertices.

@@ -15,8 +15,9 @@ func TestEdgesBeyondNumbers(t *testing.T) {
 	g := on(t, "0>1 1>0 0>2 2>0").load(t, 2, edges.Unweighted)
 	none := script{func(v talker, _ int64) { v.VoteToHalt() }}
 	begin := func(most int, p pregel.Program[string, int64]) error {
-		defer engine.SetMostPlaces(most)()
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), engine.Options{})
+		var o engine.Options
+		o.Sizes.Places = most
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), o)
 		if err == nil {
 			j.Close()
 		}

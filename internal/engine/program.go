@@ -7,6 +7,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -293,16 +294,9 @@ const (
 
 // Name is the name of a program's type, without its package.
 func Name(program any) string {
-	t := reflect.TypeOf(program)
+	t := indirect(program)
 	if t == nil {
 		return "nil"
 	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	name := t.Name()
-	if name == "" {
-		return t.String()
-	}
-	return name
+	return cmp.Or(t.Name(), t.String())
 }

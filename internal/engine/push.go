@@ -54,7 +54,7 @@ type pusher struct {
 	bins     parallel.Counter // bins being folded
 	emitted  []kernel.Pairs
 	reserved bool // room in bins for messages over all edges
-	round    int  // how many pairs a worker emits before the bins are folded. Tests lower it.
+	round    int  // how many pairs a worker emits before the bins are folded
 }
 
 // pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges
@@ -289,7 +289,7 @@ func (r *pusher) emitTask(worker int) {
 	bins := r.binsOf(t)
 	r.eachChunk(func(lo, hi int) bool {
 		r.send(t, &r.pushing, max(lo, r.hubs), hi, t.Emit)
-		return bins.Len() < r.round
+		return r.uncombined() || bins.Len() < r.round // uncombined messages are not folded
 	})
 }
 
@@ -315,10 +315,12 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 	return t.Pairs(shift)
 }
 
+// rowPush pushes the messages of a column along rows.
+type rowPush = func(p *kernel.Push, way int, rows []kernel.Row)
+
 // send passes on the rows of the senders in words [from, to), some at a time.
-func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.Push, way int,
-	rows []kernel.Row),
-) {
+func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f rowPush) {
+	before := t.count.walked
 	for from < to {
 		rows := t.rows[:0]
 		rows, from = p.Rows(rows, r.sending.read, from, to)
@@ -326,6 +328,7 @@ func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.
 		p.Fetch(rows)
 		f(p, r.sending.way, rows)
 	}
+	r.probe(delivery.PushedEdges, t.count.walked-before)
 }
 
 // senderWords calls f for every word of source slots from one on and below a limit that has a

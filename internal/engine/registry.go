@@ -15,6 +15,9 @@ import (
 // Find translates the input id of a vertex.
 type Find = func(label uint64) (pregel.VertexID, bool)
 
+// LabelOf returns the input id of a vertex, and whether there is one.
+type LabelOf = func(id pregel.VertexID) (uint64, bool)
+
 // New makes a program with the values of its parameters; find is nil when there is no graph yet.
 type New = func(values map[string]string, find Find) (Program, error)
 
@@ -85,9 +88,7 @@ func (r *Registered) Or(other Registered, parameter, help string, words ...strin
 
 // Given returns the parameters by which a program is made, and whether it is of the type that is
 // registered.
-func (r Registered) Given(program any, zero []string, label func(pregel.VertexID) (uint64,
-	bool),
-) (values map[string]string, ok bool, err error) {
+func (r Registered) Given(program any, zero []string, label LabelOf) (values map[string]string, ok bool, err error) {
 	for _, s := range r.samples {
 		if indirect(s.program) != indirect(program) {
 			continue

@@ -147,6 +147,7 @@ func rerunWays(grid bool) []setting {
 // rerun compares runs after stopped ones with the first run of a job.
 func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges.Weights, make func(*fault) pregel.Program[V, M]) {
 	t.Helper()
+	shareWork(&s.o, 1)
 	s.o = teamed(t, s)
 	all := shapes(seed)
 	shape := all[len(all)-2-int(seed%2)] // directed, of 300 or 70 vertices
@@ -159,7 +160,6 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 	start := func() *engine.Job {
 		j, err := engine.NewJob(t.Context(), g, pregel.Erase(make(f)), s.o)
 		check(t, err)
-		j.ShareWork(0, 1)
 		return j
 	}
 	values := func(j *engine.Job) []V {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -44,7 +45,7 @@ func (r *runner) assemble() {
 	s.partition, s.starting, s.inboxes, s.lists = p, s.startTask, s.inboxTask, s.listsTask
 	r.tiles.add = r.tiles.addTilesTask
 	r.light.leastTask, r.light.thinTask = r.light.findLeast, r.light.thinLists
-	r.push = pusher{partition: p, light: &r.light, round: roundEdges}
+	r.push = pusher{partition: p, light: &r.light, round: cmp.Or(p.job.options.Sizes.RoundEdges, roundEdges)}
 	u := &r.push
 	u.ranging, u.claiming, u.emitting, u.foldingBins = u.rangedTask, u.claimTask, u.emitTask,
 		u.foldTask
@@ -78,7 +79,8 @@ type counts struct {
 func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team) (*runner, error) {
 	r := &runner{partition: &partition{
 		job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore(),
-		shared: new(sharedPart), serialEdges: delivery.SerialEdges,
+		shared:      new(sharedPart),
+		serialEdges: cmp.Or(j.options.Sizes.SerialEdges, delivery.SerialEdges),
 	}}
 	r.assemble()
 	if s := j.options.Shared; s != nil {

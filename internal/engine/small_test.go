@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -35,15 +36,17 @@ func TestFewAwake(t *testing.T) {
 		way := setting{parts: 1, threads: threads}
 		way.o.MaxSupersteps = steps
 		g := s.loadAs(t, way, edges.Unweighted)
+		work, looked := probe(&way.o), 0
+		way.o.Progress = func(bsp.Progress) { _, looked = work.take(delivery.AwakeWords) }
 		j, err := engine.NewJob(t.Context(), g, pregel.Erase(watchman{awake}), teamed(t, way))
 		check(t, err)
 		defer j.Close()
 		for range 2 { // the second run begins with all awake again
 			_, err = j.Run(t.Context())
 			check(t, err)
-			if looked, of := j.AwakeWords(); looked != 1 {
-				t.Errorf("%d threads: one vertex is awake, and a superstep looks at %d of %d words",
-					threads, looked, of)
+			if looked != 1 {
+				t.Errorf("%d threads: one vertex is awake, and a superstep looks at %d words",
+					threads, looked)
 			}
 			for _, id := range []pregel.VertexID{0, awake, n - 1} {
 				want := uint64(1)
@@ -68,9 +71,10 @@ func TestPushesAreMeasured(t *testing.T) {
 		for _, p := range []engine.Erased{
 			pregel.Erase(algorithms.BFS{}), pregel.Erase(algorithms.SSSP[float64]{}),
 		} {
+			work := probe(&way.o)
 			j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
 			check(t, err)
-			if n := j.PushesMeasured(); n < len(s.tuples)/8 {
+			if _, n := work.take(delivery.PushedEdges); n < len(s.tuples)/8 {
 				t.Errorf("%T, %d threads: pushes were measured over %d of %d edges", p.Program,
 					threads, n, len(s.tuples))
 			}
@@ -93,9 +97,10 @@ func TestModelSharesPushesAsTheEngineDoes(t *testing.T) {
 		for _, p := range []engine.Erased{
 			pregel.Erase(algorithms.BFS{}), pregel.Erase(algorithms.BFSLevels{}),
 		} {
+			work := probe(&way.o)
 			j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
 			check(t, err)
-			tasks := j.SharedPushes()
+			work.take(delivery.PushedEdges) // by which pushes were measured
 			_, err = j.Run(t.Context())
 			check(t, err)
 			j.Close()
@@ -104,10 +109,11 @@ func TestModelSharesPushesAsTheEngineDoes(t *testing.T) {
 				Senders: 1, SenderEdges: degree,
 			}
 			predicted := rates.Predict(&load)[delivery.Naive]
-			if shared := tasks.Load() > 0; shared != (degree > delivery.SerialEdges) ||
+			tasks, edges := work.take(delivery.PushedEdges)
+			if shared := len(tasks) > 1; edges != degree || shared != (degree > delivery.SerialEdges) ||
 				shared != (predicted < float64(degree)) {
 				t.Errorf("%T, %d edges: %d tasks of threads, predicted %v edges' time", p.Program,
-					degree, tasks.Load(), predicted)
+					degree, len(tasks), predicted)
 			}
 		}
 	}

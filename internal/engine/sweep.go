@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/delivery"
 )
 
 // sweep runs the vertices of a superstep: those of superstep 0, and those whose messages have been
@@ -82,12 +83,13 @@ func (r *sweep) inboxTask(worker int) {
 	defer r.recover(t)
 	p, finished, has, awake := r.partition, r.finished, r.inbox.Has, r.report.Active > 0
 	words, active := len(r.active), uint64(0)
-	b, n := t.batch, 0
+	b, n, looked := t.batch, 0, 0
 	for top := p.chunks.Take(1); top<<6 < words && !p.stop.Load(); top = p.chunks.Take(1) {
 		summary := has.Summary(top)
 		if awake {
 			summary |= p.awake.Summary(top)
 		}
+		looked += bits.OnesCount64(summary)
 		for ; summary != 0; summary &= summary - 1 {
 			w := top<<6 + bits.TrailingZeros64(summary)
 			if w >= words {
@@ -109,6 +111,7 @@ func (r *sweep) inboxTask(worker int) {
 		}
 	}
 	r.runBatch(t, n)
+	r.probe(delivery.AwakeWords, looked)
 }
 
 // runBatch runs n words of a thread's batch. No other thread has words of the same runs of 4096

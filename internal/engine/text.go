@@ -160,16 +160,10 @@ func escape(dst []byte, start int) []byte {
 	if !bytes.ContainsAny(dst[start:], ` :;\`) {
 		return dst
 	}
-	text := bytes.Clone(dst[start:])
-	dst = dst[:start]
-	for _, c := range text {
-		if strings.IndexByte(` :;\`, c) >= 0 {
-			dst = append(dst, '\\')
-		}
-		dst = append(dst, c)
-	}
-	return dst
+	return append(dst[:start], escaper.Replace(string(dst[start:]))...)
 }
+
+var escaper = strings.NewReplacer(` `, `\ `, `:`, `\:`, `;`, `\;`, `\`, `\\`)
 
 // appender writes values of a graph of n vertices as result files have them.
 type appender struct {

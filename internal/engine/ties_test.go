@@ -58,10 +58,10 @@ func TestOfEquallyNearSendersTheLeastIsKept(t *testing.T) {
 			}
 		}
 		for _, p := range []pregel.Program[arrival, arrival]{nearest{}, nearestMonotone{}} {
+			shareWork(&s.o, 1)
 			j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, s))
 			check(t, err)
-			j.ShareWork(0, 1)
-			check(t, j.CutChunks(t.Context())) // of which later rounds may have the lesser senders
+			cutChunks(t, g, pregel.Erase(p)) // of which later rounds may have the lesser senders
 			_, err = j.Run(t.Context())
 			check(t, err)
 			for v, w := range want {

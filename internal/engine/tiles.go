@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
@@ -28,8 +30,6 @@ var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 1
 type tiling struct {
 	*partition
 	add   func(worker int) // addTilesTask
-	never bool             // for tests
-	size  graph.TileSize   // tests set it: then tiles are made at the first full pull
 	fulls int              // pulls of all messages in this run
 	of    *graph.Adjacency // what tiles were made of, or found not worth it
 	tiles *graph.Tiles     // or nil
@@ -46,10 +46,7 @@ func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) erro
 		return nil
 	}
 	whole, a := pulling[0], s.layout.Blocks[0].Pull.ByReceiver
-	if whole.Lists != &a.Lists || !a.Rising {
-		return nil
-	}
-	if !s.instance.Tiles() {
+	if whole.Lists != &a.Lists || !a.Rising || !s.instance.Tiles() {
 		return nil
 	}
 	if made, err := s.makeTiles(ctx, a); !made {
@@ -69,15 +66,12 @@ func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) erro
 // makeTiles makes tiles when enough full pulls may come for that, and reports whether there are
 // some.
 func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
-	if s.of == a || s.never {
+	if s.of == a || s.job.options.WholeLists {
 		return s.tiles != nil, nil
 	}
-	size := s.size
-	if size.Senders == 0 {
-		size = tileSize
-		if s.fulls++; len(a.Adj) < tiledArcs || !s.manyPulls() {
-			return false, nil
-		}
+	size := cmp.Or(s.job.options.Sizes.Tile, tileSize)
+	if s.fulls++; size == tileSize && (len(a.Adj) < tiledArcs || !s.manyPulls()) {
+		return false, nil
 	}
 	s.forgetTiles()
 	s.of = a
@@ -135,5 +129,6 @@ func (s *tiling) addTilesTask(worker int) {
 		tile := s.tiles.Tile(s.now, i)
 		t.AddTile(&tile, from)
 		t.count.walked += len(tile.Arcs)
+		s.probe(delivery.TiledArcs, len(tile.Arcs))
 	}
 }

@@ -23,7 +23,7 @@ type narrowRank struct{ algorithms.PageRank }
 func (narrowRank) Combiner() pregel.Combiner[float64] { return combiners.NarrowSum() }
 
 // ranks runs a program of ranks by tiles of a size, or without, and returns the ranks of two runs
-// of one job: a job's second run has the tiles of its first, or, with two threads, lies elsewhere.
+// of one job: a job's second run has the tiles of its first.
 func ranks[P pregel.Program[float64,
 	float64]](t *testing.T, s shape, program P, way setting,
 	size graph.TileSize,
@@ -32,24 +32,21 @@ func ranks[P pregel.Program[float64,
 	team := parallel.NewTeam(way.threads, false)
 	defer team.Close()
 	way.o.Team = team
+	shareWork(&way.o, 64)
+	way.o.Sizes.Tile, way.o.WholeLists = size, size.Senders == 0
+	work := probe(&way.o)
 	job, err := engine.NewJob(t.Context(), s.loadAs(t, way, edges.Unweighted),
 		pregel.Erase(program), way.o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer job.Close()
-	job.ShareWork(0, 64)
-	job.Tile(size)
-	for i, to := range []*[]float64{&first, &second} {
-		if i > 0 && way.threads == 2 {
-			if left, err := job.PlaceAgain(t.Context()); left || err != nil {
-				t.Fatalf("tiles are left that lie in another arena: %t; %v", left, err)
-			}
-		}
+	for _, to := range []*[]float64{&first, &second} {
 		check(t, job.Restart(pregel.Erase(program)))
 		_, err := job.Run(t.Context())
 		check(t, err)
-		by = job.ByTiles()
+		_, arcs := work.take(delivery.TiledArcs)
+		by = arcs > 0
 		for v := range s.n {
 			*to = append(*to, job.Any(pregel.VertexID(v)).(float64))
 		}
@@ -103,6 +100,68 @@ func TestTilesSumTheSame(t *testing.T) {
 	}
 }
 
+// summing is a program of sums that vertices send in each of some supersteps, or in none.
+type summing struct{ silent bool }
+
+func (summing) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+func (p summing) Compute(v *pregel.Vertex[float64, float64], sum float64) {
+	if v.Set(sum); p.silent || v.Superstep() == 3 {
+		v.VoteToHalt()
+		return
+	}
+	v.SendToAllNeighbors(float64(v.ID()))
+}
+
+// joining is a program that adds an edge.
+type joining struct{}
+
+func (joining) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+func (joining) Traits() pregel.Traits              { return pregel.Traits{Mutates: true} }
+func (joining) Compute(v *pregel.Vertex[float64, float64], _ float64) {
+	if v.Superstep() == 0 && v.ID() == 0 {
+		v.Change().AddEdge(0, 1, 1)
+	}
+	v.VoteToHalt()
+}
+
+// TestTilesOfAnotherGraph: tiles end with the memory that they lie in, when a job moves to a graph
+// that another has changed. It does not come back to them with the graph that they are of.
+func TestTilesOfAnotherGraph(t *testing.T) {
+	s := sparse() // whose tiles are not on Go's heap
+	g := s.loadAs(t, setting{parts: 1}, edges.Unweighted)
+	o := engine.Options{Shared: engine.NewShared(), Delivery: delivery.ChoosePull}
+	defer o.Shared.Close()
+	changing, err := engine.NewJob(t.Context(), g, pregel.Erase(joining{}), o)
+	check(t, err)
+	defer changing.Close()
+	o.Sizes.Tile = graph.TileSize{Senders: 1 << 12, Receivers: 1 << 12, Arcs: 1 << 12}
+	work := probe(&o)
+	job, err := engine.NewJob(t.Context(), g, pregel.Erase(summing{}), o)
+	check(t, err)
+	defer job.Close()
+	sums := func(p summing) (all []any) {
+		check(t, job.Restart(pregel.Erase(p)))
+		_, err := job.Run(t.Context())
+		check(t, err)
+		for v := range s.n {
+			all = append(all, job.Any(pregel.VertexID(v)))
+		}
+		return all
+	}
+	want := sums(summing{})
+	if _, arcs := work.take(delivery.TiledArcs); arcs == 0 {
+		t.Fatal("there are no tiles")
+	}
+	_, err = changing.Run(t.Context())
+	check(t, err)
+	changing.Shared()
+	sums(summing{silent: true})
+	o.Shared.Close() // the graph is as it was loaded
+	if got := sums(summing{}); !slices.Equal(got, want) {
+		t.Error("other sums than before the graph was changed")
+	}
+}
+
 // BenchmarkTiles runs PageRank by turns by whole lists and by tiles of several sizes, and reports
 // the medians of the time of an iteration once tiles are made, and the time of the first run of
 // each job, of an iteration.
@@ -134,12 +193,12 @@ func BenchmarkTiles(b *testing.B) {
 			took := make([][]time.Duration, len(ways))
 			first := make([]time.Duration, len(ways))
 			for i, way := range ways {
-				job, err := engine.NewJob(b.Context(), g, pregel.Erase(way.program),
-					engine.Options{Team: team})
+				o := engine.Options{Team: team}
+				o.Sizes.Tile, o.WholeLists = way.size, way.size.Senders == 0
+				job, err := engine.NewJob(b.Context(), g, pregel.Erase(way.program), o)
 				check(b, err)
 				defer job.Close()
 				jobs[i] = job
-				job.Tile(way.size)
 			}
 			for b.Loop() {
 				for i, job := range jobs {

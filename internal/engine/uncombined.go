@@ -16,11 +16,7 @@ func (r *pusher) emit(a *graph.Adjacency, edges int) error {
 		r.send(t, &r.pushing, r.hubs, len(r.pushing.Bits), t.Emit)
 		return r.failed()
 	}
-	round := r.round
-	r.round = 1 << 62
-	err := r.run(r.team.Size() > 1, a.Chunks, r.emitting)
-	r.round = round
-	return err
+	return r.run(r.team.Size() > 1, a.Chunks, r.emitting)
 }
 
 // binned reports whether there is memory for the pairs of a list in the bins of a push: else one

@@ -166,8 +166,9 @@ func TestRecordErrors(t *testing.T) {
 		"from,to\na,b\nc,\"d\ne,f\n":          `a.csv:3:3: found quotes that do not end, expected a " that ends them`,
 		"from,to\n\"a\nb\",\"c\n":             `a.csv:3:4: found quotes that do not end, expected a " that ends them`,
 		"from,to,cost\n\"a\nb\", c ,\" x\"\n": `a.csv:3:8: found the weight " x" in "cost", expected a number`,
+		// which ends, so that what reads on beyond the limit is told from what does not
 		"from,to\na,b\n\"" + strings.Repeat("c\n",
-			1<<20): `a.csv:3:1: found a record of more than 1 MiB: "\"` + strings.Repeat(`c\n`,
+			1<<20) + "\",d\n": `a.csv:3:1: found a record of more than 1 MiB: "\"` + strings.Repeat(`c\n`,
 			39) + `c"..., expected quotes that end, and shorter ones`,
 		"from,to\n" + strings.Repeat("a,b\n", 1000) +
 			"a,\xff": `a.csv:1002:3: found bytes that are not UTF-8: "a,\xff", expected names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)`,

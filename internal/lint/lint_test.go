@@ -57,6 +57,19 @@ func TestUnsafeStaysWhereItIs(t *testing.T) {
 	}
 }
 
+// testedFromOutside are packages whose tests use what they export.
+var testedFromOutside = []string{"internal/engine", "combiners", "algorithms"}
+
+func TestPackagesAreTestedFromOutside(t *testing.T) {
+	for _, f := range all(t) {
+		if f.test && slices.Contains(testedFromOutside, f.pkg()) &&
+			!strings.HasSuffix(f.ast.Name.Name, "_test") {
+			t.Errorf("%s is of package %s itself: its tests are of another package", f.path,
+				f.ast.Name.Name)
+		}
+	}
+}
+
 func TestFilesAreShort(t *testing.T) {
 	for _, f := range all(t) {
 		limit := 400

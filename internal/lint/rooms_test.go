@@ -47,7 +47,7 @@ var rooms = []room{
 	{"graphs", 11764, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11740, []string{
+	{"engine", 11737, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
