@@ -47,7 +47,7 @@ var rooms = []room{
 	{"graphs", 11764, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11737, []string{
+	{"engine", 11735, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
@@ -60,8 +60,8 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12404, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12385, []string{
+	{"daemons", 12394, []string{"master", "worker", "internal/daemon"}},
+	{"users", 12332, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",
