@@ -80,11 +80,11 @@ func TestNumberingIsAdmitted(t *testing.T) {
 	}
 }
 
-// TestPackedIsAdmitted: packed edges are refused when they take more memory than there is.
+// TestPackedIsAdmitted: the number of packed edges is known before they take memory.
 func TestPackedIsAdmitted(t *testing.T) {
 	path := put(t, "a.g500", strings.Repeat(string(appendEdge(nil, 1, 1<<20)), 1<<18))
 	_, err := tight(ReadOptions{}, pieceSize, spare).read(t.Context(), path)
-	wantRefused(t, err, path, " of its edges so far needs ", "32.0 MiB are available")
+	wantRefused(t, err, path, "262,144 edges needs ", "32.0 MiB are available")
 }
 
 // TestPackedBytes compares what a list is said to take with what it takes.

@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 
@@ -171,9 +172,17 @@ func TestLDBCErrors(t *testing.T) {
 // TestGraph500Errors has every error of packed tuples.
 func TestGraph500Errors(t *testing.T) {
 	tuple := string(appendEdge(nil, 1, 2))
+	var pairs []byte // an earlier layout of the reference code
+	for i := range uint64(6) {
+		pairs = binary.LittleEndian.AppendUint64(pairs, i*7%5)
+	}
+	wrong := "found edges of 16 bytes, two numbers of 64 bits, expected packed edges of 12 bytes, 48 bits a vertex; or " + asText
 	compressed := "found a name that ends in .gz, expected that of binary data that are not compressed: they are read from several places at once"
 	tests := []struct{ name, text, weights, want string }{
+		{"a.bin", string(pairs), "-", "a.bin: " + wrong},
 		{"a.bin", tuple + "x", "-", "a.bin: found 13 bytes, expected a multiple of 12"},
+		{"a.bin", string(pairs) + string(pairs[:16]), "-", "a.bin: " + wrong},
+		{"a.bin", string(pairs) + string(pairs[:32]), "-", "a.bin: " + wrong},
 		{"a.bin.gz", gz(tuple), "-", "a.bin.gz: " + compressed},
 		{"a.bin.gz", tuple, "-", "a.bin.gz: " + compressed},
 		{

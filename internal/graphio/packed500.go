@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -33,9 +34,11 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(u>>32|v>>32<<16))
 }
 
-// readGraph500 reads packed tuples, undirected. Its vertices are 0 to the largest endpoint.
+// readGraph500 reads packed tuples, undirected; as a part, whole blocks of them, but for the last.
+// Its vertices are 0 to the largest endpoint. The file is read twice, first for the largest
+// endpoint and then for the tuples, so that nothing but the packed list takes memory.
 func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInput, error) {
-	f, err := r.openRecords(ctx, path, packedSize)
+	f, err := r.openRecords(ctx, path, packedSize, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -44,27 +47,8 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 	if err != nil {
 		return nil, err
 	}
-	columns := 2
 	if w != nil {
 		defer w.Close()
-		columns = 3
-	}
-	n := int(f.size()) / packedSize
-	t, err := r.readRecords(ctx, f, r.recordsOf(f, 0, n, packedSize), grammar{columns: columns}, func(q *parser, p *piece) error {
-		for data := p.data; len(data) > 0; data = data[packedSize:] {
-			u, v := unpackEdge(data)
-			q.ids = append(q.ids, u, v)
-		}
-		if w == nil || r.Weights == edges.Unweighted {
-			return nil
-		}
-		return w.singles(q, p.at/packedSize)
-	})
-	if err == nil && w != nil {
-		err = w.unchanged()
-	}
-	if err != nil {
-		return nil, err
 	}
 	check := func(tuples int, last uint64) error {
 		if tuples == 0 {
@@ -72,36 +56,30 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 		}
 		return largestTuple(path, last, tuples)
 	}
-	if err := check(n, t.max); err != nil && (n > 0 || !r.partial) {
-		t.slabs.close()
+	n := int(f.size()) / packedSize
+	part := extent{0, n}
+	if r.partial {
+		part.from, part.to = edges.Part((n+edges.BlockSize-1)/edges.BlockSize, r.rank, r.ranks)
+		part.from, part.to = min(part.from*edges.BlockSize, n), min(part.to*edges.BlockSize, n)
+	}
+	last, err := r.largestEnd(ctx, f, part)
+	if err == nil && (n > 0 || !r.partial) {
+		err = check(n, last)
+	}
+	if err != nil {
+		return nil, f.unlessPairs(err)
+	}
+	list, err := r.load(ctx, f, w, part, last+1)
+	if err != nil {
 		return nil, err
 	}
-	s, err := r.finish(ctx, &parsed{
-		f: f, table: t, what: "Graph500 packed edges", weighted: w != nil, check: check,
-		numbering: consecutive(0, int(t.max)+1),
-	})
-	if err == nil && r.partial {
-		s.Vertices, s.Largest = 0, t.max
+	s := r.input(path, list, consecutive(0, int(last)+1), r.directed(false))
+	s.Account = r.account(f, "Graph500 packed edges", 0, s, w != nil)
+	if r.partial {
+		s.Vertices, s.Largest, s.Check = 0, last, check
+		s.Spans = []edges.Span{{From: int64(part.from) * packedSize, To: int64(part.to) * packedSize, Size: f.size()}}
 	}
-	return s, err
-}
-
-// singles adds the weights, from the given one on, of the tuples in q.
-func (f *file) singles(q *parser, first int64) error {
-	data := make([]byte, len(q.ids)/2*singleSize)
-	if err := f.readAt(data, first*singleSize); err != nil {
-		return err
-	}
-	f.progress.add(int64(len(data)))
-	for i := 0; i < len(data); i += singleSize {
-		x := float64(math.Float32frombits(binary.LittleEndian.Uint32(data[i:])))
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return f.fault(fmt.Sprintf("the weight %v of tuple %d", x, first+int64(i)/singleSize),
-				"a finite number")
-		}
-		q.weights = append(q.weights, x)
-	}
-	return nil
+	return s, nil
 }
 
 // largestTuple refuses a largest vertex that a graph cannot have, or that so many tuples do not
@@ -123,24 +101,84 @@ func largestTuple(path string, last uint64, tuples int) error {
 // damaged one.
 func mostVertices(n int) uint64 { return max(1024*uint64(n), 1<<20) }
 
-// openRecords opens a file of records of a size.
-func (r *reader) openRecords(ctx context.Context, path string, size int64) (*file, error) {
+// load makes the list of some of the tuples, whose endpoints are below vertices unless the file has
+// changed, with weights if they are wanted and w is not nil.
+func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uint64) (*edges.Packed, error) {
+	kind, n := r.Weights, part.to-part.from
+	if w == nil {
+		kind = edges.Unweighted
+	}
+	need := edges.PackedBytes(vertices, n, kind)
+	if err := r.admission(f).admit(need, "the list of "+counted(n, "edge")); err != nil {
+		return nil, err
+	}
+	list := edges.NewPacked(vertices, n, kind)
+	err := r.fill(ctx, f, packedSize, part, list, func(_ int, b *edges.Block, data []byte) error {
+		for j := range b.N {
+			b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
+			if max(b.U[j], b.V[j]) >= vertices {
+				return f.changed("other tuples")
+			}
+		}
+		return nil
+	})
+	if err == nil && kind != edges.Unweighted {
+		if err = r.loadWeights(ctx, w, part, list); err == nil {
+			err = f.unchanged() // weights of other tuples would be wrong ones
+		}
+	}
+	if err != nil {
+		list.Close()
+		return nil, err
+	}
+	return list, nil
+}
+
+// openRecords opens a file of records of a size, to be read the number of times given.
+func (r *reader) openRecords(ctx context.Context, path string, size, times int64) (*file, error) {
 	f, err := r.openRaw(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	r.progress.expect(f.size() / int64(r.ranks))
+	r.progress.expect(times * f.size() / int64(r.ranks))
 	if _, named := splitCodec(path); named != plain {
 		err = f.fault("a name that ends in "+named.suffix(),
 			"that of binary data that are not compressed: they are read from several places at once")
 	} else if err = f.random("binary data"); err == nil && f.size()%size != 0 {
-		err = f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size))
+		err = f.unlessPairs(f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size)))
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// unlessPairs returns what is wrong with a file of packed edges, or that it has pairs instead.
+func (f *file) unlessPairs(err error) error {
+	if f.isPairs() {
+		return f.fault("edges of 16 bytes, two numbers of 64 bits",
+			"packed edges of 12 bytes, 48 bits a vertex; or "+asText)
+	}
+	return err
+}
+
+// isPairs reports whether a file begins with pairs of 64-bit numbers below 2^32. As packed edges
+// these would have the vertex 0 by turns as source and as target.
+func (f *file) isPairs() bool {
+	head := f.head()
+	head = head[:len(head)&^7]
+	if f.size()%16 != 0 || len(head) < 6*8 {
+		return false
+	}
+	some := byte(0)
+	for ; len(head) > 0; head = head[8:] {
+		if binary.LittleEndian.Uint32(head[4:]) != 0 {
+			return false
+		}
+		some |= head[0] | head[1]
+	}
+	return some != 0
 }
 
 // weightsBeside is the name of the weights beside a file of packed edges.
@@ -151,53 +189,89 @@ func weightsBeside(path string) string {
 
 // openWeights opens the weights beside f, or returns nil when there are none.
 func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
-	path := weightsBeside(f.path)
+	path, times := weightsBeside(f.path), int64(1)
 	if !exists(path) {
 		return nil, nil
 	}
-	w, err := r.openRecords(ctx, path, 1)
+	if r.Weights == edges.Unweighted {
+		times = 0
+	}
+	w, err := r.openRecords(ctx, path, 1, times)
 	if n := f.size() / packedSize; err == nil && w.size() != n*singleSize {
 		err = errors.Join(w.fault(counted(w.size(), "byte"),
 			fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path)), w.Close())
 	}
-	if err == nil && r.Weights == edges.Unweighted { // it is not read
-		r.progress.expect(-w.size() / int64(r.ranks))
-	}
 	return w, err
 }
 
-// recordsOf returns this rank's part of the n records of f, of the size given, that begin at from.
-func (r *reader) recordsOf(f *file, from int64, n, size int) *fileSource {
-	lo, hi := edges.Part(n, r.rank, r.ranks)
-	src := &fileSource{f: f, from: from, size: int64((r.piece/8 + 1) * size), records: true}
-	src.lo, src.hi = from+int64(lo*size), from+int64(hi*size)
-	return src
-}
+// extent is some of the records of a file: from the first, a multiple of a block of a list, to
+// before the last.
+type extent struct{ from, to int }
 
-// readRecords makes a table of the records of src, a part of f, that decode adds to a parser.
-func (r *reader) readRecords(ctx context.Context, f *file, src *fileSource, g grammar,
-	decode func(q *parser, p *piece) error,
-) (*table, error) {
-	t, parsers := r.newTable(f, g.columns), make([]parser, r.Team.Size())
+// records calls do with runs of those records of f, of the size given, that are in part. The runs
+// begin at multiples of a block of a list; first is the number of the first record in data, counted
+// from that of part.
+func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) error {
+	block := size * edges.BlockSize
+	src := &fileSource{f: f, size: int64(max(r.piece/block, 1) * block), records: true}
+	src.lo, src.hi = int64(part.from*size), int64(part.to*size)
 	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
-		q := &parsers[worker]
-		q.grammar = g
-		q.reset()
-		if err := decode(q, p); err != nil {
-			return err
-		}
-		b, err := t.store(worker, p.index, q)
-		t.put(p.index, b)
-		return err
+		return do(worker, int(p.at)/size-part.from, p.data)
 	})
 	if err == nil {
 		err = f.unchanged()
 	}
-	if err != nil {
-		t.slabs.close()
-		return nil, err
-	}
-	t.seal()
-	t.spans = []edges.Span{src.span()}
-	return t, nil
+	return err
+}
+
+// largestEnd returns the largest endpoint of the tuples in part.
+func (r *reader) largestEnd(ctx context.Context, f *file, part extent) (uint64, error) {
+	largest := make([]uint64, r.Team.Size())
+	err := r.records(ctx, f, packedSize, part, func(worker, _ int, data []byte) error {
+		most := largest[worker]
+		for i := 0; i < len(data); i += packedSize {
+			u, v := unpackEdge(data[i:])
+			most = max(most, u, v)
+		}
+		largest[worker] = most
+		return nil
+	})
+	return slices.Max(largest), err
+}
+
+// loadWeights adds the weights to the tuples in part.
+func (r *reader) loadWeights(ctx context.Context, f *file, part extent, list *edges.Packed) error {
+	return r.fill(ctx, f, singleSize, part, list, func(i int, b *edges.Block, data []byte) error {
+		if err := list.Read(i, b); err != nil {
+			return err
+		}
+		for j := range b.N {
+			b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
+			if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
+				return f.fault(fmt.Sprintf("the weight %v of tuple %d", b.W[j],
+					part.from+i*edges.BlockSize+j), "a finite number")
+			}
+		}
+		return nil
+	})
+}
+
+// fill stores the records of f in part, of the size given, in the blocks of a list: decode makes a
+// block, whose length is set, of its records.
+func (r *reader) fill(ctx context.Context, f *file, size int, part extent, list *edges.Packed,
+	decode func(i int, b *edges.Block, data []byte) error,
+) error {
+	blocks := make([]edges.Block, r.Team.Size())
+	return r.records(ctx, f, size, part, func(worker, first int, data []byte) error {
+		b := &blocks[worker]
+		for at := first; len(data) > 0; at += edges.BlockSize {
+			b.N = min(edges.BlockSize, len(data)/size)
+			if err := decode(at/edges.BlockSize, b, data[:b.N*size]); err != nil {
+				return err
+			}
+			list.Write(at/edges.BlockSize, b)
+			data = data[b.N*size:]
+		}
+		return nil
+	})
 }

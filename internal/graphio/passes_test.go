@@ -45,10 +45,12 @@ func TestWeightsOfWholeBlocks(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile changes a file while it, or the one after it, is read.
-func TestChangedMeanwhile(t *testing.T) {
+// TestChangedBetweenPasses changes a file when it, or the one before it, has been read once: what
+// was understood of it the first time does not hold any more.
+func TestChangedBetweenPasses(t *testing.T) {
 	const n = 3 * edges.BlockSize
 	tuples := strings.Repeat(string(appendEdge(nil, 1, 2)), n)
+	larger := strings.Repeat(string(appendEdge(nil, 1, 1<<20)), n)
 	weights := strings.Repeat("\x00\x00\x80\x3f", n)
 	later := "a new time of change while it was read, expected the "
 	rewrite := func(text string, keepTime bool) func(path string) error {
@@ -73,11 +75,12 @@ func TestChangedMeanwhile(t *testing.T) {
 		change func(path string) error
 		want   string
 	}{
-		"other tuples, seen by the time": {map[string]string{"a.bin": tuples}, 12 * n, rewrite(tuples, false), "a.bin: found " + later + "36,864 bytes it had when it was opened"},
-		"shorter":                        {map[string]string{"a.bin": tuples}, 1, rewrite(tuples[:12*n/2], true), "a.bin: found 18,432 bytes while it was read, expected the 36,864 bytes it had when it was opened"},
-		"gone":                           {map[string]string{"a.bin": tuples}, 12 * n, os.Remove, "a.bin: found no file any more while it was read, expected the 36,864 bytes it had when it was opened"},
-		"while the weights are read":     {map[string]string{"a.bin": tuples, "a.bin.weights": weights}, 12*n + 1, rewrite(tuples, false), "a.bin: found " + later + "36,864 bytes it had when it was opened"},
-		"vertices while edges are read":  {map[string]string{"a.v": "1\n2\n", "a.e": strings.Repeat("1 2\n", 100_000)}, 2 * headSize, rewrite("1\n2\n", false), "a.v: found " + later + "4 bytes it had when it was opened"},
+		"other tuples, seen by their ids": {map[string]string{"a.bin": tuples}, 12 * n, rewrite(larger, true), "a.bin: found other tuples while it was read, expected the 36,864 bytes it had when it was opened"},
+		"other tuples, seen by the time":  {map[string]string{"a.bin": tuples}, 12 * n, rewrite(tuples, false), "a.bin: found " + later + "36,864 bytes it had when it was opened"},
+		"shorter":                         {map[string]string{"a.bin": tuples}, 12 * n, rewrite(tuples[:12*n/2], true), "a.bin: found 18,432 bytes while it was read, expected the 36,864 bytes it had when it was opened"},
+		"gone":                            {map[string]string{"a.bin": tuples}, 12 * n, os.Remove, "a.bin: found no file any more while it was read, expected the 36,864 bytes it had when it was opened"},
+		"while the weights are read":      {map[string]string{"a.bin": tuples, "a.bin.weights": weights}, 24*n + 1, rewrite(tuples, false), "a.bin: found " + later + "36,864 bytes it had when it was opened"},
+		"vertices while edges are read":   {map[string]string{"a.v": "1\n2\n", "a.e": strings.Repeat("1 2\n", 100_000)}, 2 * headSize, rewrite("1\n2\n", false), "a.v: found " + later + "4 bytes it had when it was opened"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

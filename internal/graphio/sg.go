@@ -52,14 +52,33 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 	if weighted {
 		columns = 3
 	}
-	src := r.recordsOf(f, h.neighbors(), int(h.m), int(size))
-	g := grammar{columns: columns, twice: !h.directed, single: r.single()}
-	t, err := r.readRecords(ctx, f, src, g, func(q *parser, p *piece) error {
-		return h.lists(f, q, (p.at-h.neighbors())/size, p.data)
+	t := r.newTable(f, columns)
+	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
+	block := int64(r.piece/8+1) * size
+	src := &fileSource{f: f, from: h.neighbors() + int64(lo)*size, size: block, records: true}
+	src.lo, src.hi = src.from, h.neighbors()+int64(hi)*size
+	parsers := make([]parser, r.Team.Size())
+	_, err = r.pieces(ctx, src.next, func(worker int, p *piece) error {
+		q := &parsers[worker]
+		q.grammar = grammar{columns: columns, twice: !h.directed, single: r.single()}
+		q.reset()
+		if err := h.lists(f, q, (p.at-h.neighbors())/size, p.data); err != nil {
+			return err
+		}
+		b, err := t.store(worker, p.index, q)
+		b.balance = q.balance
+		t.put(p.index, b)
+		return err
 	})
+	if err == nil {
+		err = f.unchanged()
+	}
 	if err != nil {
+		t.slabs.close()
 		return nil, err
 	}
+	t.seal()
+	t.spans = []edges.Span{{From: src.lo, To: src.hi, Size: f.size()}}
 	return r.finish(ctx, &parsed{
 		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
 		numbering: consecutive(0, int(h.nodes)),
@@ -106,7 +125,9 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 // checkOffsets checks this rank's part of the offsets: they begin with 0, rise, and end with the
 // number of edges.
 func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error {
-	src := r.recordsOf(f, serializedHead, int(h.nodes)+1, 8)
+	lo, hi := edges.Part(int(h.nodes)+1, r.rank, r.ranks)
+	src := &fileSource{f: f, from: serializedHead, size: int64(r.piece/8+1) * 8, records: true}
+	src.lo, src.hi = serializedHead+8*int64(lo), serializedHead+8*int64(hi)
 	_, err := r.pieces(ctx, src.next, func(_ int, p *piece) error {
 		first := (p.at - serializedHead) / 8
 		before := int64(0)
