@@ -27,7 +27,7 @@ are. The clusters are started and ended.`,
   go -C lab run . sites --graph kronecker:scale=18 --repeat 3 --json sites.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := n.check(false); err != nil {
+			if err := n.check(); err != nil {
 				return err
 			}
 			switch {

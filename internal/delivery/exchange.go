@@ -25,11 +25,11 @@ type Exchange struct {
 	serial bool
 	// partBytes is how long a part of a column is at least; all partitions agree on it.
 	partBytes int
-	distant   []bool                           // partitions that columns are sent ahead; nil if none
-	like      kernel.Column                    // of the messages' type; buffers are made like it
-	encoded   func(messages reflect.Value) int // about their bytes if they have pointers; else nil
-	line      *int                             // the first partition of the line that inLine describes
-	inLine    []bool                           // by partition
+	distant   []bool                    // partitions that columns are sent ahead; nil if none
+	like      kernel.Column             // of the messages' type; buffers are made like it
+	encoded   func(m reflect.Value) int // about the bytes of a message with pointers; else nil
+	line      *int                      // the first partition of the line that inLine describes
+	inLine    []bool                    // by partition
 	// Buffers by place, made at first use: of expand and fold, and of those for reversed arcs.
 	peers    [2][]peer
 	finished [2][]peer
@@ -152,7 +152,11 @@ func (x *Exchange) count(f *transport.Frame) {
 		x.Sent += f.Count
 	}
 	if f.Ref != nil {
-		f.RefBytes = x.encoded(reflect.ValueOf(f.Ref))
+		f.RefBytes = 0
+		messages := reflect.ValueOf(f.Ref)
+		for i := range messages.Len() {
+			f.RefBytes += x.encoded(messages.Index(i))
+		}
 	}
 	x.Bytes += f.Size()
 	if x.Tracing {

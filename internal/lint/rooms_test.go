@@ -40,14 +40,14 @@ var rooms = []room{
 	{"formats", 11341, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8232, []string{
+	{"transport", 8311, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
 	{"graphs", 11764, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11735, []string{
+	{"engine", 11737, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},

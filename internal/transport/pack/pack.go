@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"encoding"
 	"fmt"
-	"io"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -72,7 +70,9 @@ func (c *Messages) Append(b []byte, f *transport.Frame) ([]byte, error) {
 	e, ok := c.encoders.Get().(*encoder)
 	if !ok {
 		e = new(encoder)
-		e.e = newEncoder(&e.to)
+		e.e = msgpack.NewEncoder(&e.to)
+		e.e.UseArrayEncodedStructs(true)
+		e.e.UseCompactInts(true)
 	}
 	defer c.encoders.Put(e)
 	e.to.b = b
@@ -126,18 +126,13 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
-// newEncoder returns an encoder whose structs have no names of fields.
-func newEncoder(w io.Writer) *msgpack.Encoder {
-	e := msgpack.NewEncoder(w)
-	e.UseArrayEncodedStructs(true)
-	e.UseCompactInts(true)
-	return e
-}
-
 // Value encodes what a pointer points to.
 func Value(pointer any) ([]byte, error) {
 	var to bytes.Buffer
-	err := newEncoder(&to).Encode(pointer)
+	e := msgpack.NewEncoder(&to)
+	e.UseArrayEncodedStructs(true)
+	e.UseCompactInts(true)
+	err := e.Encode(pointer)
 	return to.Bytes(), err
 }
 
@@ -154,10 +149,15 @@ func Carried(t reflect.Type) error { return carried(t, map[reflect.Type]bool{}) 
 
 // carried reports what of a type msgpack would leave behind. seen are types being looked at.
 func carried(t reflect.Type, seen map[reflect.Type]bool) error {
-	if seen[t] || encodesItself(t) {
+	if seen[t] || t == timeType {
 		return nil
 	}
 	seen[t] = true
+	for _, i := range selfEncoding {
+		if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
+			return nil
+		}
+	}
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer, reflect.Complex64,
 		reflect.Complex128:
@@ -184,10 +184,4 @@ func carried(t reflect.Type, seen map[reflect.Type]bool) error {
 		}
 	}
 	return nil
-}
-
-// encodesItself reports whether msgpack leaves the encoding of a type to it.
-func encodesItself(t reflect.Type) bool {
-	implements := func(i reflect.Type) bool { return t.Implements(i) || reflect.PointerTo(t).Implements(i) }
-	return t == timeType || slices.ContainsFunc(selfEncoding, implements)
 }

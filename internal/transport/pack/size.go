@@ -1,49 +1,142 @@
 package pack
 
 import (
-	"errors"
+	"math/bits"
 	"reflect"
 )
 
-// Sampled messages tell about how many bytes all of a frame take. A message of more than
-// mostSampled bytes counts as one of so many: it may refer to itself.
-const (
-	sampled     = 64
-	mostSampled = 64 << 10
-)
+// sampled is how many elements of a slice Sizer looks at: of a longer one, as many, evenly spread.
+const sampled = 64
 
-// Sizer returns a function that tells about how many bytes messages of a type, in a slice, take
-// when they are encoded. Those that cannot be count as they lie in memory.
-func Sizer(t reflect.Type) func(messages reflect.Value) int {
-	inMemory := func(messages reflect.Value) int { return messages.Len() * int(t.Size()) }
-	if Carried(t) != nil || encodesItself(t) {
-		return inMemory
+// Sizer returns a function that tells about how many bytes a message of type t takes when it is
+// encoded, without encoding it: exactly for messages whose slices are short, else by a sample.
+func Sizer(t reflect.Type) func(v reflect.Value) int { return sizer(t, 8) }
+
+type sizeOf = func(v reflect.Value) int
+
+// sizer returns what tells the sizes of values of a type, whose own types are looked at to a depth.
+func sizer(t reflect.Type, depth int) sizeOf {
+	if depth == 0 || encodesItself(t) {
+		return constant(int(t.Size()))
 	}
-	return func(messages reflect.Value) int {
-		n, sum, seen := messages.Len(), 0, 0
-		step := max(1, (n+sampled-1)/sampled)
-		size := new(counter)
-		e := newEncoder(size)
-		for i := 0; i < n; i += step {
-			*size = 0
-			if err := e.Encode(messages.Index(i).Addr().Interface()); err != nil && !errors.Is(err, errLong) {
-				return inMemory(messages)
+	switch t.Kind() {
+	case reflect.Bool:
+		return constant(1)
+	case reflect.Float32:
+		return constant(5)
+	case reflect.Float64:
+		return constant(9)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return func(v reflect.Value) int { return signed(v.Int()) }
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return func(v reflect.Value) int { return unsigned(v.Uint()) }
+	case reflect.String:
+		return func(v reflect.Value) int { return head(v.Len(), 31) + v.Len() }
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return func(v reflect.Value) int {
+				if v.Kind() == reflect.Slice && v.IsNil() {
+					return 1
+				}
+				return head(v.Len(), -1) + v.Len()
 			}
-			sum += int(*size)
+		}
+		return elements(sizer(t.Elem(), depth-1))
+	case reflect.Map:
+		return entries(sizer(t.Key(), depth-1), sizer(t.Elem(), depth-1))
+	case reflect.Pointer:
+		to := sizer(t.Elem(), depth-1)
+		return func(v reflect.Value) int {
+			if v.IsNil() {
+				return 1
+			}
+			return to(v.Elem())
+		}
+	case reflect.Struct:
+		return fields(t, depth)
+	}
+	return constant(int(t.Size()))
+}
+
+func encodesItself(t reflect.Type) bool {
+	for _, i := range selfEncoding {
+		if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
+			return true
+		}
+	}
+	return t == timeType
+}
+
+func constant(n int) sizeOf { return func(reflect.Value) int { return n } }
+
+// elements sizes a slice or an array.
+func elements(of sizeOf) sizeOf {
+	return func(v reflect.Value) int {
+		n := v.Len()
+		step, sum, seen := max(1, (n+sampled-1)/sampled), 0, 0
+		for i := 0; i < n; i += step {
+			sum += of(v.Index(i))
 			seen++
 		}
-		return sum * n / max(seen, 1)
+		if seen == 0 {
+			return 1
+		}
+		return head(n, 15) + sum*n/seen
 	}
 }
 
-// counter counts the bytes of a message, but for the rest of a long one.
-type counter int
-
-var errLong = errors.New("the message is long")
-
-func (c *counter) Write(p []byte) (int, error) {
-	if *c += counter(len(p)); *c > mostSampled {
-		return 0, errLong
+// entries sizes a map.
+func entries(key, value sizeOf) sizeOf {
+	return func(v reflect.Value) int {
+		sum := head(v.Len(), 15)
+		for each := v.MapRange(); each.Next(); {
+			sum += key(each.Key()) + value(each.Value())
+		}
+		return sum
 	}
-	return len(p), nil
+}
+
+// fields sizes a struct, which travels as an array.
+func fields(t reflect.Type, depth int) sizeOf {
+	of := make([]sizeOf, t.NumField())
+	for i := range of {
+		of[i] = sizer(t.Field(i).Type, depth-1)
+	}
+	return func(v reflect.Value) int {
+		sum := head(len(of), 15)
+		for i, f := range of {
+			sum += f(v.Field(i))
+		}
+		return sum
+	}
+}
+
+// head is the size of a length, which needs a byte up to short.
+func head(n, short int) int {
+	switch {
+	case n <= short:
+		return 1
+	case n < 1<<8 && short != 15:
+		return 2
+	case n < 1<<16:
+		return 3
+	}
+	return 5
+}
+
+func unsigned(x uint64) int {
+	if x < 1<<7 {
+		return 1
+	}
+	return 1 + 1<<bits.Len(uint((bits.Len64(x)-1)/8))
+}
+
+func signed(x int64) int {
+	switch {
+	case x >= 0:
+		return unsigned(uint64(x))
+	case x >= -32:
+		return 1
+	}
+	return 1 + 1<<bits.Len(uint(bits.Len64(uint64(^x))/8))
 }
