@@ -40,6 +40,7 @@ type Work uint8
 const (
 	PushedEdges  Work = iota // the edges of a task of a push
 	AwakeWords               // words looked at for vertices that have messages or are awake
+	MadeTiles                // tiles are made
 	TiledArcs                // the arcs of a tile that is pulled
 	ThinnedLists             // lists are thinned
 	SharedPulls              // a pull delivers messages in the superstep in which they are sent

@@ -94,6 +94,7 @@ func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error
 	s.instance.MakeSums(arena)
 	s.tiles = tiles
 	s.arena.Adopt(arena)
+	s.probe(delivery.MadeTiles, 1)
 	return true, nil
 }
 

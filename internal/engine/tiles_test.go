@@ -156,9 +156,13 @@ func TestTilesOfAnotherGraph(t *testing.T) {
 	check(t, err)
 	changing.Shared()
 	sums(summing{silent: true})
+	work.take(delivery.MadeTiles)
 	o.Shared.Close() // the graph is as it was loaded
 	if got := sums(summing{}); !slices.Equal(got, want) {
 		t.Error("other sums than before the graph was changed")
+	}
+	if made, _ := work.take(delivery.MadeTiles); len(made) != 1 {
+		t.Errorf("tiles were made %d times for the graph as it was loaded", len(made))
 	}
 }
 

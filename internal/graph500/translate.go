@@ -237,8 +237,11 @@ func (s *Rank) translateTogether(found Found, asked bool) (unknown uint64) {
 					parent, _ = t.asked.get(parent)
 				default:
 					q, local := t.asked.place(parent)
-					atomic.OrUint64(&t.asked.of[q].Bits[local>>6], 1<<(local&63))
-					others.Store(1)
+					word, bit := &t.asked.of[q].Bits[local>>6], uint64(1)<<(local&63)
+					if atomic.LoadUint64(word)&bit == 0 { // a hub is the parent of many
+						atomic.OrUint64(word, bit)
+						others.Store(1)
+					}
 				}
 			}
 			numbers[i] = parent

@@ -71,8 +71,9 @@ func Local(ctx context.Context, ranks int, o Options, stage func(name string, do
 // join connects so many workers of this process, until end is called.
 func join(ctx context.Context, workers int) (sessions []*mesh.Session, end func(), err error) {
 	var meshes []*mesh.Mesh
+	var open []*mesh.Session
 	end = func() {
-		for _, s := range sessions {
+		for _, s := range open {
 			s.Close()
 		}
 		for _, m := range meshes {
@@ -92,7 +93,7 @@ func join(ctx context.Context, workers int) (sessions []*mesh.Session, end func(
 		if err != nil {
 			return nil, end, err
 		}
-		sessions = append(sessions, s)
+		open = append(open, s)
 	}
-	return sessions, end, nil
+	return open, end, nil
 }
