@@ -113,7 +113,7 @@ func (p *Partition) valid(c Change) error {
 
 // changer makes the new partition.
 //
-//	arcs -> edits of rows, some at other partitions -> rows merged with edits -> lists by ids -> slots, ghosts
+//	arcs -> edits of rows, some at other partitions -> splices of lists -> lists by ids -> slots, ghosts
 type changer struct {
 	Change
 	p        *Partition
@@ -172,6 +172,3 @@ func (a *changer) weight(w float64) float64 {
 }
 
 func (a *changer) weighted() bool { return a.p.graph.Weights != edges.Unweighted }
-
-// places reports whether it is asked where arcs were.
-func (a *changer) places() bool { return a.Places && a.p.Grid.Flat() }

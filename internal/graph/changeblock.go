@@ -1,12 +1,12 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"math/bits"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -31,10 +31,10 @@ func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	same := next.slots.Ghost == p.slots.Ghost
 	for _, b := range blocks {
 		b.gather(all)
-		if err := b.merge(ctx); err != nil {
+		if err := b.splice(ctx); err != nil {
 			return nil, err
 		}
-		same = same && !slices.ContainsFunc(b.merged, func(m *rowMerger) bool { return len(m.rows) > 0 })
+		same = same && len(b.s.list) == 0
 	}
 	if same {
 		a.keep(blocks)
@@ -105,28 +105,37 @@ func (p *Partition) continued() *Partition {
 
 // link makes the new blocks.
 func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
-	var all []*Block
+	arena := a.next.graph.arena
+	var flat []*Side // the sides with ghosts in a flat grid, whose blocks are of one partition
 	for _, b := range blocks {
 		if b.part != a.p {
 			b.next = a.next.continued()
 		}
-		if err := b.receivers(ctx); err != nil {
+		lengths, err := b.receivers()
+		if err != nil {
 			return err
 		}
-		if all = append(all, b.new); a.p.Grid.Flat() {
-			continue // the blocks are of one partition
-		}
-		if err := b.next.linkBlocks(ctx, a.tmp, b.new); err != nil {
+		if err := b.senders(ctx); err != nil {
 			return err
 		}
+		if b.new.ByReceiver, b.places, err = a.relist(ctx, arena, lengths,
+			&relister{old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs}); err != nil {
+			return err
+		}
+		b.next.index(b.new.ByReceiver)
+		if a.p.Grid.Flat() {
+			flat = append(flat, b.new.Senders)
+			continue
+		}
+		b.next.name(arena, b.new.Receivers, b.new.Senders)
 		if b.new.BySender = b.next.transpose(ctx, b.new.ByReceiver); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-	if !a.p.Grid.Flat() {
-		return nil
+	if a.p.Grid.Flat() {
+		a.next.name(arena, flat...)
 	}
-	return cmp.Or(a.next.linkBlocks(ctx, a.tmp, all...), context.Cause(ctx))
+	return nil
 }
 
 // blockChange changes a block, of the arcs or of the reversed arcs.
@@ -139,9 +148,16 @@ type blockChange struct {
 	// forward and backward say which rows an arc has here: its target's, its source's.
 	forward, backward bool
 
-	e       edits
-	merged  []*rowMerger
-	slotIDs []uint32 // the vertices of the old slots, nil if each is its own
+	e    edits
+	rows []uint32        // of each edit, the receiver
+	sets []bitmap.Ranked // by owner, the receivers that have a row or may get one
+	base []uint32        // by owner, the slots of these
+	ids  []uint32        // of these slots
+	s    *splices
+	wide kernel.Lists // the old lists, by these slots
+	// slotIDs are the vertices of the old slots and, once the new sides are known, their new slots.
+	// It is nil if these are all the same.
+	slotIDs []uint32
 	places  []uint32 // where the new arcs were, if Change.Places asked for it
 }
 
@@ -149,7 +165,8 @@ type blockChange struct {
 func (b *blockChange) gather(all []*arcs) {
 	b.e.idBits = uint(bits.Len(uint(b.a.N)))
 	put := func(row, neighbor uint32, what uint64) {
-		b.e.list = append(b.e.list, edit{uint64(row)<<b.e.idBits | uint64(neighbor), what})
+		b.rows = append(b.rows, row)
+		b.e.list = append(b.e.list, edit{uint64(neighbor), what})
 	}
 	mirrored := uint64(0)
 	if !b.a.p.graph.Directed {
@@ -178,133 +195,191 @@ func (b *blockChange) gather(all []*arcs) {
 	}
 }
 
-// row returns where the old list of a receiver is.
-func (b *blockChange) row(id uint32) (lo, hi uint32) {
-	slot, ok := b.part.slotOf(b.old.Receivers, id)
-	if !ok {
-		return 0, 0
+// splice finds out what the edits do to the block's lists. Rows have slots of their own meanwhile,
+// with room for new ones.
+func (b *blockChange) splice(ctx context.Context) error {
+	a, parts := b.a, uint32(b.a.p.Of)
+	b.sets, b.base = make([]bitmap.Ranked, parts), make([]uint32, parts)
+	sets := make([][]uint64, parts)
+	for _, q := range a.p.Row {
+		sets[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, a.p.Of)))
+		copy(sets[q], b.old.Receivers.Ghosts[q].Bits)
 	}
-	return b.old.ByReceiver.Row(slot)
+	for i, row := range b.rows {
+		if q := row % parts; b.e.list[i].what&removalEdit == 0 && sets[q] != nil {
+			bitmap.Set(sets[q], row/parts)
+		}
+	}
+	slots := a.next.slots.Ghost
+	for q, set := range sets {
+		if set != nil {
+			b.sets[q], b.base[q] = bitmap.Rank(set, nil), slots
+			slots += uint32(b.sets[q].Count()+63) &^ 63
+		}
+	}
+	b.ids = mem.Make[uint32](a.tmp, int(slots))
+	for row := range a.next.Owned {
+		b.ids[row] = uint32(a.next.Global(uint32(row)))
+	}
+	for q, set := range b.sets {
+		at := b.base[q]
+		bitmap.Each(set.Bits, func(local uint32) {
+			b.ids[at] = local*parts + uint32(q)
+			at++
+		})
+	}
+	kept := b.e.list[:0]
+	for i, x := range b.e.list {
+		if row, ok := b.row(b.rows[i]); ok {
+			kept = append(kept, edit{uint64(row)<<b.e.idBits | x.key, x.what})
+		}
+	}
+	b.e.list = kept
+	b.widen(slots)
+	b.slotIDs = a.slotIDs(b.part)
+	sorted, err := b.e.sort(int(slots))
+	if err != nil {
+		return err
+	}
+	b.s, err = a.splice(ctx, &splicer{a: a, l: &b.wide, of: b.slotIDs, e: sorted, rowIDs: b.ids})
+	return err
 }
 
-// slotOf returns the slot that a vertex has on a side that knows its ghosts, if it has one.
-func (p *Partition) slotOf(s *Side, id uint32) (slot uint32, ok bool) {
-	q, local := id%uint32(p.Of), id/uint32(p.Of)
-	if int(q) == p.Index {
-		return local, int(local) < p.Owned
+// row returns the slot of a receiver's row, if there is one.
+func (b *blockChange) row(id uint32) (uint32, bool) {
+	q, local := id%uint32(b.a.p.Of), id/uint32(b.a.p.Of)
+	if int(q) == b.a.p.Index {
+		return local, true
 	}
-	if s.Ghosts == nil || int(local>>6) >= len(s.Ghosts[q].Bits) || !s.Ghosts[q].Get(local) {
+	if !b.sets[q].Get(local) {
 		return 0, false
 	}
-	return s.Groups[q].Start + s.Ghosts[q].Of(local), true
+	return b.base[q] + b.sets[q].Of(local), true
 }
 
-// neighbor returns the neighbour at a place of the old lists.
-func (b *blockChange) neighbor(at uint32) uint32 {
-	if b.slotIDs == nil {
-		return b.old.ByReceiver.Adj[at]
-	}
-	return b.slotIDs[b.old.ByReceiver.Adj[at]]
-}
-
-// copyIDs copies the neighbours from a place of the old lists on.
-func (b *blockChange) copyIDs(to []uint32, at uint32) {
-	from := b.old.ByReceiver.Adj[at:][:len(to)]
-	if b.slotIDs == nil {
-		copy(to, from)
+// widen gives the old lists' rows their slots: the order of rows is the same.
+func (b *blockChange) widen(slots uint32) {
+	b.wide = b.old.ByReceiver.Lists
+	if len(b.a.p.Row) == 0 { // only owned vertices have rows
 		return
 	}
-	for i, slot := range from {
-		to[i] = b.slotIDs[slot]
-	}
+	set := mem.Make[uint64](b.a.tmp, bitmap.Words(int(slots)))
+	bitmap.Each(b.wide.Bits, func(slot uint32) {
+		row, _ := b.row(uint32(b.part.slots.ID(slot)))
+		bitmap.Set(set, row)
+	})
+	b.wide.Bits, b.wide.Rank = set, bitmap.Rank(set, nil).Rank
 }
 
-// source is where the arcs of a row come from: the old lists or, if merger is not 0, those of the
-// merger before that number.
-type source struct{ first, count, merger uint32 }
-
-// receivers makes the new block's side of receivers, and its lists by ids.
-func (b *blockChange) receivers(ctx context.Context) (err error) {
-	p := b.next
+// receivers makes the new block's side of receivers, and returns the lengths of its rows.
+func (b *blockChange) receivers() ([]uint32, error) {
+	p, arena := b.next, b.next.graph.arena
+	lengths := mem.Make[uint32](b.a.tmp, len(b.ids))
+	bitmap.Each(b.wide.Bits, func(row uint32) {
+		lo, hi := b.wide.Row(row)
+		lengths[row] = hi - lo
+	})
+	for _, r := range b.s.rows {
+		lengths[r.row] = uint32(int64(lengths[r.row]) + r.more)
+	}
 	seen := make([][]uint64, p.Of)
 	for _, q := range p.Row {
-		seen[q] = mem.Make[uint64](p.graph.arena, bitmap.Words(owned(b.a.N, q, p.Of)))
-		copy(seen[q], b.old.Receivers.Ghosts[q].Bits)
+		seen[q] = mem.Make[uint64](arena, len(b.sets[q].Bits))
+		row := b.base[q]
+		bitmap.Each(b.sets[q].Bits, func(local uint32) {
+			if lengths[row] > 0 {
+				bitmap.Set(seen[q], local)
+			}
+			row++
+		})
 	}
-	for _, m := range b.merged {
-		for _, r := range m.rows {
-			set, local := seen[r.id%uint32(p.Of)], r.id/uint32(p.Of)
-			switch {
-			case set == nil: // an owned vertex
-			case r.count > 0:
-				bitmap.Set(set, local)
-			default:
-				set[local>>6] &^= 1 << (local & 63)
+	receivers, err := p.side(p.Row, seen, arena)
+	if err != nil {
+		return nil, err
+	}
+	b.new = &Block{Receivers: receivers}
+	if len(p.Row) == 0 { // p.Slots has ghosts of the other block by now
+		return lengths[:p.Owned], nil
+	}
+	final := mem.Make[uint32](b.a.tmp, p.Slots)
+	copy(final, lengths[:p.Owned])
+	for _, q := range p.Row {
+		at := receivers.Groups[q].Start
+		for _, n := range lengths[b.base[q]:][:b.sets[q].Count()] {
+			if n > 0 {
+				final[at] = n
+				at++
 			}
 		}
 	}
-	b.new = new(Block)
-	if b.new.Receivers, err = p.side(p.Row, seen, p.graph.arena); err != nil {
-		return err
-	}
-	sources := mem.Make[source](b.a.tmp, p.Slots)
-	old := b.old.ByReceiver
-	bitmap.Each(old.Bits, func(slot uint32) {
-		lo, hi := old.Row(slot)
-		if to, ok := p.slotOf(b.new.Receivers, uint32(b.part.slots.ID(slot))); ok {
-			sources[to] = source{lo, hi - lo, 0}
-		}
-	})
-	for i, m := range b.merged {
-		for _, r := range m.rows {
-			if to, ok := p.slotOf(b.new.Receivers, r.id); ok {
-				sources[to] = source{r.first, r.count, uint32(i + 1)}
-			}
-		}
-	}
-	return b.relist(ctx, sources)
+	return final, nil
 }
 
-// relist makes the new lists, of which it knows where each row comes from, but for their heads and
-// chunks.
-func (b *blockChange) relist(ctx context.Context, sources []source) error {
-	arena, counts, total := b.next.graph.arena, mem.Make[uint32](b.a.tmp, len(sources)), 0
-	for slot, s := range sources {
-		counts[slot] = s.count
-		total += int(s.count)
+// senders makes the new block's side of senders: of the arcs that stay, and of new ones. These get
+// their slots.
+func (b *blockChange) senders(ctx context.Context) (err error) {
+	a, p := b.a, b.next
+	parts, own := uint32(p.Of), uint32(p.Index)
+	seen := make([][]uint64, p.Of)
+	for _, q := range p.Column {
+		seen[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, p.Of)))
 	}
-	if err := checkArcs(total); err != nil {
+	for _, id := range b.s.ids {
+		if set := seen[id%parts]; set != nil {
+			bitmap.Set(set, id/parts)
+		}
+	}
+	stay, err := b.stay(ctx)
+	if err != nil {
 		return err
 	}
-	l := &Adjacency{Lists: bcsr(arena, counts, mem.Make[uint32](arena, total))}
-	makeWeights(arena, &l.Lists, b.a.p.graph.Weights)
-	if b.new.ByReceiver = l; b.a.places() {
-		b.places = make([]uint32, total)
+	for slot, id := range b.slotIDs {
+		if set := seen[id%parts]; set != nil && stay[slot] {
+			bitmap.Set(set, id/parts)
+		}
 	}
-	weights, old := weightsOf(&l.Lists), weightsOf(&b.old.ByReceiver.Lists)
-	b.a.Team.For(len(l.Bits), 4, func(_, lo, hi int) {
-		if ctx.Err() != nil {
-			return
+	if b.new.Senders, err = p.side(p.Column, seen, a.tmp); err != nil {
+		return err
+	}
+	slot := func(id uint32) uint32 {
+		q, local := id%parts, id/parts
+		if q == own {
+			return local
 		}
-		at := l.Starts[l.Rank[lo]]
-		for _, s := range sources[lo<<6 : min(hi<<6, len(sources))] {
-			from, end, to := old, s.first+s.count, l.Adj[at:][:s.count]
-			if s.merger > 0 {
-				m := b.merged[s.merger-1]
-				from = m.weights
-				copy(to, m.ids[s.first:end])
-				if b.places != nil {
-					copy(b.places[at:], m.places[s.first:end])
-				}
-			} else {
-				b.copyIDs(to, s.first)
-				for i := s.first; i < end && b.places != nil; i++ {
-					b.places[at+i-s.first] = i
-				}
+		return b.new.Senders.Groups[q].Start + b.new.Senders.Ghosts[q].Of(local)
+	}
+	for i, id := range b.s.ids {
+		b.s.ids[i] = slot(id)
+	}
+	for i, id := range b.slotIDs {
+		if stay[i] {
+			b.slotIDs[i] = slot(id)
+		}
+	}
+	return nil
+}
+
+// stay returns which of the old slots are neighbours in arcs that stay.
+func (b *blockChange) stay(ctx context.Context) ([]bool, error) {
+	if b.slotIDs == nil {
+		return nil, nil
+	}
+	stay, at := mem.Make[bool](b.a.tmp, len(b.slotIDs)), uint32(0)
+	adj := b.old.ByReceiver.Adj
+	mark := func(lo, hi uint32) {
+		for some := range slices.Chunk(adj[lo:hi], limits.linkGrain) {
+			if ctx.Err() != nil {
+				return
 			}
-			weights.Copy(int(at), from.Slice(int(s.first), int(end)))
-			at += s.count
+			for _, slot := range some {
+				stay[slot] = true
+			}
 		}
-	})
-	return context.Cause(ctx)
+	}
+	for _, x := range b.s.list {
+		mark(at, x.at)
+		at = x.at + x.drop
+	}
+	mark(at, uint32(len(adj)))
+	return stay, context.Cause(ctx)
 }

@@ -43,7 +43,7 @@ func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChan
 		sides = append(sides, receivers, senders)
 	}
 	g := a.next.graph
-	g.LeastWeight, _ = weightRange(&blocks[0].new.ByReceiver.Lists)
+	g.LeastWeight = a.least(blocks[0])
 	data := make([][]byte, a.p.Of)
 	for q := range data {
 		if q == a.p.Index {
@@ -85,6 +85,19 @@ func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChan
 		b.new.Senders.Ghosts = nil
 	}
 	return nil
+}
+
+// least returns the least weight of a block, or 0 if that is less.
+func (a *changer) least(b *blockChange) float64 {
+	least := 0.0
+	for _, w := range b.s.weights {
+		least = min(least, w)
+	}
+	if a.p.graph.LeastWeight < 0 {
+		all, _ := weightRange(&b.new.ByReceiver.Lists)
+		least = min(least, all)
+	}
+	return least
 }
 
 // appendSide encodes what a side has of partition q.
@@ -177,11 +190,9 @@ type degreeChange struct {
 func (b *blockChange) degreeChanges() [][]degreeChange {
 	parts := uint32(b.a.p.Of)
 	all := make([][]degreeChange, parts)
-	for _, m := range b.merged {
-		for _, r := range m.rows {
-			q := r.id % parts
-			all[q] = append(all[q], degreeChange{uint64(r.id / parts), r.more})
-		}
+	for _, r := range b.s.rows {
+		id := b.ids[r.row]
+		all[id%parts] = append(all[id%parts], degreeChange{uint64(id / parts), r.more})
 	}
 	return all
 }

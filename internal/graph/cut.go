@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -80,7 +79,18 @@ func (a *Builder) each(ctx context.Context, parts []*Partition, stage string, f 
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", stage, context.Cause(ctx))
 	}
-	return cmp.Or(failed...)
+	return firstError(failed)
+}
+
+// firstError returns the first of some errors, or nil: of what is wrong with many partitions one
+// says enough.
+func firstError(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // column returns the processor column of a vertex's owner.

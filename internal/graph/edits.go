@@ -2,19 +2,18 @@ package graph
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
+	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // edit is a change of one row's list. In the order of keys edits of a row are together, by
-// neighbour; arcs with the same key are added in the order in which they came.
+// neighbour; those with the same key stay as they came: removals first.
 //
 //	key:  | row | neighbour's id |
 type edit struct {
@@ -52,12 +51,33 @@ type arcs struct {
 	weights  []float64
 }
 
-// sort orders the edits. It refuses more than have numbers of 32 bits.
-func (e *edits) sort() error {
-	slices.SortFunc(e.list, func(x, y edit) int {
-		return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.what, y.what))
-	})
-	return checkChanges(len(e.list))
+// sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
+func (e *edits) sort(rows int) (*edits, error) {
+	if err := checkChanges(len(e.list)); err != nil {
+		return nil, err
+	}
+	const digit = 12
+	from, to := e.list, make([]edit, len(e.list))
+	keyBits := e.idBits + uint(bits.Len(uint(rows)))
+	for shift := uint(0); shift < keyBits && len(from) > 0; shift += digit {
+		var next [1 << digit]uint32
+		for i := range from {
+			next[from[i].key>>shift&(1<<digit-1)]++
+		}
+		at := uint32(0)
+		for i, c := range next {
+			next[i] = at
+			at += c
+		}
+		for _, x := range from {
+			d := x.key >> shift & (1<<digit - 1)
+			to[next[d]] = x
+			next[d]++
+		}
+		from, to = to, from
+	}
+	e.list = from
+	return e, nil
 }
 
 // own returns the change's arcs, without those that are not stored.

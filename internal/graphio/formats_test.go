@@ -206,7 +206,7 @@ func TestFormatErrors(t *testing.T) {
 		{"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":1,\"v\":2} x\n", `a.jsonl:2:15: found "x", expected the end of the line: one value a line`, ReadOptions{}},
 		{
 			"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":1,\"v\":2,\"x\":" + strings.Repeat("[",
-				100) + "\n", "a.jsonl:2:18: found \"" + strings.Repeat("[", 80) + "\"..., expected a value",
+				100) + "\n", "a.jsonl:2:83: found 64 brackets within each other, expected fewer",
 			ReadOptions{},
 		},
 		{"a.jsonl", "{\"u\":1,\"v\":2}\n{\"u\":01,\"v\":2}\n", `a.jsonl:2:6: found "01,\"v\":2}", expected a vertex: a number or a string`, ReadOptions{}},

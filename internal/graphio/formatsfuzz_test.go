@@ -38,7 +38,8 @@ func FuzzJSONLines(f *testing.F) {
 	}
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, flags, piece byte) {
-		if codecOf([]byte(text)) != plain {
+		if strings.Count(text, "[")+strings.Count(text, "{") > jsonDepth ||
+			codecOf([]byte(text)) != plain {
 			return
 		}
 		named, weighted := flags&1 == 1, flags&2 == 2
@@ -74,7 +75,8 @@ func FuzzGiraph(f *testing.F) {
 	}
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, piece byte) {
-		if codecOf([]byte(text)) != plain {
+		if strings.Count(text, "[")+strings.Count(text, "{") > jsonDepth ||
+			codecOf([]byte(text)) != plain {
 			return
 		}
 		want, ok := slowGiraph(text)

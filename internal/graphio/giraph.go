@@ -38,7 +38,7 @@ func (giraphLists) line(p *parser, line []byte) *fault {
 	if !c.take(',') {
 		return c.bad(giraphLine)
 	}
-	if bad := c.skip(); bad != nil {
+	if bad := c.skip(0); bad != nil {
 		return bad
 	}
 	if !c.take(',') || !c.take('[') {

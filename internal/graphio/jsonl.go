@@ -115,7 +115,7 @@ func (c *jsonCursor) titles() ([]string, *fault) {
 		}
 		name, bad := c.key()
 		if bad == nil {
-			bad = c.skip()
+			bad = c.skip(0)
 		}
 		if bad != nil {
 			return nil, bad
@@ -167,7 +167,7 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 		}
 		at := j.member(name)
 		if at < 0 {
-			if bad := c.skip(); bad != nil {
+			if bad := c.skip(0); bad != nil {
 				return fields, bad
 			}
 			continue

@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 )
 
+// jsonDepth is how deep values that are not looked at may be nested.
+const jsonDepth = 64
+
 // jsonCursor reads the JSON text of a line from its beginning to its end, without making anything
 // of it (RFC 8259).
 type jsonCursor struct {
@@ -127,34 +130,84 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 func (c *jsonCursor) number() ([]byte, *fault) {
 	c.space()
 	i := 0
-	for i < len(c.text) && (c.text[i]-'0' <= 9 || strings.IndexByte("+-.eE", c.text[i]) >= 0) {
+	digits := func() bool {
+		from := i
+		for i < len(c.text) && c.text[i]-'0' <= 9 {
+			i++
+		}
+		return i > from
+	}
+	if i < len(c.text) && c.text[i] == '-' {
 		i++
 	}
-	text := c.text[:i]
-	plain := i > 0 && countDigits(text) == i && !leadingZero(text)
-	if !plain && !json.Valid(text) {
+	from := i
+	if !digits() || c.text[from] == '0' && i > from+1 {
 		return nil, c.bad("a number")
 	}
+	if i < len(c.text) && c.text[i] == '.' {
+		if i++; !digits() {
+			return nil, c.bad("a number")
+		}
+	}
+	if i < len(c.text) && (c.text[i] == 'e' || c.text[i] == 'E') {
+		if i++; i < len(c.text) && (c.text[i] == '+' || c.text[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return nil, c.bad("a number")
+		}
+	}
+	text := c.text[:i]
 	c.text = c.text[i:]
 	return text, nil
 }
 
 // skip reads a value that is not looked at.
-func (c *jsonCursor) skip() *fault {
-	switch b := c.next(); {
-	case b == '"':
+func (c *jsonCursor) skip(depth int) *fault {
+	if depth > jsonDepth {
+		return wrong(counted(jsonDepth, "bracket")+" within each other",
+			"fewer").inColumn(c.column())
+	}
+	switch b := c.next(); b {
+	case '"':
 		_, bad := c.string()
 		return bad
-	case b == '-' || b-'0' <= 9:
+	case '{', '[':
+		return c.skipList(b, depth)
+	case 't', 'f', 'n':
+		for _, word := range []string{"true", "false", "null"} {
+			if rest, ok := bytes.CutPrefix(c.text, []byte(word)); ok {
+				c.text = rest
+				return nil
+			}
+		}
+		return c.bad("a value")
+	default:
+		if b != '-' && b-'0' > 9 {
+			return c.bad("a value")
+		}
 		_, bad := c.number()
 		return bad
 	}
-	d, value := json.NewDecoder(bytes.NewReader(c.text)), json.RawMessage{}
-	if d.Decode(&value) != nil || !utf8.Valid(value) {
-		return c.bad("a value")
+}
+
+// skipList reads an object or an array that is not looked at.
+func (c *jsonCursor) skipList(opening byte, depth int) *fault {
+	c.take(opening)
+	for first := true; ; first = false {
+		// ] and } are two after [ and {
+		if more, bad := c.list(opening+2, first); bad != nil || !more {
+			return bad
+		}
+		if opening == '{' {
+			if _, bad := c.key(); bad != nil {
+				return bad
+			}
+		}
+		if bad := c.skip(depth + 1); bad != nil {
+			return bad
+		}
 	}
-	c.text = c.text[d.InputOffset():]
-	return nil
 }
 
 // key reads the name of a member of an object, and the colon.

@@ -37,22 +37,22 @@ var rooms = []room{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 11341, []string{
+	{"formats", 11389, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8311, []string{
+	{"transport", 8312, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
-	{"graphs", 11764, []string{
+	{"graphs", 12029, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11737, []string{
+	{"engine", 11739, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
 	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2761, []string{"internal/graph500", "internal/graphalytics"}},
+	{"graph500", 2764, []string{"internal/graph500", "internal/graphalytics"}},
 	{"cluster", 8083, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
