@@ -99,7 +99,7 @@ func (o *Columns) headed(c *csvGrammar) error {
 	if c.header {
 		return nil
 	}
-	return unclear(first, ", of which nothing occurs again")
+	return unclear(first, ", of which nothing occurs again in the first 64 KiB")
 }
 
 // isMatrix reports whether the names of the columns are those of the rows, too, or the first column
