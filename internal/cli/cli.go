@@ -160,7 +160,7 @@ func (a *app) execute(ctx context.Context, args []string) (err error) {
 	return &bugError{ended.Value, ended.Stack}
 }
 
-// commands make the command of each name.
+// commands returns the function that makes each command, by its name.
 func (a *app) commands() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"graph500": a.graph500, "graphalytics": a.graphalytics, "run": a.runProgram,

@@ -118,9 +118,8 @@ func removeUnheld(dir string) {
 	}
 }
 
-// removeToken removes a token and what is beside it, unless a process holds it. A sweep leaves alone
-// a token that nothing says any more that a process held: somebody else has removed that since, and
-// who has made another token does not hold it yet.
+// removeToken removes a token and the files beside it, unless a process holds it. A sweep keeps a
+// token without a file that it was held: another process has just made it, and does not hold it yet.
 func removeToken(file string, sweep bool) {
 	_ = statefile.Locked(file, func() error {
 		_, unheld := os.Stat(file + held)

@@ -15,7 +15,7 @@ import (
 // Report is what Run found.
 type Report struct {
 	Ranks int `json:"ranks"`
-	// Workers names the ranks, and Sites says where they are; nil when all are at one site.
+	// Workers names the ranks. Sites has the site of each, and is nil if all are at one.
 	Workers []string          `json:"workers"`
 	Sites   []string          `json:"sites,omitempty"`
 	Model   *collective.Model `json:"model"` // fitted, by which Points are predicted
