@@ -77,7 +77,7 @@ func FuzzAdjacency(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, directed bool, piece byte) {
 		in, err := read(put(t, "a", text), int(piece)+1,
 			ReadOptions{Format: Adjacency, Directed: &directed, Weights: edges.Float64, Team: team})
-		if codecOf([]byte(text)) != plain {
+		if !isText(text) {
 			return
 		}
 		want, bad := slowAdjacency(text, directed)

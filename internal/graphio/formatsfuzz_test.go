@@ -11,6 +11,11 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
+// isText reports whether a text is read as it stands: not unpacked, and not refused as binary data.
+func isText(text string) bool {
+	return codecOf([]byte(text)) == plain && !isBinary([]byte(text))
+}
+
 // wantSlow compares what was read with what the slow parser made of it.
 func wantSlow(t *testing.T, in *edges.Input, err error, want graph, ok bool) {
 	t.Helper()
@@ -39,7 +44,7 @@ func FuzzJSONLines(f *testing.F) {
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, flags, piece byte) {
 		if strings.Count(text, "[")+strings.Count(text, "{") > jsonDepth ||
-			codecOf([]byte(text)) != plain {
+			!isText(text) {
 			return
 		}
 		named, weighted := flags&1 == 1, flags&2 == 2
@@ -76,7 +81,7 @@ func FuzzGiraph(f *testing.F) {
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, piece byte) {
 		if strings.Count(text, "[")+strings.Count(text, "{") > jsonDepth ||
-			codecOf([]byte(text)) != plain {
+			!isText(text) {
 			return
 		}
 		want, ok := slowGiraph(text)
@@ -96,7 +101,7 @@ func FuzzDIMACS(f *testing.F) {
 	}
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, piece byte) {
-		if codecOf([]byte(text)) != plain {
+		if !isText(text) {
 			return
 		}
 		want, ok := slowDIMACS(text)
@@ -116,11 +121,10 @@ func FuzzMETIS(f *testing.F) {
 	}
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, text string, piece, ranks byte) {
-		if codecOf([]byte(text)) != plain {
+		if !isText(text) {
 			return
 		}
 		want, ok := slowMETIS(text)
-		ok = ok && !isBinary([]byte(text))
 		path := put(t, "a", text)
 		o := ReadOptions{Format: METIS, Weights: edges.Float64, Team: team}
 		in, err := read(path, int(piece)+1, o)
