@@ -170,7 +170,9 @@ func (s *server) restore(from *saved) {
 		s.cluster.restoreJob(j)
 		if j.state.Ended() {
 			s.journals[j.id] = newJournal(s.firstEvent)
-			s.journals[j.id].append(&control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}, true)
+			event := &control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}
+			s.journals[j.id].append(event, true)
+			s.past = append(s.past, s.shownEvent(s.ctx, j.owner, event).GetJob())
 		}
 	}
 	if s.state.Found() {

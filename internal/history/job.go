@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,9 +19,12 @@ type Job struct {
 	Ended trace.Ended `json:"ended,omitempty"`
 	Error string      `json:"error,omitempty"`
 	// from which other run's checkpoint it went on, and in what the two differ
-	Forked     string  `json:"forked,omitempty"`
-	Supersteps int     `json:"supersteps"`
-	Seconds    float64 `json:"seconds"`
+	Forked     string `json:"forked,omitempty"`
+	Supersteps int    `json:"supersteps"`
+	// Every is, of a run that ended before the master started, of how many supersteps in a row the
+	// slowest is kept.
+	Every   int     `json:"every,omitempty"`
+	Seconds float64 `json:"seconds"`
 	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it
 	// seems; 0 if there is nothing to tell it by.
 	Left float64 `json:"left_seconds,omitempty"`
@@ -61,6 +65,7 @@ func (d *Detail) peers() (n int) {
 // job is all that is kept of a run.
 type job struct {
 	Job
+	of       *job // whose search it is, or nil
 	timeLeft TimeLeft
 	steps    []*trace.Step      // in order, the newest MaxSteps
 	details  map[int]*Detail    // by superstep, of some
@@ -85,6 +90,9 @@ func (j *job) bytes() int {
 	}
 	return bytes
 }
+
+// ended reports whether nothing of the run is to come.
+func (j *job) ended() bool { return j.State != trace.Queued && j.State != trace.Running }
 
 // goesOn has a run that goes on from a checkpoint count from its beginning.
 func (j *job) goesOn() {
@@ -167,5 +175,8 @@ func (j *job) encode(s record.Sum) {
 // worded has the summary in words.
 func (j Job) worded() Job {
 	j.Said = j.Summary.Lines()
+	if j.Every > 1 {
+		j.Said = append(j.Said, fmt.Sprintf("supersteps: the slowest of each %d in a row is kept", j.Every))
+	}
 	return j
 }

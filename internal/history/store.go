@@ -18,7 +18,7 @@ import (
 
 // Bounds on what a Store keeps.
 const (
-	maxJobs  = 1000
+	maxJobs  = 1000 // a job's searches are a part of it
 	maxLog   = 1000
 	maxText  = 4 << 10  // bytes of a line of the log
 	maxRows  = 1 << 19  // partitions of all jobs' details: 120 MB
@@ -36,6 +36,7 @@ type Store struct {
 	mu        sync.Mutex
 	epoch     string
 	jobs      []*job
+	searches  int             // of jobs, how many are another's
 	last      map[string]*job // by name
 	number    int
 	stages    []trace.Stage
@@ -178,40 +179,56 @@ func (s *Store) add(b *trace.Job, state string) *job {
 		j.ID = strings.ReplaceAll(b.Job, " ", "-")
 		// an attempt that lost a worker, and searches that have not ended: this is the next
 		for i := len(s.jobs) - 1; i >= 0; i-- {
-			old := &s.jobs[i].Job
-			name := old.Job.Job
+			old := s.jobs[i]
+			name := old.Job.Job.Job
 			if name == b.Job {
 				j.Kernels = old.Kernels
 			}
 			of, _, _ := strings.Cut(name, " ")
-			if name == b.Job || of == b.Job && old.Search == nil {
+			switch {
+			case name == b.Job || of == b.Job && old.Search == nil:
 				s.remove(i)
+			case of == b.Job:
+				old.of = j
 			}
 		}
 	}
+	if j.of, _ = s.searched(b.Job); j.of != nil {
+		s.searches++
+	}
 	j.matrix.grow(b.Partitions)
 	s.jobs, s.last[b.Job] = append(s.jobs, j), j
-	if len(s.jobs) > maxJobs {
+	if len(s.jobs)-s.searches > maxJobs {
 		s.forget()
 	}
 	return j
 }
 
-// forget lets the oldest run go that has ended, if there is one.
+// forget lets the oldest job go that has ended, with its searches, or else the oldest search, if
+// there is one.
 func (s *Store) forget() bool {
-	for i, j := range s.jobs {
-		if j.State == trace.Running || j.State == trace.Queued {
-			continue
-		}
-		s.remove(i)
-		return true
+	oldest := slices.IndexFunc(s.jobs, func(j *job) bool { return j.of == nil && j.ended() })
+	if oldest < 0 {
+		oldest = slices.IndexFunc(s.jobs, (*job).ended)
 	}
-	return false
+	if oldest < 0 {
+		return false
+	}
+	of := s.jobs[oldest]
+	for i := len(s.jobs) - 1; i >= oldest; i-- {
+		if j := s.jobs[i]; j == of || j.of == of {
+			s.remove(i)
+		}
+	}
+	return true
 }
 
 // remove lets a run go.
 func (s *Store) remove(i int) {
 	j := s.jobs[i]
+	if j.of != nil {
+		s.searches--
+	}
 	s.jobs = slices.Delete(s.jobs, i, i+1)
 	if s.last[j.Job.Job.Job] == j {
 		delete(s.last, j.Job.Job.Job)
@@ -291,6 +308,9 @@ func (s *Store) end(j *job, e *trace.End) {
 	j.State, j.Ended, j.Error = e.State, e.Ended, e.Error
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
+	}
+	if len(j.steps) == 0 { // of an earlier master
+		j.Supersteps = max(j.Supersteps, e.Supersteps)
 	}
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()

@@ -1,0 +1,86 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestRestartsKeepTheHistory: a master that is started again shows the jobs as before, also on its
+// page. Of a job whose record is damaged it has the end.
+func TestRestartsKeepTheHistory(t *testing.T) {
+	t.Parallel()
+	token, _ := secrets(t)
+	data := t.TempDir()
+	var m *process
+	var at string
+	start := func() {
+		m, at = startMaster(t, "--token-file", token, "--data", data)
+	}
+	stop := func(how syscall.Signal, status int) {
+		must(t, m.Process.Signal(how))
+		m.ended(status)
+	}
+	get := func(path string) string {
+		_, text := page(t, "http://"+at+"/api/v1/jobs"+path, clusterToken)
+		return regexp.MustCompile(`"every":\d+,`).ReplaceAllString(text, "")
+	}
+	var jobs []struct{ ID, Program, State string }
+	shown := func() string {
+		all := get("")
+		must(t, json.Unmarshal([]byte(all), &jobs))
+		for _, j := range jobs {
+			for _, of := range []string{"", "/steps", "/partitions", "/report"} {
+				all += "\n" + get("/"+j.ID+of)
+			}
+		}
+		return all
+	}
+	start()
+	w := launch(t, "worker", "--master", at, "--token-file", token, "--gossip-listen", "off",
+		"--threads", "1")
+	for _, args := range [][]string{
+		{"run", "wcc", "--graph", "kronecker:scale=8"},
+		{"graph500", "--scale", "7", "--roots", "3"},
+	} {
+		launch(t, append(args, "--master", at, "--workers", "1", "--retry-for", "30s", "--token-file",
+			token)...).ended(0)
+	}
+	before := shown()
+	if len(jobs) < 5 || jobs[0].Program != "wcc" || jobs[0].State != "done" {
+		t.Fatalf("found %+v", jobs)
+	}
+	must(t, w.Process.Signal(syscall.SIGTERM))
+	w.ended(0)
+	runs := filepath.Join(data, "runs")
+	until(t, "the records to be written", func() bool { all, _ := os.ReadDir(runs); return len(all) == 2 })
+	stop(syscall.SIGKILL, -1)
+	start()
+	until(t, "the page to have all", func() bool { return shown() == before })
+	stop(syscall.SIGTERM, 0)
+
+	record := filepath.Join(runs, jobs[0].ID)
+	text, err := os.ReadFile(record)
+	must(t, err)
+	text[len(text)-1] ^= 1
+	must(t, os.WriteFile(record, text, 0o600))
+	must(t, os.WriteFile(filepath.Join(runs, "0000-1"), nil, 0o600)) // of nobody
+	start()
+	until(t, "the others", func() bool { return strings.Count(shown(), "\n") == strings.Count(before, "\n") })
+	if jobs[0].Program != "wcc" || jobs[0].State != "done" {
+		t.Errorf("found %+v", jobs[0])
+	}
+	if _, err := os.Stat(filepath.Join(runs, "0000-1")); !os.IsNotExist(err) {
+		t.Errorf("the record of no job: %v", err)
+	}
+	stop(syscall.SIGTERM, 0)
+	if log := m.stderr.String(); !strings.Contains(log, "but the end of a job") {
+		t.Errorf("found %s", log)
+	}
+}
