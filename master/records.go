@@ -170,9 +170,7 @@ func (s *server) restore(from *saved) {
 		s.cluster.restoreJob(j)
 		if j.state.Ended() {
 			s.journals[j.id] = newJournal(s.firstEvent)
-			event := &control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}
-			s.journals[j.id].append(event, true)
-			s.past = append(s.past, s.shownEvent(s.ctx, j.owner, event).GetJob())
+			s.journals[j.id].append(&control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}, true)
 		}
 	}
 	if s.state.Found() {

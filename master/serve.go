@@ -100,12 +100,7 @@ func (o *Config) observed() *metrics.Set {
 		return all
 	}}
 	o.Metrics, o.Watch, o.Keep = set.Handler(), observer.Event, store.Keep
-	o.Past = func(about *control.Job, kept []byte) error {
-		if kept == nil {
-			return jobtrace.Past(store, about)
-		}
-		return store.Restore(kept)
-	}
+	o.ShowAgain = store.Restore
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	o.Page = func(s daemon.Paged) http.Handler {
 		c := web.NewCluster(store, s, o.Registry,

@@ -65,13 +65,11 @@ type server struct {
 
 	meetings atomic.Uint64 // of workers, to load graphs
 
-	run        uint64         // of the master
-	backups    sync.Mutex     // one at a time
-	state      *standby.Log   // what the master decides, on record; or nil
-	shared     *standby.Log   // state, if masters share it; or nil
-	logs       *jobLogs       // or nil
-	records    *runRecords    // or nil
-	past       []*control.Job // that had ended before this run of the master, until Serve
+	run        uint64       // of the master
+	backups    sync.Mutex   // one at a time
+	state      *standby.Log // what the master decides, on record; or nil
+	shared     *standby.Log // state, if masters share it; or nil
+	logs       *jobLogs     // or nil
 	objects    *objects.Server
 	firstEvent uint64 // of journals: the number before the first
 
@@ -155,9 +153,6 @@ func New(o Config) (_ *server, err error) {
 		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
 	}
 	if err == nil {
-		err = s.openRuns(&o)
-	}
-	if err == nil {
 		s.objects, err = newObjects(&o)
 	}
 	if err == nil {
@@ -219,8 +214,6 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	server.ErrorLog = s.gate.ErrorLog(s.log)
 	s.logs.start()
 	defer s.logs.stop()
-	s.records.start(s.past)
-	defer s.records.stop()
 	if s.durable() {
 		go s.write()
 		defer func() {
@@ -243,6 +236,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	served := make(chan error, 1)
 	go func() { served <- control.Serve(server, l, s.options.TLS) }()
 	s.work.Go(s.tick)
+	s.work.Go(s.restoreRuns)
 	if s.options.Group != nil {
 		s.work.Go(s.hints)
 	}

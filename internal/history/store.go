@@ -21,8 +21,7 @@ const (
 	maxJobs  = 1000 // a job's searches are a part of it
 	maxLog   = 1000
 	maxText  = 4 << 10  // bytes of a line of the log
-	maxRows  = 1 << 19  // partitions of all jobs' details: 120 MB
-	maxPeers = 1 << 20  // of these: 64 MB
+	maxRows  = 3 << 18  // of all jobs' details: 180 MB
 	maxBytes = 96 << 20 // of jobs without their details
 	// progressEvery is how often readers are told how far a stage is.
 	progressEvery = 100 * time.Millisecond
@@ -44,14 +43,11 @@ type Store struct {
 	log       []trace.Log
 	ring      ring
 
-	mostRows  int        // maxRows
-	mostPeers int        // maxPeers
-	most      int        // maxBytes
-	bytes     int        // of the runs that have ended
-	details   []detailed // oldest first
-	rows      int        // partitions in details
-	peers     int
-	bare      int // so many of details, the oldest, have no peers left
+	mostRows int        // maxRows
+	most     int        // maxBytes
+	bytes    int        // of the runs that have ended
+	details  []detailed // oldest first
+	rows     int        // in details
 }
 
 // detailed is a superstep whose details are there.
@@ -65,7 +61,7 @@ type detailed struct {
 func NewStore() *Store {
 	var b [6]byte
 	_, _ = rand.Read(b[:])
-	return &Store{mostRows: maxRows, mostPeers: maxPeers, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
+	return &Store{mostRows: maxRows, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
 // NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have
@@ -121,7 +117,7 @@ func (s *Store) Record(e trace.Event) error {
 		j := s.running(e.Job)
 		s.addDetail(j, j.record(e))
 		if of, search := s.searched(e.Job); of != nil {
-			of.sum(search, j.steps[len(j.steps)-1])
+			of.sum(search, j.Steps[len(j.Steps)-1])
 		}
 	case *trace.End:
 		s.end(s.running(e.Job), e)
@@ -148,7 +144,7 @@ func (s *Store) begin(b *trace.Job) *job {
 	switch {
 	case j != nil && j.State == trace.Queued:
 		j.Job.Job, j.State, j.Error = *b, trace.Running, ""
-		j.matrix.grow(b.Partitions)
+		j.Matrix.grow(b.Partitions)
 		j.goesOn()
 		s.ring.put("job", j.ID, j.Job)
 		return j
@@ -196,7 +192,7 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	if j.of, _ = s.searched(b.Job); j.of != nil {
 		s.searches++
 	}
-	j.matrix.grow(b.Partitions)
+	j.Matrix.grow(b.Partitions)
 	s.jobs, s.last[b.Job] = append(s.jobs, j), j
 	if len(s.jobs)-s.searches > maxJobs {
 		s.forget()
@@ -272,35 +268,12 @@ func (s *Store) addDetail(j *job, d *Detail) {
 		s.count(old, -1)
 	}
 	s.details = slices.Delete(s.details, 0, drop)
-	s.bare = max(0, s.bare-drop)
-	for ; s.peers > s.mostPeers; s.bare++ {
-		s.strip(&s.details[s.bare])
-	}
 	s.ring.put("step", j.ID, d.Step)
-}
-
-// strip lets the peers of a superstep go, of which there are far more than partitions. Readers may
-// have the Detail, so it is replaced.
-func (s *Store) strip(k *detailed) {
-	n := k.detail.peers()
-	if n == 0 {
-		return
-	}
-	bare := &Detail{Step: k.detail.Step, Partitions: slices.Clone(k.detail.Partitions), PeersGone: true}
-	for i := range bare.Partitions {
-		bare.Partitions[i].Peers, bare.Partitions[i].Sums = nil, nil
-	}
-	if k.job.details[k.superstep] == k.detail {
-		k.job.details[k.superstep] = bare
-	}
-	k.detail = bare
-	s.peers -= n
 }
 
 func (s *Store) count(k detailed, sign int) {
 	k.job.detailed += sign
-	s.rows += sign * len(k.detail.Partitions)
-	s.peers += sign * k.detail.peers()
+	s.rows += sign * k.detail.rows()
 }
 
 // end ends a run.
@@ -309,13 +282,10 @@ func (s *Store) end(j *job, e *trace.End) {
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
 	}
-	if len(j.steps) == 0 { // of an earlier master
-		j.Supersteps = max(j.Supersteps, e.Supersteps)
-	}
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
-	j.GraphLeft, j.Forked, j.report = e.GraphLeft, e.Forked, e.Report
+	j.GraphLeft, j.Forked, j.Report = e.GraphLeft, e.Forked, e.Report
 	s.ring.put("job", j.ID, j.Job)
 	s.bytes += j.bytes() - j.counted
 	j.counted = j.bytes()

@@ -4,7 +4,6 @@ package jobtrace
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,11 +33,6 @@ type job struct {
 	stage  string // of Graph500, that is under way
 	since  time.Time
 	unread sync.Once // a record could not be decoded
-}
-
-// Past tells a journal of a job that ended before this process began.
-func Past(to trace.Journal, about *control.Job) error {
-	return errors.Join(to.Record(begin(about)), to.Record(end(about)))
 }
 
 // Event takes an event of a job. It does not wait, and may be called by several goroutines.
