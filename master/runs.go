@@ -21,22 +21,25 @@ const (
 
 // keepRun writes the record of a job that has ended, or removes that of one that is forgotten. It
 // does not wait for the disk.
-func (s *server) keepRun(id string, keep bool) {
+func (s *server) keepRun(id string) {
 	if s.state == nil || s.options.Keep == nil {
 		return
 	}
 	s.results.then(runsPrefix+id, func() {
-		if !s.held() {
-			return // another master leads
-		}
-		to, ctx, err := patient(s.state.Store), context.Background(), error(nil)
-		if !keep {
+		s.mu.Lock()
+		known := s.cluster.jobs[id] != nil
+		s.mu.Unlock()
+		var err error
+		to, ctx := patient(s.state.Store), context.Background()
+		switch data := s.options.Keep(id); {
+		case !s.held(): // another master leads
+		case !known:
 			err = to.Delete(ctx, runsPrefix+id)
-		} else if data := s.options.Keep(id); data != nil {
+		case data != nil:
 			err = to.Put(ctx, runsPrefix+id, bytes.NewReader(data), int64(len(data)))
 		}
 		if err != nil {
-			s.log.Warn("the record of a job is not kept as it should be: the page of the next master shows it by this", "job", id, "error", err)
+			s.log.Warn("the page of the next master may not show a job", "job", id, "error", err)
 		}
 	})
 }
@@ -44,9 +47,6 @@ func (s *server) keepRun(id string, keep bool) {
 // restoreRuns has the page show the jobs that ended before, read newest first, and removes records
 // that nobody wants.
 func (s *server) restoreRuns() {
-	if s.state == nil || s.options.Keep == nil {
-		return
-	}
 	from := patient(s.state.Store)
 	s.mu.Lock()
 	order := slices.Clone(s.cluster.order)
@@ -61,16 +61,9 @@ func (s *server) restoreRuns() {
 		}
 	}
 	for o, err := range from.List(s.ctx, runsPrefix) {
-		if err != nil {
-			s.log.Warn("records of jobs that nobody wants may stay", "error", err)
-			return
-		}
 		id := strings.TrimPrefix(o.Name, runsPrefix)
-		s.mu.Lock()
-		known := s.cluster.jobs[id] != nil
-		s.mu.Unlock()
-		if !known {
-			s.keepRun(id, false)
+		if err == nil && !slices.Contains(order, id) { // else they stay
+			s.keepRun(id)
 		}
 	}
 }

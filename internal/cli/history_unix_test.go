@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +28,7 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 	}
 	get := func(path string) string {
 		_, text := page(t, "http://"+at+"/api/v1/jobs"+path, clusterToken)
-		return regexp.MustCompile(`"every":\d+,`).ReplaceAllString(text, "")
+		return text
 	}
 	var jobs struct{ Items []struct{ ID, Program, State string } }
 	shown := func() string {

@@ -20,8 +20,6 @@ type Job struct {
 	// from which other run's checkpoint it went on, and in what the two differ
 	Forked     string `json:"forked,omitempty"`
 	Supersteps int    `json:"supersteps"`
-	// Every is of how many supersteps in a row the slowest is kept; 0 if all are.
-	Every   int     `json:"every,omitempty"`
 	Seconds float64 `json:"seconds"`
 	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it
 	// seems; 0 if there is nothing to tell it by.

@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/gzip"
-
-	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // maxKept is how many supersteps of a run Keep encodes.
@@ -29,7 +27,7 @@ func (s *Store) Keep(name string) []byte {
 	}
 	s.mu.Unlock()
 	for i := range all {
-		all[i].thin()
+		all[i].newest()
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -39,21 +37,13 @@ func (s *Store) Keep(name string) []byte {
 	return packed.Bytes()
 }
 
-// thin leaves the slowest of each so many supersteps in a row, so that there are at most maxKept.
-func (k *lasting) thin() {
+// newest leaves the newest supersteps of a run, and says so.
+func (k *lasting) newest() {
 	k.Job = k.worded()
-	every := (len(k.Steps) + maxKept - 1) / maxKept
-	if every <= 1 {
-		return
+	if n := len(k.Steps); n > maxKept {
+		k.Steps = k.Steps[n-maxKept:]
+		k.Said = append(k.Said, fmt.Sprintf("supersteps: the newest %d of %d are kept", maxKept, n))
 	}
-	var some []*trace.Step
-	for part := range slices.Chunk(k.Steps, every) {
-		some = append(some, slices.MaxFunc(part, func(a, b *trace.Step) int {
-			return cmp.Compare(a.Times.Total, b.Times.Total)
-		}))
-	}
-	k.Steps, k.Every = some, every
-	k.Said = append(k.Said, fmt.Sprintf("supersteps: the slowest of each %d in a row is kept", every))
 }
 
 // Restore lists the runs that Keep has encoded before all others, unless they are listed, or there
@@ -72,8 +62,7 @@ func (s *Store) Restore(data []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last[all[0].Job.Job.Job] != nil || s.bytes+len(data) > s.most ||
-		len(s.jobs)-s.searches >= maxJobs {
+	if s.last[all[0].Job.Job.Job] != nil || s.bytes+len(data) > s.most {
 		return nil
 	}
 	jobs := make([]*job, len(all))
