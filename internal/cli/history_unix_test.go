@@ -30,7 +30,9 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 		_, text := page(t, "http://"+at+"/api/v1/jobs"+path, clusterToken)
 		return text
 	}
-	var jobs struct{ Items []struct{ ID, Program, State string } }
+	var jobs struct {
+		Items []struct{ ID, Program, State string }
+	}
 	shown := func() string {
 		all := get("")
 		must(t, json.Unmarshal([]byte(all), &jobs))

@@ -18,9 +18,9 @@ type Job struct {
 	Ended trace.Ended `json:"ended,omitempty"`
 	Error string      `json:"error,omitempty"`
 	// from which other run's checkpoint it went on, and in what the two differ
-	Forked     string `json:"forked,omitempty"`
-	Supersteps int    `json:"supersteps"`
-	Seconds float64 `json:"seconds"`
+	Forked     string  `json:"forked,omitempty"`
+	Supersteps int     `json:"supersteps"`
+	Seconds    float64 `json:"seconds"`
 	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it
 	// seems; 0 if there is nothing to tell it by.
 	Left float64 `json:"left_seconds,omitempty"`

@@ -27,7 +27,12 @@ func (s *Store) Keep(name string) []byte {
 	}
 	s.mu.Unlock()
 	for i := range all {
-		all[i].newest()
+		k := &all[i]
+		k.Job = k.worded()
+		if n := len(k.Steps); n > maxKept {
+			k.Steps = k.Steps[n-maxKept:]
+			k.Said = append(k.Said, fmt.Sprintf("supersteps: the newest %d of %d are kept", maxKept, n))
+		}
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -35,15 +40,6 @@ func (s *Store) Keep(name string) []byte {
 		return nil // there is none, or it has a figure that is no number
 	}
 	return packed.Bytes()
-}
-
-// newest leaves the newest supersteps of a run, and says so.
-func (k *lasting) newest() {
-	k.Job = k.worded()
-	if n := len(k.Steps); n > maxKept {
-		k.Steps = k.Steps[n-maxKept:]
-		k.Said = append(k.Said, fmt.Sprintf("supersteps: the newest %d of %d are kept", maxKept, n))
-	}
 }
 
 // Restore lists the runs that Keep has encoded before all others, unless they are listed, or there
