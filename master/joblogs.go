@@ -31,22 +31,22 @@ import (
 //	DATA/logs/JOB      a line for each event: a control.JobEvent as JSON, with its checksum (store.Seal)
 //	DATA/logs/JOB.old  the lines before those
 //
-// A log that is too long takes the place of the old one. One goroutine writes; who logs waits for no
-// disk. Nothing is synced: a master that is killed loses what waits to be written, and a machine
+// A log that is too long takes the place of the old one. While there is something to be written a
+// goroutine does; who logs waits for no disk. Nothing is synced: a master that is killed loses what waits to be written, and a machine
 // that crashes also the end of logs, where a line is then cut off or has another checksum. Of a job
 // that had not ended, a log that somebody cuts after a line reads as that of a master that was
 // killed.
 type jobLogs struct {
-	root  *os.Root
-	log   *slog.Logger
-	wake  chan struct{}
-	ended chan struct{}
+	root *os.Root
+	log  *slog.Logger
+	work sync.WaitGroup // the goroutine that writes, if there is one
 
-	mu     sync.Mutex
-	queue  []loggedEvent
-	bytes  int                          // of the queue
-	lost   map[string]*control.JobEvent // of jobs of which events were not written: a line that says so
-	closed bool
+	mu      sync.Mutex
+	queue   []loggedEvent
+	bytes   int                          // of the queue
+	lost    map[string]*control.JobEvent // of jobs of which events were not written: a line that says so
+	writing bool                         // there is that goroutine
+	closed  bool
 
 	disk   sync.Mutex // of who reads a log, adds to it, or puts another in its place
 	failed bool       // the last write has; of the goroutine that writes
@@ -79,20 +79,13 @@ func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs of jobs: %w", err)
 	}
-	return &jobLogs{root: root, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), lost: map[string]*control.JobEvent{}}, nil
+	return &jobLogs{root: root, log: log, lost: map[string]*control.JobEvent{}}, nil
 }
 
 // close frees what openJobLogs has opened. Nothing is written any more.
 func (l *jobLogs) close() {
 	if l != nil {
 		_ = l.root.Close()
-	}
-}
-
-// start begins to write, until stop is called.
-func (l *jobLogs) start() {
-	if l != nil {
-		go l.write()
 	}
 }
 
@@ -104,19 +97,9 @@ func (l *jobLogs) stop() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	l.signal()
-	select {
-	case <-l.ended:
-	case <-time.After(maxLogsStop):
+	if !within(maxLogsStop, l.work.Wait) {
 		l.log.Warn("the last lines of the logs of jobs may be missing: the disk did not take them",
 			"after", maxLogsStop)
-	}
-}
-
-func (l *jobLogs) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -128,17 +111,24 @@ func (l *jobLogs) add(id string, e *control.JobEvent) {
 	data := encodeLogged(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.closed:
-	case l.bytes+len(data) > maxLogsWaiting:
-		if l.lost[id] == nil {
-			missing := said("lines are missing here: they came faster than the disk of the master took them")
-			missing.Sequence, missing.Time = e.Sequence, e.Time
-			l.lost[id] = missing
-		}
-	default:
-		l.queue, l.bytes = append(l.queue, loggedEvent{id, data}), l.bytes+len(data)
-		l.signal()
+	if l.bytes+len(data) <= maxLogsWaiting {
+		l.push(id, data)
+	} else if l.lost[id] == nil {
+		missing := said("lines are missing here: they came faster than the disk of the master took them")
+		missing.Sequence, missing.Time = e.Sequence, e.Time
+		l.lost[id] = missing
+	}
+}
+
+// push has something be written, unless nothing is any more. The lock is held.
+func (l *jobLogs) push(id string, data []byte) {
+	if l.closed {
+		return
+	}
+	l.queue, l.bytes = append(l.queue, loggedEvent{id, data}), l.bytes+len(data)
+	if !l.writing {
+		l.writing = true
+		l.work.Go(l.write)
 	}
 }
 
@@ -149,18 +139,20 @@ func (l *jobLogs) remove(id string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queue = append(l.queue, loggedEvent{id: id})
-	l.signal()
+	l.push(id, nil)
 }
 
-// write writes what waits, until the end.
+// write writes what waits, until nothing does.
 func (l *jobLogs) write() {
-	defer close(l.ended)
-	for range l.wake {
+	for {
 		l.mu.Lock()
-		queue, lost, closed := l.queue, l.lost, l.closed
+		queue, lost := l.queue, l.lost
 		l.queue, l.bytes, l.lost = nil, 0, map[string]*control.JobEvent{}
+		l.writing = len(queue) > 0
 		l.mu.Unlock()
+		if len(queue) == 0 {
+			return
+		}
 		batches := map[string][]byte{}
 		for _, e := range queue {
 			if e.data == nil {
@@ -179,9 +171,6 @@ func (l *jobLogs) write() {
 		}
 		for _, id := range slices.Sorted(maps.Keys(batches)) {
 			l.append(id, batches[id])
-		}
-		if closed {
-			return
 		}
 	}
 }

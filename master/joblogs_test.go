@@ -63,7 +63,6 @@ func TestJobLogs(t *testing.T) {
 	dir := t.TempDir()
 	for run := range 2 {
 		l := openLogs(t, dir)
-		l.start()
 		l.add("00aa-1", logged(10*run+1, fmt.Sprint("one of run ", run)))
 		l.add("00aa-1", logged(10*run+3, fmt.Sprint("three of run ", run)))
 		l.add("00aa-1", logged(10*run+2, fmt.Sprint("two of run ", run)))
@@ -102,7 +101,6 @@ func TestJobLogsAreBounded(t *testing.T) {
 	const rounds, lines = 6, 2000
 	for run := range rounds {
 		l := openLogs(t, dir)
-		l.start()
 		for i := range lines {
 			n := run*lines + i
 			l.add("00aa-1", logged(n+1, fmt.Sprintf("line %d %s", n, strings.Repeat("x", 50))))
@@ -138,9 +136,10 @@ func TestJobLogsAreBounded(t *testing.T) {
 func TestJobLogsOfADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
-		// nobody writes
-		l := &jobLogs{log: slog.New(slog.NewTextHandler(&said, nil)), wake: make(chan struct{},
-			1), ended: make(chan struct{})}
+		hangs := make(chan struct{})
+		defer close(hangs)
+		l := &jobLogs{log: slog.New(slog.NewTextHandler(&said, nil)), writing: true}
+		l.work.Go(func() { <-hangs })
 		l.add("00aa-1", logged(1, "never written"))
 		began := time.Now()
 		l.stop()
@@ -156,7 +155,6 @@ func TestJobLogsOfADiskThatHangs(t *testing.T) {
 func TestJobLogsThatAreCut(t *testing.T) {
 	dir := t.TempDir()
 	l := openLogs(t, dir)
-	l.start()
 	for i := range 3 {
 		l.add("00aa-1", logged(i+1, fmt.Sprint("line ", i)))
 	}
@@ -236,7 +234,6 @@ func TestLogsOutliveMasters(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, logsName, "00aa-1")
 	l := openLogs(t, dir)
-	l.start()
 	for i := range 150 {
 		l.add("00aa-1", logged(i, strings.Repeat("x", 1<<10)))
 	}
@@ -244,7 +241,6 @@ func TestLogsOutliveMasters(t *testing.T) {
 	write := func(text string) []string {
 		t.Helper()
 		l := openLogs(t, dir)
-		l.start()
 		l.add("00aa-1", logged(1000, text))
 		l.stop()
 		return linesOf(l, "00aa-1")
@@ -269,7 +265,6 @@ func TestDamageStaysKnown(t *testing.T) {
 	name := filepath.Join(dir, logsName, "00aa-1")
 	for run := range 3 {
 		l := openLogs(t, dir)
-		l.start()
 		l.add("00aa-1", logged(10*run+1, fmt.Sprint("one of run ", run)))
 		l.add("00aa-1", logged(10*run+2, fmt.Sprint("two of run ", run)))
 		l.stop()
@@ -285,7 +280,6 @@ func TestDamageStaysKnown(t *testing.T) {
 	l := openLogs(t, dir)
 	l.forget(func(id string) bool { return true })
 	first := linesOf(l, "00aa-1")
-	l.start()
 	l.add("00aa-1", logged(1<<32+1, "one of run 3"))
 	l.stop()
 	if found := linesOf(l, "00aa-1"); !slices.Equal(found, first) {

@@ -83,21 +83,28 @@ func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results
 // close lets go of everything. A disk that hangs is waited for a moment only: what is left in a
 // temporary directory the next master removes.
 func (r *results) close() {
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
+	within(diskPatience, func() {
 		r.atDisk.Wait()
 		_ = r.root.Close()
 		if r.temporary {
 			_ = os.RemoveAll(r.dir)
 		}
-		if r.lock != nil {
-			_ = r.lock.Close()
-		}
+		_ = r.lock.Close() // or there is none
+	})
+}
+
+// within does something, and reports whether it ended in time. It goes on if not.
+func within(most time.Duration, do func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
 	}()
 	select {
-	case <-closed:
-	case <-time.After(diskPatience):
+	case <-done:
+		return true
+	case <-time.After(most):
+		return false
 	}
 }
 

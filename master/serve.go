@@ -99,7 +99,8 @@ func (o *Config) observed() *metrics.Set {
 		}
 		return all
 	}}
-	o.Metrics, o.Watch = set.Handler(), observer.Event
+	o.Metrics, o.Watch, o.Keep = set.Handler(), observer.Event, store.Keep
+	o.ShowAgain = store.Restore
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	o.Page = func(s daemon.Paged) http.Handler {
 		c := web.NewCluster(store, s, o.Registry,

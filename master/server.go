@@ -212,7 +212,6 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	s.observed(mux)
 	server := control.NewHTTPServer(s.leads(s.gate.AtHome(mux)), s.ctx)
 	server.ErrorLog = s.gate.ErrorLog(s.log)
-	s.logs.start()
 	defer s.logs.stop()
 	if s.durable() {
 		go s.write()
@@ -228,6 +227,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return nil
 		})
+		s.work.Go(s.restoreRuns)
 	}
 	if s.shared != nil {
 		s.spawnShared()

@@ -58,12 +58,9 @@ func noTLS(err error) bool {
 }
 
 // distrust returns why a certificate was not taken for the master's, or nil.
-func distrust(err error) error {
-	var trust *certs.TrustError
-	if errors.As(err, &trust) {
-		return trust
-	}
-	return nil
+func distrust(err error) (why *certs.TrustError) {
+	_ = errors.As(err, &why)
+	return why
 }
 
 func foreignText(address string, cause error) string {

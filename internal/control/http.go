@@ -237,10 +237,12 @@ func Closed(address string, err error) error {
 	return err
 }
 
-// wordedError is an error of a call, in words for people.
+// Worded is an error in other words.
+func Worded(text string, cause error) error { return &wordedError{text, cause} }
+
 type wordedError struct {
 	text  string
-	cause *connect.Error
+	cause error
 }
 
 func (e *wordedError) Error() string { return e.text }

@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -235,10 +236,7 @@ func timeText(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-func trimLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return strings.Join(lines, "\n")
-}
+// blanks are those at the ends of lines.
+var blanks = regexp.MustCompile(`(?m) +$`)
+
+func trimLines(text string) string { return blanks.ReplaceAllString(text, "") }

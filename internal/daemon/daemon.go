@@ -42,6 +42,10 @@ type Master struct {
 	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once,
 	// of one job in order. It does not wait, and calls nothing of the server.
 	Watch func(job string, e *control.JobEvent)
+	// Keep, if not nil, returns what is shown of a job that has ended, and ShowAgain has it shown
+	// again by a later run of the master.
+	Keep      func(job string) []byte
+	ShowAgain func(kept []byte) error
 	// SlowFor is for how long a worker has to be slow, in supersteps in a row, until jobs move away
 	// from it; default 10 s.
 	SlowFor time.Duration

@@ -84,42 +84,34 @@ func TestDetailsAreLetGo(t *testing.T) {
 	}
 }
 
-// TestPairsAreLetGoFirst keeps what partitions did of supersteps whose pairs are too many to keep.
-func TestPairsAreLetGoFirst(t *testing.T) {
+// TestPairsCount: what partitions sent to each other counts as details do.
+func TestPairsCount(t *testing.T) {
 	s := NewStore()
-	s.mostRows, s.mostPeers = 2*40, 2*30
-	must(t, s.Record(&trace.Job{Job: "j", Partitions: 2}))
+	s.mostRows = 100
+	must(t, s.Record(&trace.Job{Job: "j", Partitions: 8}))
 	for superstep := range 50 {
-		step := active("j", superstep, 2)
-		for p := range 2 {
-			step.Partitions[p].Times, step.Partitions[p].Peers = record.Seconds{Compute: 1, Total: 1}, []record.Peer{{Partition: 1 - p, Bytes: 7}}
+		step := active("j", superstep, 8)
+		for p := range 8 {
+			step.Partitions[p].Times = record.Seconds{Compute: 1, Total: 1}
+			for q := range 8 {
+				step.Partitions[p].Peers = append(step.Partitions[p].Peers, record.Peer{Partition: q, Bytes: 7})
+			}
 		}
 		must(t, s.Record(step))
 	}
-	for superstep, want := range map[int]string{9: "nothing", 10: "rows", 19: "rows", 20: "rows and pairs", 49: "rows and pairs"} {
-		d, err := s.Detail("1", superstep)
-		must(t, err)
-		found := "nothing"
-		switch {
-		case d == nil:
-		case len(d.Partitions) == 2 && d.peers() == 0 && d.PeersGone:
-			found = "rows"
-		case len(d.Partitions) == 2 && d.peers() == 2 && !d.PeersGone:
-			found = "rows and pairs"
-		}
-		if found != want {
-			t.Errorf("of superstep %d %s is kept, expected %s", superstep, found, want)
+	for superstep, kept := range map[int]bool{0: false, 45: false, 46: true, 49: true} { // 8 + 64/4 each
+		if d, err := s.Detail("1", superstep); err != nil || (d != nil) != kept {
+			t.Errorf("superstep %d: found %v, %v", superstep, d, err)
 		}
 	}
 	l, err := s.Lanes("1", 50)
 	must(t, err)
-	if l.Busy[9] != -1 || l.Busy[10] != 100 {
-		t.Errorf("the lanes begin with %v", l.Busy[:20])
+	if l.Busy[45] != -1 || l.Busy[46] != 100 {
+		t.Errorf("the lanes end with %v", l.Busy[40:50])
 	}
 	whole, err := s.Whole("1")
 	must(t, err)
-	if sum := whole.Matrix.Bytes[1] + whole.Matrix.Bytes[2]; sum != 2*50*7 || s.peers != 60 ||
-		s.rows != 80 {
-		t.Errorf("%d bytes in all, %d pairs, %d rows", sum, s.peers, s.rows)
+	if sum := whole.Matrix.Bytes[1] + whole.Matrix.Bytes[8]; sum != 2*50*7 || s.rows != 4*24 {
+		t.Errorf("%d bytes in all, %d rows", sum, s.rows)
 	}
 }

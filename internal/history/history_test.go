@@ -193,7 +193,7 @@ func TestWholeAndDetail(t *testing.T) {
 	}
 	d, err := s.Detail("1", 1)
 	must(t, err)
-	if len(d.Partitions) != 2 || d.Partitions[1].Partition != 1 || d.peers() != 2 ||
+	if len(d.Partitions) != 2 || d.Partitions[1].Partition != 1 || len(d.Partitions[0].Peers) != 1 ||
 		d.Partitions[1].Peers[0].Partition != 0 {
 		t.Errorf("detail %+v", d)
 	}
@@ -225,7 +225,7 @@ func TestSums(t *testing.T) {
 		w.Encoded[0] != (record.Sum{Exchange: "fold", Encoding: "sparse", Columns: 6, Messages: 8, Bytes: 10}) {
 		t.Errorf("encoded %+v", w.Encoded)
 	}
-	if d, err := s.Detail("1", 0); err != nil || d.peers() != 4 || d.Partitions[0].Bytes != 8 ||
+	if d, err := s.Detail("1", 0); err != nil || len(d.Partitions[1].Sums) != 2 || d.Partitions[0].Bytes != 8 ||
 		d.Step.Bytes != 16 {
 		t.Errorf("found %+v, %v", d, err)
 	}
@@ -238,7 +238,7 @@ func TestSums(t *testing.T) {
 func TestMatrixGrows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, most := range []int{1, 5, 128, 129, 700, 4096} {
-		var m matrix
+		var m Matrix
 		type pair struct{ from, to int }
 		sums := map[pair]int{}
 		for range 2000 {

@@ -46,30 +46,33 @@ type Job struct {
 type Detail struct {
 	Step       *trace.Step        `json:"step"`
 	Partitions []record.Partition `json:"partitions"`
-	// PeersGone says that what partitions sent to each other is not kept any more.
-	PeersGone bool `json:"peers_gone,omitempty"`
 }
 
-// peers counts what partitions sent to each other.
-func (d *Detail) peers() (n int) {
+// rows is how much memory it takes, in partitions: four of a partition's peers take as much.
+func (d *Detail) rows() int {
+	peers := 0
 	for i := range d.Partitions {
-		n += len(d.Partitions[i].Peers) + len(d.Partitions[i].Sums)
+		peers += len(d.Partitions[i].Peers) + len(d.Partitions[i].Sums)
 	}
-	return n
+	return len(d.Partitions) + peers/4
 }
 
 // job is all that is kept of a run.
 type job struct {
-	Job
+	lasting
+	of       *job // whose search it is, or nil
 	timeLeft TimeLeft
-	steps    []*trace.Step      // in order, the newest MaxSteps
-	details  map[int]*Detail    // by superstep, of some
-	totals   []record.Partition // of the whole run, by partition
-	matrix   matrix
-	encoded  []record.Sum
-	report   string // of a benchmark
-	counted  int    // bytes, when it ended
-	detailed int    // supersteps in the Store's details
+	details  map[int]*Detail // by superstep, of some
+	counted  int             // bytes, when it ended
+	detailed int             // supersteps in the Store's details
+}
+
+// lasting is what Keep encodes of a run.
+type lasting struct {
+	Job    `json:"job"`
+	Whole  `json:"whole"`
+	Steps  []*trace.Step // in order, the newest MaxSteps
+	Report string        // of a benchmark
 }
 
 // MaxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the
@@ -79,12 +82,15 @@ const MaxSteps = 50_000
 // bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and
 // its predictions.
 func (j *job) bytes() int {
-	bytes := cap(j.steps)*8 + len(j.steps)<<10 + cap(j.totals)*220 + cap(j.matrix.Bytes)*8 + len(j.report) + 4<<10
+	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 + cap(j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}
 	return bytes
 }
+
+// ended reports whether nothing of the run is to come.
+func (j *job) ended() bool { return j.State != trace.Queued && j.State != trace.Running }
 
 // goesOn has a run that goes on from a checkpoint count from its beginning.
 func (j *job) goesOn() {
@@ -105,17 +111,17 @@ func (j *job) goesOn() {
 func (j *job) record(s *record.Superstep) *Detail {
 	step := new(trace.Step)
 	step.Sum(s)
-	for n := len(j.steps); n > 0 && j.steps[n-1].Superstep >= step.Superstep; n-- {
-		delete(j.details, j.steps[n-1].Superstep)
-		j.steps = j.steps[:n-1]
+	for n := len(j.Steps); n > 0 && j.Steps[n-1].Superstep >= step.Superstep; n-- {
+		delete(j.details, j.Steps[n-1].Superstep)
+		j.Steps = j.Steps[:n-1]
 	}
-	if len(j.steps) >= MaxSteps {
-		for _, old := range j.steps[:MaxSteps/10] {
+	if len(j.Steps) >= MaxSteps {
+		for _, old := range j.Steps[:MaxSteps/10] {
 			delete(j.details, old.Superstep)
 		}
-		j.steps = slices.Delete(j.steps, 0, MaxSteps/10)
+		j.Steps = slices.Delete(j.Steps, 0, MaxSteps/10)
 	}
-	j.steps = append(j.steps, step.Clone())
+	j.Steps = append(j.Steps, step.Clone())
 	j.sum("", step)
 	if step.Active > 0 {
 		j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
@@ -124,7 +130,7 @@ func (j *job) record(s *record.Superstep) *Detail {
 	for i := range s.Partitions {
 		j.partition(&s.Partitions[i])
 	}
-	return &Detail{Step: j.steps[len(j.steps)-1], Partitions: s.Clone().Partitions}
+	return &Detail{Step: j.Steps[len(j.Steps)-1], Partitions: s.Clone().Partitions}
 }
 
 // sum adds a superstep, of the run or of one of its searches.
@@ -144,28 +150,30 @@ const maxEncoded = 64
 
 // partition adds what a partition did to what is kept of the whole run.
 func (j *job) partition(p *record.Partition) {
-	for i := len(j.totals); i <= p.Partition; i++ {
-		j.totals = append(j.totals, record.Partition{Partition: i})
+	for i := len(j.Totals); i <= p.Partition; i++ {
+		j.Totals = append(j.Totals, record.Partition{Partition: i})
 	}
-	j.totals[p.Partition].Add(p)
+	j.Totals[p.Partition].Add(p)
 	for i := range p.Peers {
 		q := &p.Peers[i]
-		j.matrix.add(p.Partition, q.Partition, q.Bytes)
+		j.Matrix.add(p.Partition, q.Partition, q.Bytes)
 		j.encode(q.Sum())
 	}
 	for _, s := range p.Sums {
-		j.matrix.Summed = true
+		j.Matrix.Summed = true
 		j.encode(s)
 	}
 }
 
 func (j *job) encode(s record.Sum) {
-	j.encoded = record.AddSum(j.encoded, s)
-	j.encoded = j.encoded[:min(len(j.encoded), maxEncoded)]
+	j.Encoded = record.AddSum(j.Encoded, s)
+	j.Encoded = j.Encoded[:min(len(j.Encoded), maxEncoded)]
 }
 
-// worded has the summary in words.
+// worded has the summary in words, which a run of an earlier process brings along.
 func (j Job) worded() Job {
-	j.Said = j.Summary.Lines()
+	if j.Said == nil {
+		j.Said = j.Summary.Lines()
+	}
 	return j
 }

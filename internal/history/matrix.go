@@ -12,15 +12,11 @@ type Matrix struct {
 	// Summed says that pairs are not told of, of some supersteps at least: there are too many
 	// partitions.
 	Summed bool `json:"summed,omitempty"`
+
+	partitions int // that it has room for; it grows with those it sees
 }
 
-// matrix grows with the partitions it sees.
-type matrix struct {
-	Matrix
-	partitions int
-}
-
-func (m *matrix) add(from, to, bytes int) {
+func (m *Matrix) add(from, to, bytes int) {
 	if most := max(from, to); most >= m.partitions {
 		m.grow(most + 1)
 	}
@@ -29,11 +25,11 @@ func (m *matrix) add(from, to, bytes int) {
 
 // grow makes room for more partitions. Per is a power of two, so that old cells fall whole into new
 // ones.
-func (m *matrix) grow(partitions int) {
+func (m *Matrix) grow(partitions int) {
 	if partitions <= m.partitions {
 		return
 	}
-	old := m.Matrix
+	old := *m
 	m.partitions = partitions
 	m.Per = max(m.Per, 1)
 	for (partitions+m.Per-1)/m.Per > maxSide {
@@ -45,12 +41,6 @@ func (m *matrix) grow(partitions int) {
 		from, to := i/old.Side*old.Per, i%old.Side*old.Per
 		m.Bytes[from/m.Per*m.Side+to/m.Per] += bytes
 	}
-}
-
-func (m *matrix) copied() Matrix {
-	c := m.Matrix
-	c.Bytes = append([]int{}, c.Bytes...)
-	return c
 }
 
 // Lanes is how busy partitions were over time: a line for each, a cell for some supersteps in a
@@ -67,16 +57,16 @@ type Lanes struct {
 
 // lanes sums the details that are kept up to at most so many columns.
 func (j *job) lanes(columns int) Lanes {
-	l := Lanes{Partitions: len(j.totals), Every: 1, Busy: []int8{}}
-	if len(j.steps) == 0 || columns < 1 {
+	l := Lanes{Partitions: len(j.Totals), Every: 1, Busy: []int8{}}
+	if len(j.Steps) == 0 || columns < 1 {
 		return l
 	}
-	l.From = j.steps[0].Superstep
-	span := j.steps[len(j.steps)-1].Superstep - l.From + 1
+	l.From = j.Steps[0].Superstep
+	span := j.Steps[len(j.Steps)-1].Superstep - l.From + 1
 	l.Every = (span + columns - 1) / columns
 	l.Columns = (span + l.Every - 1) / l.Every
 	busy, total := make([]float32, l.Partitions*l.Columns), make([]float32, l.Partitions*l.Columns)
-	for _, step := range j.steps {
+	for _, step := range j.Steps {
 		d := j.details[step.Superstep]
 		if d == nil {
 			continue

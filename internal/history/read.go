@@ -57,8 +57,8 @@ func (s *Store) Job(id string) (d Job, err error) {
 // changed.
 func (s *Store) Steps(id string, from, most int) (steps []*trace.Step, err error) {
 	err = s.see(id, func(j *job) {
-		i, _ := slices.BinarySearchFunc(j.steps, from, func(step *trace.Step, n int) int { return step.Superstep - n })
-		steps = slices.Clone(j.steps[i:min(i+most, len(j.steps))])
+		i, _ := slices.BinarySearchFunc(j.Steps, from, func(step *trace.Step, n int) int { return step.Superstep - n })
+		steps = slices.Clone(j.Steps[i:min(i+most, len(j.Steps))])
 	})
 	return steps, err
 }
@@ -79,14 +79,16 @@ type Whole struct {
 // Whole returns what the partitions did in a whole run.
 func (s *Store) Whole(id string) (w Whole, err error) {
 	err = s.see(id, func(j *job) {
-		w = Whole{append([]record.Partition{}, j.totals...), j.matrix.copied(), append([]record.Sum{}, j.encoded...)}
+		w = j.Whole
+		w.Totals, w.Encoded = append([]record.Partition{}, w.Totals...), append([]record.Sum{}, w.Encoded...)
+		w.Matrix.Bytes = append([]int{}, w.Matrix.Bytes...)
 	})
 	return w, err
 }
 
 // Report returns what a benchmark prints at its end; it is empty until then, and of other runs.
 func (s *Store) Report(id string) (text string, err error) {
-	err = s.see(id, func(j *job) { text = j.report })
+	err = s.see(id, func(j *job) { text = j.Report })
 	return text, err
 }
 

@@ -18,11 +18,10 @@ import (
 
 // Bounds on what a Store keeps.
 const (
-	maxJobs  = 1000
+	maxJobs  = 1000 // a job's searches are a part of it
 	maxLog   = 1000
 	maxText  = 4 << 10  // bytes of a line of the log
-	maxRows  = 1 << 19  // partitions of all jobs' details: 120 MB
-	maxPeers = 1 << 20  // of these: 64 MB
+	maxRows  = 3 << 18  // of all jobs' details: 180 MB
 	maxBytes = 96 << 20 // of jobs without their details
 	// progressEvery is how often readers are told how far a stage is.
 	progressEvery = 100 * time.Millisecond
@@ -36,6 +35,7 @@ type Store struct {
 	mu        sync.Mutex
 	epoch     string
 	jobs      []*job
+	searches  int             // of jobs, how many are another's
 	last      map[string]*job // by name
 	number    int
 	stages    []trace.Stage
@@ -43,14 +43,11 @@ type Store struct {
 	log       []trace.Log
 	ring      ring
 
-	mostRows  int        // maxRows
-	mostPeers int        // maxPeers
-	most      int        // maxBytes
-	bytes     int        // of the runs that have ended
-	details   []detailed // oldest first
-	rows      int        // partitions in details
-	peers     int
-	bare      int // so many of details, the oldest, have no peers left
+	mostRows int        // maxRows
+	most     int        // maxBytes
+	bytes    int        // of the runs that have ended
+	details  []detailed // oldest first
+	rows     int        // in details
 }
 
 // detailed is a superstep whose details are there.
@@ -64,7 +61,7 @@ type detailed struct {
 func NewStore() *Store {
 	var b [6]byte
 	_, _ = rand.Read(b[:])
-	return &Store{mostRows: maxRows, mostPeers: maxPeers, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
+	return &Store{mostRows: maxRows, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
 // NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have
@@ -120,7 +117,7 @@ func (s *Store) Record(e trace.Event) error {
 		j := s.running(e.Job)
 		s.addDetail(j, j.record(e))
 		if of, search := s.searched(e.Job); of != nil {
-			of.sum(search, j.steps[len(j.steps)-1])
+			of.sum(search, j.Steps[len(j.Steps)-1])
 		}
 	case *trace.End:
 		s.end(s.running(e.Job), e)
@@ -147,7 +144,7 @@ func (s *Store) begin(b *trace.Job) *job {
 	switch {
 	case j != nil && j.State == trace.Queued:
 		j.Job.Job, j.State, j.Error = *b, trace.Running, ""
-		j.matrix.grow(b.Partitions)
+		j.Matrix.grow(b.Partitions)
 		j.goesOn()
 		s.ring.put("job", j.ID, j.Job)
 		return j
@@ -178,40 +175,56 @@ func (s *Store) add(b *trace.Job, state string) *job {
 		j.ID = strings.ReplaceAll(b.Job, " ", "-")
 		// an attempt that lost a worker, and searches that have not ended: this is the next
 		for i := len(s.jobs) - 1; i >= 0; i-- {
-			old := &s.jobs[i].Job
-			name := old.Job.Job
+			old := s.jobs[i]
+			name := old.Job.Job.Job
 			if name == b.Job {
 				j.Kernels = old.Kernels
 			}
 			of, _, _ := strings.Cut(name, " ")
-			if name == b.Job || of == b.Job && old.Search == nil {
+			switch {
+			case name == b.Job || of == b.Job && old.Search == nil:
 				s.remove(i)
+			case of == b.Job:
+				old.of = j
 			}
 		}
 	}
-	j.matrix.grow(b.Partitions)
+	if j.of, _ = s.searched(b.Job); j.of != nil {
+		s.searches++
+	}
+	j.Matrix.grow(b.Partitions)
 	s.jobs, s.last[b.Job] = append(s.jobs, j), j
-	if len(s.jobs) > maxJobs {
+	if len(s.jobs)-s.searches > maxJobs {
 		s.forget()
 	}
 	return j
 }
 
-// forget lets the oldest run go that has ended, if there is one.
+// forget lets the oldest job go that has ended, with its searches, or else the oldest search, if
+// there is one.
 func (s *Store) forget() bool {
-	for i, j := range s.jobs {
-		if j.State == trace.Running || j.State == trace.Queued {
-			continue
-		}
-		s.remove(i)
-		return true
+	oldest := slices.IndexFunc(s.jobs, func(j *job) bool { return j.of == nil && j.ended() })
+	if oldest < 0 {
+		oldest = slices.IndexFunc(s.jobs, (*job).ended)
 	}
-	return false
+	if oldest < 0 {
+		return false
+	}
+	of := s.jobs[oldest]
+	for i := len(s.jobs) - 1; i >= oldest; i-- {
+		if j := s.jobs[i]; j == of || j.of == of {
+			s.remove(i)
+		}
+	}
+	return true
 }
 
 // remove lets a run go.
 func (s *Store) remove(i int) {
 	j := s.jobs[i]
+	if j.of != nil {
+		s.searches--
+	}
 	s.jobs = slices.Delete(s.jobs, i, i+1)
 	if s.last[j.Job.Job.Job] == j {
 		delete(s.last, j.Job.Job.Job)
@@ -255,35 +268,12 @@ func (s *Store) addDetail(j *job, d *Detail) {
 		s.count(old, -1)
 	}
 	s.details = slices.Delete(s.details, 0, drop)
-	s.bare = max(0, s.bare-drop)
-	for ; s.peers > s.mostPeers; s.bare++ {
-		s.strip(&s.details[s.bare])
-	}
 	s.ring.put("step", j.ID, d.Step)
-}
-
-// strip lets the peers of a superstep go, of which there are far more than partitions. Readers may
-// have the Detail, so it is replaced.
-func (s *Store) strip(k *detailed) {
-	n := k.detail.peers()
-	if n == 0 {
-		return
-	}
-	bare := &Detail{Step: k.detail.Step, Partitions: slices.Clone(k.detail.Partitions), PeersGone: true}
-	for i := range bare.Partitions {
-		bare.Partitions[i].Peers, bare.Partitions[i].Sums = nil, nil
-	}
-	if k.job.details[k.superstep] == k.detail {
-		k.job.details[k.superstep] = bare
-	}
-	k.detail = bare
-	s.peers -= n
 }
 
 func (s *Store) count(k detailed, sign int) {
 	k.job.detailed += sign
-	s.rows += sign * len(k.detail.Partitions)
-	s.peers += sign * k.detail.peers()
+	s.rows += sign * k.detail.rows()
 }
 
 // end ends a run.
@@ -295,7 +285,7 @@ func (s *Store) end(j *job, e *trace.End) {
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
-	j.GraphLeft, j.Forked, j.report = e.GraphLeft, e.Forked, e.Report
+	j.GraphLeft, j.Forked, j.Report = e.GraphLeft, e.Forked, e.Report
 	s.ring.put("job", j.ID, j.Job)
 	s.bytes += j.bytes() - j.counted
 	j.counted = j.bytes()

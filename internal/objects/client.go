@@ -51,6 +51,9 @@ func (s *remote) String() string { return strings.TrimSuffix(Scheme+s.name, "/")
 func call[Q, A any](
 	ctx context.Context, s *remote, what, name string, f func(control.WorkersClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), q *Q,
 ) (*A, error) {
+	if err := store.Named(s, name); err != nil && what != "list" { // by a prefix, which is no name
+		return nil, err
+	}
 	failed := func(e error) error { return fmt.Errorf("%s %s%s: %w", what, Scheme, s.name+name, e) }
 	if ctx.Err() != nil {
 		return nil, failed(context.Cause(ctx))
@@ -72,22 +75,13 @@ func call[Q, A any](
 	if errors.As(err, &e) && connect.IsWireError(err) {
 		for _, c := range codes {
 			if c.code == e.Code() {
-				return nil, failed(&wordedError{e.Message(), c.err})
+				return nil, failed(control.Worded(e.Message(), c.err))
 			}
 		}
 		return nil, failed(errors.New(e.Message()))
 	}
 	return nil, failed(c.Explain(control.Closed(c.Address(), err)))
 }
-
-// wordedError is an error of a store in the words of the master.
-type wordedError struct {
-	text string
-	is   error
-}
-
-func (e *wordedError) Error() string { return e.text }
-func (e *wordedError) Unwrap() error { return e.is }
 
 // Put is Store.Put.
 func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
@@ -114,9 +108,6 @@ func (s *remote) PutIfAbsent(ctx context.Context, name string, data []byte) erro
 }
 
 func (s *remote) put(ctx context.Context, name string, q *control.PutObjectRequest) error {
-	if err := store.Named(s, name); err != nil {
-		return err
-	}
 	q.Name = s.name + name
 	_, err := call(ctx, s, "write", name, control.WorkersClient.PutObject, q)
 	return err
@@ -124,9 +115,6 @@ func (s *remote) put(ctx context.Context, name string, q *control.PutObjectReque
 
 // GetRange is Store.GetRange.
 func (s *remote) GetRange(ctx context.Context, o store.Object, off int64, p []byte) error {
-	if err := store.Named(s, o.Name); err != nil {
-		return err
-	}
 	for first := true; first || len(p) > 0; first = false {
 		n := min(len(p), piece)
 		q := &control.GetObjectRequest{Name: s.name + o.Name, Version: o.Version, Offset: off, Length: uint32(n)}
@@ -173,9 +161,6 @@ func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 
 // Delete is Store.Delete.
 func (s *remote) Delete(ctx context.Context, name string) error {
-	if err := store.Named(s, name); err != nil {
-		return err
-	}
 	_, err := call(ctx, s, "delete", name, control.WorkersClient.DeleteObject, &control.DeleteObjectRequest{Name: s.name + name})
 	return err
 }

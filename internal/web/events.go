@@ -47,16 +47,8 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		events, next, changed, lost := s.store.Events(after)
-		if lost {
-			out.put(next, "reset", nil)
-		}
-		for _, e := range events {
-			if e.Kind != "step" || out.job == "" || e.Job == out.job {
-				out.put(s.store.Cursor(e), e.Kind, change{e.Job, e.Data})
-			}
-		}
-		if after = next; out.flush() != nil {
+		changed := out.pass(s.store, &after)
+		if out.flush() != nil {
 			return
 		}
 		select {
@@ -69,11 +61,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 		case <-beat.C:
 			out.text.WriteString(":\n\n")
 		case <-r.Context().Done(): // by the reader, or by a server that ends all of its requests
-			select {
-			case <-s.options.Closing:
-				out.rest(s.store, after)
-			default:
-			}
+			out.rest(s.store, after)
 			return
 		case <-s.options.Closing:
 			out.rest(s.store, after)
@@ -127,6 +115,22 @@ type stream struct {
 	text    bytes.Buffer
 }
 
+// pass puts what came after a cursor, moves the cursor, and returns what is closed when there is
+// more.
+func (s *stream) pass(from *history.Store, after *history.Cursor) (changed <-chan struct{}) {
+	events, next, changed, lost := from.Events(*after)
+	if lost {
+		s.put(next, "reset", nil)
+	}
+	for _, e := range events {
+		if e.Kind != "step" || s.job == "" || e.Job == s.job {
+			s.put(from.Cursor(e), e.Kind, change{e.Job, e.Data})
+		}
+	}
+	*after = next
+	return changed
+}
+
 func (s *stream) put(id history.Cursor, kind string, data any) {
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -150,10 +154,7 @@ func (s *stream) flush() error {
 
 // rest sends what is left, and says that no more will come.
 func (s *stream) rest(from *history.Store, after history.Cursor) {
-	events, next, _, _ := from.Events(after)
-	for _, e := range events {
-		s.put(from.Cursor(e), e.Kind, change{e.Job, e.Data})
-	}
-	s.put(next, "bye", nil)
+	s.pass(from, &after)
+	s.put(after, "bye", nil)
 	_ = s.flush()
 }

@@ -134,7 +134,6 @@ export interface Partition {
 export interface Detail {
   step: Step;
   partitions: Partition[];
-  peers_gone?: boolean;
 }
 
 export interface Matrix {

@@ -71,8 +71,8 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
     [whole, detail, selected],
   );
   if (!whole || whole.totals.length === 0) return null;
+  const pairs = detail ? of : "the whole run";
   const several = whole.totals.length > 1;
-  const paired = detail?.peers_gone ? undefined : detail;
   return (
     <>
       <section class="panel" aria-label="Partitions">
@@ -93,9 +93,9 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
       {several && (
         <section class="panel" aria-label="Bytes between partitions">
           <h2>
-            Bytes between partitions <small>{paired ? of : `the whole run${detail?.peers_gone ? `: those of superstep ${selected} are not kept` : ""}`}</small>
+            Bytes between partitions <small>{pairs}</small>
           </h2>
-          <PairMap whole={whole} partitions={paired?.partitions} of={paired ? of : "the whole run"} />
+          <PairMap whole={whole} partitions={detail?.partitions} of={pairs} />
         </section>
       )}
     </>
