@@ -169,7 +169,7 @@ func (s *server) note(e jobTurned) {
 	if !e.state.Ended() {
 		return
 	}
-	s.keepRun(e.job.id)
+	s.keepRun(e.job)
 	switch {
 	case !e.job.spec.KeepResult:
 	case e.state == control.JobState_JOB_STATE_DONE:
@@ -182,7 +182,6 @@ func (s *server) note(e jobTurned) {
 			delete(s.journals, id)
 			delete(s.runs, id)
 			s.logs.remove(id)
-			s.keepRun(id)
 		}
 	}
 	var ended []*journal // oldest first

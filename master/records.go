@@ -13,7 +13,9 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/standby"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // maxFigures bounds what is kept of the values of a job's aggregators when it has ended, in bytes.
@@ -143,6 +145,7 @@ func (s *server) restore(from *saved) {
 		s.cluster.restoreGraph(g)
 	}
 	slices.SortFunc(from.jobs, func(a, b *control.JobRecord) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
+	shown := &jobtrace.Observer{New: func() trace.Journal { return s.options.History }}
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{
@@ -169,8 +172,12 @@ func (s *server) restore(from *saved) {
 		}
 		s.cluster.restoreJob(j)
 		if j.state.Ended() {
+			e := &control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}
 			s.journals[j.id] = newJournal(s.firstEvent)
-			s.journals[j.id].append(&control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}, true)
+			s.journals[j.id].append(e, true)
+			if s.past = append(s.past, j); s.options.History != nil { // metrics have it
+				shown.Event(j.id, s.shownEvent(s.ctx, j.owner, e))
+			}
 		}
 	}
 	if s.state.Found() {

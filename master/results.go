@@ -80,6 +80,9 @@ func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results
 	return r, nil
 }
 
+// settle waits until all is done that was begun. A disk that hangs is waited for a moment only.
+func (r *results) settle() { within(diskPatience, r.atDisk.Wait) }
+
 // close lets go of everything. A disk that hangs is waited for a moment only: what is left in a
 // temporary directory the next master removes.
 func (r *results) close() {

@@ -4,66 +4,58 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
 // Records of jobs that have ended lie beside the state, for the page of the next master:
 //
-//	DATA/state/runs/JOB or PLACE/master/runs/JOB: what Master.Keep returned
-const (
-	runsPrefix   = "runs/"
-	maxRunRecord = 16 << 20
-)
+//	DATA/state/runs/NNNN or PLACE/master/runs/NNNN: what history.Store.Keep returned
+//
+// NNNN is the job's number modulo maxRuns: a record takes the place of that of a job that is long
+// forgotten.
+const maxRuns = 2 * maxEnded
 
-// keepRun writes the record of a job that has ended, or removes that of one that is forgotten. It
-// does not wait for the disk.
-func (s *server) keepRun(id string) {
-	if s.state == nil || s.options.Keep == nil {
+func runName(number uint64) string { return fmt.Sprintf("runs/%04d", number%maxRuns) }
+
+// keepRun writes the record of a job that has ended. It does not wait for the disk.
+func (s *server) keepRun(j *job) {
+	if s.state == nil || s.options.History == nil {
 		return
 	}
-	s.results.then(runsPrefix+id, func() {
-		s.mu.Lock()
-		known := s.cluster.jobs[id] != nil
-		s.mu.Unlock()
-		var err error
-		to, ctx := patient(s.state.Store), context.Background()
-		switch data := s.options.Keep(id); {
-		case !s.held(): // another master leads
-		case !known:
-			err = to.Delete(ctx, runsPrefix+id)
-		case data != nil:
-			err = to.Put(ctx, runsPrefix+id, bytes.NewReader(data), int64(len(data)))
+	name := runName(j.number)
+	s.results.then(name, func() {
+		data, err := s.options.History.Keep(j.id)
+		if err == nil && s.held() { // else another master leads
+			to := patient(s.state.Store)
+			err = to.Put(context.Background(), name, bytes.NewReader(data), int64(len(data)))
 		}
 		if err != nil {
-			s.log.Warn("the page of the next master may not show a job", "job", id, "error", err)
+			s.log.Warn("the next master will not show the supersteps of a job", "job", j.id, "error",
+				err)
 		}
 	})
 }
 
-// restoreRuns has the page show the jobs that ended before, read newest first, and removes records
-// that nobody wants.
+// restoreRuns has the page show the supersteps of jobs that ended before, the newest first, while
+// there is room.
 func (s *server) restoreRuns() {
 	from := patient(s.state.Store)
-	s.mu.Lock()
-	order := slices.Clone(s.cluster.order)
-	s.mu.Unlock()
-	for _, id := range slices.Backward(order) {
-		data, err := store.Get(s.ctx, from, runsPrefix+id, maxRunRecord)
+	for _, j := range slices.Backward(s.past) {
+		more := true
+		data, err := store.Get(s.ctx, from, runName(j.number), 2*history.MaxKept)
 		if err == nil {
-			err = s.options.ShowAgain(data)
+			more, err = s.options.History.Restore(j.id, data)
+		}
+		if s.ctx.Err() != nil || !more {
+			return
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.log.Warn("the page does not show a job of before", "job", id, "error", err)
-		}
-	}
-	for o, err := range from.List(s.ctx, runsPrefix) {
-		id := strings.TrimPrefix(o.Name, runsPrefix)
-		if err == nil && !slices.Contains(order, id) { // else they stay
-			s.keepRun(id)
+			s.log.Warn("the page does not show the supersteps of a job", "job", j.id, "error", err)
 		}
 	}
 }

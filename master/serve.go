@@ -99,8 +99,7 @@ func (o *Config) observed() *metrics.Set {
 		}
 		return all
 	}}
-	o.Metrics, o.Watch, o.Keep = set.Handler(), observer.Event, store.Keep
-	o.ShowAgain = store.Restore
+	o.Metrics, o.Watch, o.History = set.Handler(), observer.Event, store
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	o.Page = func(s daemon.Paged) http.Handler {
 		c := web.NewCluster(store, s, o.Registry,

@@ -81,6 +81,7 @@ type server struct {
 	stops    map[string]context.CancelCauseFunc // of runs and loads
 	runs     map[string]*run
 	journals map[string]*journal
+	past     []*job // those that ended before this run of the master, oldest first
 	// Of graphs that are not there yet: closed when they are, or have failed.
 	loads    map[string]chan struct{}
 	examined map[pair]bool // whose connections are being looked into
@@ -218,6 +219,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		defer func() {
 			close(s.commits.end)
 			<-s.commits.ended
+			s.results.settle() // before another master looks for them
 			s.release()
 		}()
 		_ = s.commit(func() error { // what an earlier run has left
@@ -227,7 +229,9 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return nil
 		})
-		s.work.Go(s.restoreRuns)
+		if s.options.History != nil {
+			s.work.Go(s.restoreRuns)
+		}
 	}
 	if s.shared != nil {
 		s.spawnShared()

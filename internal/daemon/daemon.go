@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -42,10 +43,9 @@ type Master struct {
 	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once,
 	// of one job in order. It does not wait, and calls nothing of the server.
 	Watch func(job string, e *control.JobEvent)
-	// Keep, if not nil, returns what is shown of a job that has ended, and ShowAgain has it shown
-	// again by a later run of the master.
-	Keep      func(job string) []byte
-	ShowAgain func(kept []byte) error
+	// History, if not nil, is what the page shows of jobs: Watch fills it, and the jobs that ended
+	// before this run of the master are put into it.
+	History *history.Store
 	// SlowFor is for how long a worker has to be slow, in supersteps in a row, until jobs move away
 	// from it; default 10 s.
 	SlowFor time.Duration

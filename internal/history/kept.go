@@ -2,8 +2,8 @@ package history
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,68 +11,88 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// maxKept is how many supersteps of a run Keep encodes.
-const maxKept = 1000
+// Bounds of what Keep encodes: of each run so many supersteps, of a job and its searches together so
+// many, and of a job so many searches. The newest stay. MaxKept is what all of it has at most, in
+// bytes.
+const (
+	maxKeptSteps    = 1000
+	maxAllKept      = 10 * maxKeptSteps
+	maxKeptSearches = 256
+	MaxKept         = 16 << 20
+)
 
-// Keep encodes the run of a name and those of its searches, without the details of partitions, for
-// Restore. The bytes have a checksum. They are nil if there is no such run, or it has not ended.
-func (s *Store) Keep(name string) []byte {
+// Keep encodes the job of a name, which has ended, and its searches, without the details of
+// partitions, for Restore. The bytes have their length and a checksum.
+func (s *Store) Keep(name string) ([]byte, error) {
 	s.mu.Lock()
 	of := s.last[name]
-	var all []lasting
+	if of == nil || !of.ended() {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("%w, or it has not ended", &NoJob{name})
+	}
+	all := []lasting{of.lasting}
 	for _, j := range s.jobs {
-		if of != nil && of.ended() && (j == of || j.of == of) {
+		if j.of == of {
 			all = append(all, j.lasting)
 		}
 	}
 	s.mu.Unlock()
+	all = slices.Delete(all, 1, max(1, len(all)-maxKeptSearches))
+	most := min(maxKeptSteps, maxAllKept/len(all))
 	for i := range all {
 		k := &all[i]
 		k.Job = k.worded()
-		if n := len(k.Steps); n > maxKept {
-			k.Steps = k.Steps[n-maxKept:]
-			k.Said = append(k.Said, fmt.Sprintf("supersteps: the newest %d of %d are kept", maxKept, n))
+		if n := len(k.Steps); n > most {
+			k.Steps = k.Steps[n-most:]
+			k.Said = append(k.Said, fmt.Sprintf("supersteps: the newest %d of %d are kept", most, n))
 		}
+	}
+	data, err := json.Marshal(all) // fails where a figure is no number
+	if err == nil && len(data) > MaxKept {
+		err = fmt.Errorf("found %d bytes, expected at most %d", len(data), MaxKept)
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if len(all) == 0 || json.NewEncoder(w).Encode(all) != nil || w.Close() != nil {
-		return nil // there is none, or it has a figure that is no number
-	}
-	return packed.Bytes()
+	_, _ = w.Write(data)
+	_ = w.Close() // a Buffer takes all
+	return packed.Bytes(), err
 }
 
-// Restore lists the runs that Keep has encoded before all others, unless they are listed, or there
-// is no room.
-func (s *Store) Restore(data []byte) error {
+// Restore completes a job that is listed and has ended by what Keep has encoded of it, and lists its
+// searches. It reports whether there is room for more.
+func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 	var all []lasting
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(r, int64(s.most)))
+		data, err = io.ReadAll(io.LimitReader(r, MaxKept+1))
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &all)
 	}
-	if err != nil || len(all) == 0 {
-		return fmt.Errorf("it is damaged, or too large: %w", cmp.Or(err, io.ErrUnexpectedEOF))
+	if err == nil && (len(all) == 0 || all[0].Job.Job.Job != name) {
+		err = errors.New("it is of another job")
+	}
+	if err != nil {
+		return true, fmt.Errorf("the record is damaged: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last[all[0].Job.Job.Job] != nil || s.bytes+len(data) > s.most {
-		return nil
+	at := slices.IndexFunc(s.jobs, func(j *job) bool { return j.Job.Job.Job == name && j.ended() })
+	if at < 0 {
+		return true, nil // it was let go
 	}
-	jobs := make([]*job, len(all))
-	for i, k := range all {
-		j := &job{lasting: k}
-		if i > 0 {
-			j.of = jobs[0]
-			s.searches++
-		}
-		j.counted = j.bytes()
-		s.bytes += j.counted
-		jobs[i], s.last[j.Job.Job.Job] = j, j
+	of := s.jobs[at]
+	of.lasting = all[0]
+	searches := make([]*job, len(all)-1)
+	for i, k := range all[1:] {
+		searches[i] = &job{lasting: k, of: of}
+		s.last[k.Job.Job.Job] = searches[i]
+	}
+	s.searches += len(searches)
+	s.jobs = slices.Insert(s.jobs, at+1, searches...)
+	for _, j := range s.jobs[at : at+len(all)] {
+		s.measure(j)
 		s.ring.put("job", j.ID, j.Job)
 	}
-	s.jobs = slices.Insert(s.jobs, 0, jobs...)
-	return nil
+	return s.bytes < s.most, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/trace"
@@ -45,35 +46,135 @@ func shown(t *testing.T, s *Store) string {
 	return string(text)
 }
 
+// listed is a named Store of a next process, with jobs that ended before.
+func listed(t *testing.T, names ...string) *Store {
+	t.Helper()
+	s := NewNamedStore()
+	for _, name := range names {
+		must(t, s.Record(&trace.Job{Job: name}))
+		must(t, s.Record(&trace.End{Job: name, State: trace.Done}))
+	}
+	return s
+}
+
+// kept is what Keep returns of a job.
+func kept(t *testing.T, s *Store, name string) []byte {
+	t.Helper()
+	data, err := s.Keep(name)
+	must(t, err)
+	return data
+}
+
 // TestRunsOutliveTheirProcess: another process shows all of a job when it has what Keep returned.
 func TestRunsOutliveTheirProcess(t *testing.T) {
 	before := ended(t)
-	data := before.Keep("m-1")
-	if data == nil || before.Keep("m-2") != nil {
-		t.Fatal("the job is not kept, or another is")
+	data := kept(t, before, "m-1")
+	if _, err := before.Keep("m-2"); err == nil {
+		t.Error("a job is kept that there is not")
 	}
-	after := NewNamedStore()
+	after := listed(t, "m-1")
 	must(t, after.Record(&trace.Job{Job: "m-2"}))
-	if after.Keep("m-2") != nil {
+	if _, err := after.Keep("m-2"); err == nil {
 		t.Error("a job is kept that has not ended")
 	}
-	must(t, after.Restore(data))
-	must(t, after.Restore(data)) // which changes nothing
+	restore := func(to *Store, data []byte) error {
+		more, err := to.Restore("m-1", data)
+		if !more {
+			t.Error("there is no room")
+		}
+		return err
+	}
+	must(t, restore(after, data))
 	jobs := after.Jobs()
-	if len(jobs) != 4 || jobs[3].ID != "m-2" || jobs[0].Kernels[0].Valid != 2 {
+	if len(jobs) != 4 || jobs[3].ID != "m-2" || jobs[0].Kernels[0].Valid != 2 || after.searches != 2 {
 		t.Fatalf("found %+v", jobs)
 	}
 	after.remove(3)
 	if found, want := shown(t, after), shown(t, before); found != want {
 		t.Errorf("found %s\nexpected %s", found, want)
 	}
+	must(t, restore(listed(t), data)) // of a job that was let go
 	for i := range data {
 		damaged := append([]byte{}, data...)
 		damaged[i] ^= 1
-		next := NewNamedStore()
-		if next.Restore(damaged) == nil && shown(t, next) != shown(t, after) {
-			t.Fatalf("byte %d was damaged, and nobody says so", i)
+		next := listed(t, "m-1")
+		without := shown(t, next)
+		if err := restore(next, damaged); err == nil && shown(t, next) != shown(t, after) ||
+			err != nil && shown(t, next) != without {
+			t.Fatalf("byte %d was damaged: %v, and another job is shown", i, err)
 		}
+	}
+	if restore(listed(t, "m-1"), data[:len(data)-1]) == nil {
+		t.Error("a record that is cut off is taken for whole")
+	}
+	if _, err := listed(t, "m-2").Restore("m-2", data); err == nil {
+		t.Error("a record of another job is taken")
+	}
+}
+
+// TestKeepOfASecondAttempt: a job that began again stands after its searches in the list, and still
+// is what is kept.
+func TestKeepOfASecondAttempt(t *testing.T) {
+	s := NewNamedStore()
+	to := &Searches{To: s}
+	for range 2 {
+		must(t, to.Record(&trace.Job{Job: "m-1", Program: trace.Graph500, Partitions: 2}))
+		step := superstep(0, 1.5, .5)
+		step.Job = "bfs root 1"
+		must(t, to.Record(step))
+		must(t, to.Record(&trace.Search{Job: step.Job, Kernel: "bfs", Edges: 100, Seconds: 1}))
+		s.Queue(&trace.Job{Job: "m-1", Program: trace.Graph500}, "a worker was lost")
+	}
+	must(t, to.Record(&trace.Job{Job: "m-1", Program: trace.Graph500, Partitions: 2}))
+	must(t, to.Record(&trace.End{Job: "m-1", State: trace.Done}))
+	if all := s.Jobs(); len(all) < 2 || all[len(all)-1].ID != "m-1" {
+		t.Fatalf("found %+v", all)
+	}
+	after := listed(t, "m-1")
+	_, err := after.Restore("m-1", kept(t, s, "m-1"))
+	must(t, err)
+	if all := after.Jobs(); len(all) != 2 || all[0].ID != "m-1" || all[0].Kernels[0].Searches != 2 {
+		t.Errorf("found %+v", all)
+	}
+	s.most = 0
+	must(t, s.Record(&trace.End{Job: "m-1", State: trace.Done})) // of a job that nobody began
+	if all := s.Jobs(); len(all) != 0 || s.searches != 0 || len(s.last) != 0 {
+		t.Errorf("%d runs stay of jobs that are forgotten: %+v", len(all), all)
+	}
+}
+
+// TestRecordsAreBounded: of a job with very many searches the newest are kept, each with fewer
+// supersteps, and what is too much all the same is an error.
+func TestRecordsAreBounded(t *testing.T) {
+	s := NewNamedStore()
+	to := &Searches{To: s}
+	must(t, to.Record(&trace.Job{Job: "g", Program: trace.Graph500}))
+	const n, steps = maxKeptSearches + 2, maxAllKept/maxKeptSearches + 2
+	for i := range n {
+		for k := range 1 + i/(n-1)*(steps-1) { // the last is long
+			step := superstep(k, 1)
+			step.Job = fmt.Sprintf("bfs root %d", i)
+			must(t, to.Record(step))
+		}
+	}
+	must(t, to.Record(&trace.End{Job: "g", State: trace.Done}))
+	after := listed(t, "g")
+	_, err := after.Restore("g", kept(t, s, "g"))
+	must(t, err)
+	all := after.Jobs()
+	if len(all) != 1+maxKeptSearches || all[len(all)-1].ID != fmt.Sprintf("g-bfs-root-%d", n-1) {
+		t.Fatalf("found %d runs, the last %s", len(all), all[len(all)-1].ID)
+	}
+	last := all[len(all)-1]
+	found, err := after.Steps(last.ID, 0, MaxSteps)
+	must(t, err)
+	if len(found) != maxAllKept/len(all) || last.Supersteps != steps {
+		t.Errorf("found %d of %d supersteps", len(found), last.Supersteps)
+	}
+	must(t, s.Record(&trace.Job{Job: "long"}))
+	must(t, s.Record(&trace.End{Job: "long", State: trace.Done, Report: strings.Repeat("x", MaxKept)}))
+	if data, err := s.Keep("long"); err == nil {
+		t.Errorf("a record of %d bytes is written", len(data))
 	}
 }
 
@@ -81,18 +182,19 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 func TestLongRunsAreCut(t *testing.T) {
 	s := NewNamedStore()
 	must(t, s.Record(&trace.Job{Job: "j", Partitions: 2}))
-	const n = 2*maxKept + 1
+	const n = 2*maxKeptSteps + 1
 	for i := range n {
 		must(t, s.Record(superstep(i, 1.5, .5)))
 	}
 	must(t, s.Record(&trace.End{Job: "j", State: trace.Done}))
-	after := NewNamedStore()
-	must(t, after.Restore(s.Keep("j")))
+	after := listed(t, "j")
+	_, err := after.Restore("j", kept(t, s, "j"))
+	must(t, err)
 	steps, err := after.Steps("j", 0, n)
 	must(t, err)
 	j, err := after.Job("j")
 	must(t, err)
-	if len(steps) != maxKept || steps[0].Superstep != n-maxKept || j.Supersteps != n ||
+	if len(steps) != maxKeptSteps || steps[0].Superstep != n-maxKeptSteps || j.Supersteps != n ||
 		j.Summary.Supersteps != n || j.Said[len(j.Said)-1] != "supersteps: the newest 1000 of 2001 are kept" {
 		t.Errorf("found %d of %d steps, %q", len(steps), j.Supersteps, j.Said)
 	}

@@ -4,6 +4,7 @@
 package history
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"slices"
@@ -211,7 +212,7 @@ func (s *Store) forget() bool {
 		return false
 	}
 	of := s.jobs[oldest]
-	for i := len(s.jobs) - 1; i >= oldest; i-- {
+	for i := len(s.jobs) - 1; i >= 0; i-- { // searches of an attempt before stand before their job
 		if j := s.jobs[i]; j == of || j.of == of {
 			s.remove(i)
 		}
@@ -285,12 +286,19 @@ func (s *Store) end(j *job, e *trace.End) {
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
+	j.Supersteps = cmp.Or(j.Supersteps, e.Supersteps) // of which none may be recorded
 	j.GraphLeft, j.Forked, j.Report = e.GraphLeft, e.Forked, e.Report
 	s.ring.put("job", j.ID, j.Job)
-	s.bytes += j.bytes() - j.counted
-	j.counted = j.bytes()
+	s.measure(j)
 	for s.bytes > s.most && s.forget() { // the oldest, while all are too large
 	}
+}
+
+// measure counts the bytes of a run that has ended.
+func (s *Store) measure(j *job) {
+	s.bytes -= j.counted
+	j.counted = j.bytes()
+	s.bytes += j.counted
 }
 
 // searched is the job that a name is of a search of: that which it begins with, before a blank.
