@@ -26,88 +26,95 @@ func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("superstep_"+name, help, labels, nil)
 }
 
-// What there is of a cluster.
-var (
-	workersDesc    = clusterDesc("workers", "Workers, by state; those that are gone are remembered for a while.", "state")
-	sessionsDesc   = clusterDesc("workers_attached", "Workers that are registered and have a session: those that get work.")
-	suspectedDesc  = clusterDesc("workers_suspected", "Workers that gossip takes for dead and whose lease lives yet.")
-	coresDesc      = clusterDesc("workers_cores", "Threads of all workers that are there.")
-	lostDesc       = clusterDesc("worker_losses_total", "Workers given up as their lease lapsed.")
-	stragglersDesc = clusterDesc("straggler_moves_total", "Moves of jobs away from workers that were slow.")
-	refusedDesc    = clusterDesc("refusals_total", "Workers that were not taken in, and callers with a wrong token or one connection too many.", "what")
-	staleDesc      = clusterDesc("stale_messages_total", "Messages of workers that fitted nothing that was waited for.")
-	jobsDesc       = clusterDesc("jobs", "Jobs that have not ended, by state.", "state")
-	graphsDesc     = clusterDesc("graphs", "Graphs of the catalog, by state.", "state")
-	graphMemDesc   = clusterDesc("graphs_memory_bytes", "Memory that the catalog's graphs take on all workers.")
-	memoryDesc     = clusterDesc("worker_memory_bytes", "Memory that the worker has for graphs and jobs, as it said when it registered.", "worker")
-	usedDesc       = clusterDesc("worker_memory_used_bytes", "Resident memory of the worker's process, by its last heartbeat.", "worker")
-	limitDesc      = clusterDesc("worker_memory_limit_bytes", "The worker's budget of memory, if it has one.", "worker")
-	heldDesc       = clusterDesc("worker_memory_held_bytes", "What arrays and Go's heap hold of the worker's budget, by its last heartbeat; what is spilled to files is not in it.", "worker")
-	silenceDesc    = clusterDesc("worker_silence_seconds", "Time since the worker was last heard of.", "worker")
-	upDesc         = clusterDesc("uptime_seconds", "Time since the master started.")
-)
-
 // Collect asks how the cluster is.
 func (m master) Collect(to chan<- prometheus.Metric) {
-	s := m.status()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		send(to, d, prometheus.GaugeValue, v, labels...)
+	s, states, graphs, jobs := m.status(), values{}, values{}, values{trace.Queued: 0, trace.Running: 0}
+	for state := control.WorkerState_WORKER_STATE_REGISTERED; state <= control.WorkerState_WORKER_STATE_LEFT; state++ {
+		states[state.Word()] = 0
 	}
-	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
-		send(to, d, prometheus.CounterValue, float64(v), labels...)
-	}
-	states := map[control.WorkerState]int{}
-	attached, suspected, cores, shown := 0, 0, 0, 0
+	memory, used, limit, held, silence := values{}, values{}, values{}, values{}, values{}
+	attached, suspected, cores := 0., 0., 0.
 	for _, w := range s.Workers {
-		states[w.State]++
+		states[w.State.Word()]++
 		if w.State != control.WorkerState_WORKER_STATE_REGISTERED && w.State != control.WorkerState_WORKER_STATE_LEAVING {
 			continue
 		}
-		cores += int(w.Cores)
+		cores += float64(w.Cores)
 		if w.Attached && w.State == control.WorkerState_WORKER_STATE_REGISTERED {
 			attached++
 		}
 		if w.Suspected {
 			suspected++
 		}
-		if shown++; shown <= maxWorkers {
-			gauge(memoryDesc, float64(w.Memory), w.Name)
-			gauge(usedDesc, float64(w.MemoryUsed), w.Name)
-			if b := w.Budget; b != nil {
-				gauge(limitDesc, float64(b.Limit), w.Name)
-				gauge(heldDesc, float64(b.Arrays+b.Heap), w.Name)
-			}
-			gauge(silenceDesc, w.HeardSeconds, w.Name)
+		if len(memory) == maxWorkers {
+			continue
+		}
+		memory[w.Name], used[w.Name] = float64(w.Memory), float64(w.MemoryUsed)
+		silence[w.Name] = w.HeardSeconds
+		if b := w.Budget; b != nil {
+			limit[w.Name], held[w.Name] = float64(b.Limit), float64(b.Arrays+b.Heap)
 		}
 	}
-	for state := control.WorkerState_WORKER_STATE_REGISTERED; state <= control.WorkerState_WORKER_STATE_LEFT; state++ {
-		gauge(workersDesc, float64(states[state]), state.Word())
-	}
-	gauge(sessionsDesc, float64(attached))
-	gauge(suspectedDesc, float64(suspected))
-	gauge(coresDesc, float64(cores))
-	counter(lostDesc, s.WorkersLost)
-	counter(stragglersDesc, s.Stragglers)
-	counter(refusedDesc, s.Refused-s.RefusedTokens, "worker")
-	counter(refusedDesc, s.RefusedTokens, "token")
-	counter(staleDesc, s.Stale)
-	jobs := map[string]int{}
-	for _, j := range s.Jobs {
+	for _, j := range s.Jobs { // which have not ended
 		jobs[j.State.Word()]++
 	}
-	for _, state := range []string{trace.Queued, trace.Running} {
-		gauge(jobsDesc, float64(jobs[state]), state)
-	}
-	graphs, bytes := map[control.GraphState]int{}, uint64(0)
-	for _, g := range s.Graphs {
-		graphs[g.State]++
-		bytes += g.Bytes
-	}
 	for state := control.GraphState_GRAPH_STATE_LOADING; state <= control.GraphState_GRAPH_STATE_WAITING; state++ {
-		gauge(graphsDesc, float64(graphs[state]), state.Word())
+		graphs[state.Word()] = 0
 	}
-	gauge(graphMemDesc, float64(bytes))
-	gauge(upDesc, s.UptimeSeconds)
+	bytes := 0.
+	for _, g := range s.Graphs {
+		graphs[g.State.Word()]++
+		bytes += float64(g.Bytes)
+	}
+	gauge, counter := collected{to, prometheus.GaugeValue}, collected{to, prometheus.CounterValue}
+	gauge.by("state", "workers", "Workers, by state; those that are gone are remembered for a while.", states)
+	gauge.one("workers_attached",
+		"Workers that are registered and have a session: those that get work.", attached)
+	gauge.one("workers_suspected",
+		"Workers that gossip takes for dead and whose lease lives yet.", suspected)
+	gauge.one("workers_cores", "Threads of all workers that are there.", cores)
+	counter.one("worker_losses_total", "Workers given up as their lease lapsed.", float64(s.WorkersLost))
+	counter.one("straggler_moves_total",
+		"Moves of jobs away from workers that were slow.", float64(s.Stragglers))
+	counter.by("what", "refusals_total", "Workers that were not taken in, and callers with a wrong "+
+		"token or one connection too many.",
+		values{"worker": float64(s.Refused - s.RefusedTokens), "token": float64(s.RefusedTokens)})
+	counter.one("stale_messages_total",
+		"Messages of workers that fitted nothing that was waited for.", float64(s.Stale))
+	gauge.by("state", "jobs", "Jobs that have not ended, by state.", jobs)
+	gauge.by("state", "graphs", "Graphs of the catalog, by state.", graphs)
+	gauge.one("graphs_memory_bytes",
+		"Memory that the catalog's graphs take on all workers.", bytes)
+	gauge.by("worker", "worker_memory_bytes",
+		"Memory that the worker has for graphs and jobs, as it said when it registered.", memory)
+	gauge.by("worker", "worker_memory_used_bytes",
+		"Resident memory of the worker's process, by its last heartbeat.", used)
+	gauge.by("worker", "worker_memory_limit_bytes",
+		"The worker's budget of memory, if it has one.", limit)
+	gauge.by("worker", "worker_memory_held_bytes", "What arrays and Go's heap hold of the worker's "+
+		"budget, by its last heartbeat; what is spilled to files is not in it.", held)
+	gauge.by("worker", "worker_silence_seconds", "Time since the worker was last heard of.", silence)
+	gauge.one("uptime_seconds", "Time since the master started.", s.UptimeSeconds)
+}
+
+// values are those of a family of metrics, by the value of its label.
+type values map[string]float64
+
+// collected is where families of metrics of a kind go.
+type collected struct {
+	to   chan<- prometheus.Metric
+	kind prometheus.ValueType
+}
+
+// one sends a metric without labels.
+func (c collected) one(name, help string, v float64) { send(c.to, clusterDesc(name, help), c.kind, v) }
+
+// by sends a metric for each value of a label.
+func (c collected) by(label, name, help string, all values) {
+	d := clusterDesc(name, help, label)
+	for value, v := range all {
+		send(c.to, d, c.kind, v, value)
+	}
 }
 
 // send sends a metric; a label that is no text makes the scrape fail, and nothing else.
