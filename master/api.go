@@ -29,17 +29,9 @@ func small(m proto.Message) error {
 }
 
 // SubmitJob puts a job into the queue, unless the client has gone meanwhile.
-func (s *server) SubmitJob(ctx context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
-	j, _, err := s.Submit(ctx, r.Msg)
-	return answered(j, err)
-}
-
-// answered is what a call returns.
-func answered[T any](message *T, err error) (*connect.Response[T], error) {
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(message), nil
+func (s *server) SubmitJob(ctx context.Context, r *control.SubmitJobRequest) (*control.Job, error) {
+	j, _, err := s.Submit(ctx, r)
+	return j, err
 }
 
 // Submit puts a job into the queue, unless an earlier call with the same key has, which found says,
@@ -110,13 +102,13 @@ func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 }
 
 // ConfirmJob lets a job begin whose client has heard that it was taken.
-func (s *server) ConfirmJob(ctx context.Context, r *connect.Request[control.ConfirmJobRequest]) (_ *connect.Response[control.Job], err error) {
-	if err = s.allowedJob(ctx, r.Msg.Id, "confirm"); err != nil {
+func (s *server) ConfirmJob(ctx context.Context, r *control.ConfirmJobRequest) (*control.Job, error) {
+	if err := s.allowedJob(ctx, r.Id, "confirm"); err != nil {
 		return nil, err
 	}
-	return answered(s.job(r.Msg.Id, "the job may begin", func() (*job, error) {
-		return s.cluster.confirm(s.now(), r.Msg.Id)
-	}))
+	return s.job(r.Id, "the job may begin", func() (*job, error) {
+		return s.cluster.confirm(s.now(), r.Id)
+	})
 }
 
 // grid returns the grid that a job asks for, or that of the catalog's graph that it is for.
@@ -155,9 +147,9 @@ func (s *server) job(id, done string, do func() (*job, error)) (about *control.J
 
 // ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the
 // result is kept.
-func (s *server) ListJobs(ctx context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
+func (s *server) ListJobs(ctx context.Context, r *control.ListJobsRequest) (*control.ListJobsResponse, error) {
 	var all []*control.Job
-	if r.Msg.Ended {
+	if r.Ended {
 		all = s.results.retention.jobs()
 	}
 	for i, j := range all {
@@ -166,8 +158,8 @@ func (s *server) ListJobs(ctx context.Context, r *connect.Request[control.ListJo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all = slices.DeleteFunc(all, func(j *control.Job) bool { return s.cluster.jobs[j.Id] != nil })
-	all = append(all, s.jobs(r.Msg.Ended)...)
-	if before := r.Msg.Before; before != "" {
+	all = append(all, s.jobs(r.Ended)...)
+	if before := r.Before; before != "" {
 		end := slices.IndexFunc(all, func(j *control.Job) bool { return j.Id == before })
 		if end < 0 {
 			return nil, noJob(before)
@@ -178,7 +170,7 @@ func (s *server) ListJobs(ctx context.Context, r *connect.Request[control.ListJo
 	for i, j := range jobs {
 		jobs[i] = s.shownJob(ctx, j)
 	}
-	return connect.NewResponse(&control.ListJobsResponse{Jobs: jobs, More: uint32(more), Now: s.stamp(s.now())}), nil
+	return &control.ListJobsResponse{Jobs: jobs, More: uint32(more), Now: s.stamp(s.now())}, nil
 }
 
 func (s *server) jobs(ended bool) []*control.Job {
@@ -192,12 +184,12 @@ func (s *server) jobs(ended bool) []*control.Job {
 }
 
 // GetJob says how a job is.
-func (s *server) GetJob(ctx context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
-	j, err := s.job(r.Msg.Id, "", func() (*job, error) { return s.find(r.Msg.Id) })
+func (s *server) GetJob(ctx context.Context, r *control.GetJobRequest) (*control.Job, error) {
+	j, err := s.job(r.Id, "", func() (*job, error) { return s.find(r.Id) })
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(s.shownJob(ctx, j)), nil
+	return s.shownJob(ctx, j), nil
 }
 
 // find finds a job. The lock is held.
@@ -212,37 +204,37 @@ func (s *server) find(id string) (*job, error) {
 }
 
 // CancelJob tells a job to end.
-func (s *server) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (_ *connect.Response[control.Job], err error) {
-	defer s.audit.add(ctx, entry{What: "cancel", Job: r.Msg.Id}, &err)
-	if err := s.allowedJob(ctx, r.Msg.Id, "cancel"); err != nil {
+func (s *server) CancelJob(ctx context.Context, r *control.CancelJobRequest) (_ *control.Job, err error) {
+	defer s.audit.add(ctx, entry{What: "cancel", Job: r.Id}, &err)
+	if err := s.allowedJob(ctx, r.Id, "cancel"); err != nil {
 		return nil, err
 	}
-	reason := cmp.Or(r.Msg.Reason, "cancelled by a client")
-	return answered(s.job(r.Msg.Id, "the job is being cancelled", func() (*job, error) {
-		return s.cluster.cancel(s.now(), r.Msg.Id, reason)
-	}))
+	reason := cmp.Or(r.Reason, "cancelled by a client")
+	return s.job(r.Id, "the job is being cancelled", func() (*job, error) {
+		return s.cluster.cancel(s.now(), r.Id, reason)
+	})
 }
 
 // WatchJob tells of a job as it happens.
-func (s *server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJobRequest], stream *connect.ServerStream[control.JobEvent]) error {
+func (s *server) WatchJob(ctx context.Context, r *control.WatchJobRequest, stream *connect.ServerStream[control.JobEvent]) error {
 	owner, ended := "", false
 	s.mu.Lock()
-	j := s.journals[r.Msg.Id]
-	if known := s.cluster.jobs[r.Msg.Id]; known != nil {
+	j := s.journals[r.Id]
+	if known := s.cluster.jobs[r.Id]; known != nil {
 		owner, ended = known.owner, known.about.GetState().Ended()
 	}
 	s.mu.Unlock()
 	switch {
 	case j != nil:
-	case s.earlier(r.Msg.Id) != nil:
-		return absent("of job %s only the result is kept: superstep result %s fetches it", r.Msg.Id, r.Msg.Id)
+	case s.earlier(r.Id) != nil:
+		return absent("of job %s only the result is kept: superstep result %s fetches it", r.Id, r.Id)
 	default:
-		return noJob(r.Msg.Id)
+		return noJob(r.Id)
 	}
 	defer j.watch()()
-	at, version, told := r.Msg.After, uint64(0), control.Told{}
-	if r.Msg.Logs && at < s.firstEvent {
-		for _, e := range s.logs.before(r.Msg.Id, ended, s.firstEvent, s.stamp(0)) {
+	at, version, told := r.After, uint64(0), control.Told{}
+	if r.Logs && at < s.firstEvent {
+		for _, e := range s.logs.before(r.Id, ended, s.firstEvent, s.stamp(0)) {
 			if e.Sequence <= at || told.Again(e) {
 				continue
 			}
@@ -261,7 +253,7 @@ func (s *server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 				return err
 			}
 		}
-		if !more || r.Msg.Past {
+		if !more || r.Past {
 			return nil
 		}
 		far, now := j.progress(version)
@@ -293,13 +285,13 @@ const watchPace = 20 * time.Millisecond
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the
 // load.
-func (s *server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (_ *connect.Response[control.Graph], err error) {
-	defer s.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()},
+func (s *server) LoadGraph(ctx context.Context, r *control.LoadGraphRequest) (_ *control.Graph, err error) {
+	defer s.audit.add(ctx, entry{What: "load", Graph: r.Name, Source: r.Source().Origin()},
 		&err)
-	if err := small(r.Msg); err != nil {
+	if err := small(r); err != nil {
 		return nil, err
 	}
-	source, err := jobspec.Read[jobspec.Source](r.Msg.SourceJson)
+	source, err := jobspec.Read[jobspec.Source](r.SourceJson)
 	if err != nil {
 		return nil, invalid("the graph: %v", err)
 	}
@@ -308,16 +300,15 @@ func (s *server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 		if err := s.takes("loads no graph"); err != nil {
 			return err
 		}
-		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Msg.Name, source, r.Msg.Rows,
-			r.Msg.Columns)
-		g = s.cluster.graphs[r.Msg.Name]
+		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Name, source, r.Rows, r.Columns)
+		g = s.cluster.graphs[r.Name]
 		return err
 	})
-	if err = s.lasting(err, change{graph: r.Msg.Name}, "the graph is being loaded"); err != nil {
+	if err = s.lasting(err, change{graph: r.Name}, "the graph is being loaded"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	ended := s.loads[r.Msg.Name]
+	ended := s.loads[r.Name]
 	s.mu.Unlock()
 	if ended != nil {
 		select {
@@ -332,7 +323,7 @@ func (s *server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 		return nil,
 			failed(connect.CodeAborted, "graph %s: %s", g.name, g.reason)
 	}
-	return connect.NewResponse(describeGraph(g)), nil
+	return describeGraph(g), nil
 }
 
 func describeGraph(g *graph) *control.Graph {
@@ -348,29 +339,29 @@ func describeGraph(g *graph) *control.Graph {
 }
 
 // InspectGraph says what is known of a graph.
-func (s *server) InspectGraph(ctx context.Context, r *connect.Request[control.InspectGraphRequest]) (*connect.Response[control.Graph], error) {
+func (s *server) InspectGraph(ctx context.Context, r *control.InspectGraphRequest) (*control.Graph, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.cluster.graphs[r.Msg.Name]
+	g := s.cluster.graphs[r.Name]
 	if g == nil {
-		return nil, absent("there is no graph %.150q", r.Msg.Name)
+		return nil, absent("there is no graph %.150q", r.Name)
 	}
-	return connect.NewResponse(s.shownGraph(ctx, describeGraph(g))), nil
+	return s.shownGraph(ctx, describeGraph(g)), nil
 }
 
 // DropGraph frees a graph.
-func (s *server) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (_ *connect.Response[control.Graph], err error) {
-	defer s.audit.add(ctx, entry{What: "drop", Graph: r.Msg.Name}, &err)
-	if err := s.allowedGraph(ctx, r.Msg.Name, "drop"); err != nil {
+func (s *server) DropGraph(ctx context.Context, r *control.DropGraphRequest) (_ *control.Graph, err error) {
+	defer s.audit.add(ctx, entry{What: "drop", Graph: r.Name}, &err)
+	if err := s.allowedGraph(ctx, r.Name, "drop"); err != nil {
 		return nil, err
 	}
 	var about *control.Graph
 	err = s.commit(func() error {
-		g, err := s.cluster.dropGraph(r.Msg.Name)
+		g, err := s.cluster.dropGraph(r.Name)
 		if err == nil {
 			about = describeGraph(g)
 		}
 		return err
 	})
-	return answered(about, s.lasting(err, change{graph: r.Msg.Name}, "the graph is dropped"))
+	return about, s.lasting(err, change{graph: r.Name}, "the graph is dropped")
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -18,11 +19,11 @@ import (
 // audit writes down who has changed what, a line of JSON each, with its number and its checksum: a
 // line that is changed or missing is found. The nil value writes nothing.
 type audit struct {
-	now    func() time.Time
-	failed func(error)
-	mu     sync.Mutex
-	file   *os.File
-	lines  uint64 // the number of the last line
+	now   func() time.Time
+	log   *slog.Logger // of the master
+	mu    sync.Mutex
+	file  *os.File
+	lines uint64 // the number of the last line
 }
 
 // entry is a line of the audit log.
@@ -45,7 +46,7 @@ type entry struct {
 
 // openAudit opens the log to append to it, and warns of damage that is in it; without a name there
 // is none.
-func openAudit(path string, now func() time.Time, failed func(error), warn func(error)) (*audit, error) {
+func openAudit(path string, now func() time.Time, log *slog.Logger) (*audit, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -53,16 +54,16 @@ func openAudit(path string, now func() time.Time, failed func(error), warn func(
 	if err != nil {
 		return nil, fmt.Errorf("the audit log: %w", err)
 	}
-	a := &audit{now: now, failed: failed, file: f}
+	a := &audit{now: now, log: log, file: f}
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		a.verify(func(line int, err error) { warn(fmt.Errorf("%s:%d: %w", path, line, err)) })
+		a.verify()
 	}
 	return a, nil
 }
 
 // verify reads the log, tells of the first line that is damaged or follows one that is missing, and
-// notes the checksum of the last.
-func (a *audit) verify(damaged func(line int, err error)) {
+// notes the number of the last.
+func (a *audit) verify() {
 	in, told := bufio.NewReader(a.file), false
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
@@ -76,7 +77,8 @@ func (a *audit) verify(damaged func(line int, err error)) {
 		}
 		if damage != nil && !told {
 			told = true
-			damaged(n, damage)
+			a.log.Error("the audit log is damaged, or lines are missing", "error",
+				fmt.Errorf("%s:%d: %w", a.file.Name(), n, damage))
 		}
 		a.lines = max(e.Line, a.lines+1)
 		if err != nil { // it has no end
@@ -117,7 +119,7 @@ func (a *audit) write(e entry) {
 	}
 	a.mu.Unlock()
 	if err != nil {
-		a.failed(err)
+		a.log.Error("the audit log cannot be written", "error", err)
 	}
 }
 

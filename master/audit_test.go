@@ -3,7 +3,7 @@ package master
 import (
 	"bytes"
 	"context"
-	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,11 +17,13 @@ import (
 // with a log that it finds whole from there on.
 func TestDamagedAuditLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
-	var found []error
+	var said strings.Builder
+	found := func() []string { return strings.Split(strings.TrimSuffix(said.String(), "\n"), "\n")[1:] }
 	open := func() *audit {
 		t.Helper()
-		found = nil
-		a, err := openAudit(path, func() time.Time { return noon }, func(err error) { t.Error(err) }, func(err error) { found = append(found, err) })
+		said.Reset()
+		said.WriteString("\n")
+		a, err := openAudit(path, func() time.Time { return noon }, slog.New(slog.NewTextHandler(&said, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,8 +32,8 @@ func TestDamagedAuditLog(t *testing.T) {
 	write := func(jobs ...string) {
 		t.Helper()
 		a := open()
-		if len(found) > 0 {
-			t.Fatalf("found %v", found)
+		if len(found()) > 0 {
+			t.Fatalf("found %q", found())
 		}
 		for _, j := range jobs {
 			a.add(context.Background(), entry{What: "submit", Job: j}, nil)
@@ -54,14 +56,14 @@ func TestDamagedAuditLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := open()
-		if len(found) != 1 || !errors.Is(found[0], store.ErrDamaged) ||
-			!strings.Contains(found[0].Error(), path+what) {
-			t.Errorf("found %v, expected one error of %s", found, what)
+		if lines := found(); len(lines) != 1 || !strings.Contains(lines[0], path+what) ||
+			!strings.Contains(lines[0], store.ErrDamaged.Error()) {
+			t.Errorf("found %q, expected one error of %s", lines, what)
 		}
 		a.add(context.Background(), entry{What: "cancel", Job: "j-5"}, nil)
 		a.close()
-		if open().close(); len(found) != 1 {
-			t.Errorf("%s: a line after it is taken for damaged, too: %v", what, found)
+		if open().close(); len(found()) != 1 {
+			t.Errorf("%s: a line after it is taken for damaged, too: %q", what, found())
 		}
 	}
 }

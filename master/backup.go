@@ -144,7 +144,7 @@ func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []s
 }
 
 // Backup streams what is on the disk, as it is now.
-func (s *server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) (err error) {
+func (s *server) Backup(ctx context.Context, _ *control.BackupRequest, stream *connect.ServerStream[control.BackupChunk]) (err error) {
 	defer s.audit.add(ctx, entry{What: "backup"}, &err)
 	send := func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }
 	w := bufio.NewWriterSize(&rest{each: send}, control.ChunkSize)

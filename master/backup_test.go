@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/backup"
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
@@ -66,12 +64,12 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	}
 	column := sentAs(id, "1 2 3\n")
 	column.File = "b.txt"
-	submit := func(s *server) (*connect.Response[control.Job], error) {
+	submit := func(s *server) (*control.Job, error) {
 		return s.SubmitJob(t.Context(),
-			connect.NewRequest(&control.SubmitJobRequest{Key: "key", SpecJson: jobspec.Text(&jobspec.Spec{
+			&control.SubmitJobRequest{Key: "key", SpecJson: jobspec.Text(&jobspec.Spec{
 				Program: "cg", Source: &jobspec.Source{Input: "path:vertices=3"},
 				ColumnData: map[string]*jobspec.ColumnData{"b": column},
-			})}))
+			})})
 	}
 	job, err := submit(s)
 	if err != nil {
@@ -102,8 +100,8 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	next, end := served(t, dir)
 	defer end()
 	again, err := submit(next)
-	if err != nil || again.Msg.Id != job.Msg.Id {
-		t.Errorf("submitted again: found %v (%v), expected job %s", again, err, job.Msg.Id)
+	if err != nil || again.Id != job.Id {
+		t.Errorf("submitted again: found %v (%v), expected job %s", again, err, job.Id)
 	}
 	if got := next.columns.sentNow(id, "1 2 3\n"); got != "1 2 3\n" {
 		t.Errorf("found the column %q", got)

@@ -15,12 +15,12 @@ const removeTime = 30 * time.Second
 
 // SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time;
 // then one of them commits. If it fails, or the client goes away, they remove what they stored.
-func (s *server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (_ *connect.Response[control.SaveGraphResponse], err error) {
-	defer s.audit.add(ctx, entry{What: "save", Graph: r.Msg.Name, Place: r.Msg.Place}, &err)
-	if err := small(r.Msg); err != nil {
+func (s *server) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (_ *control.SaveGraphResponse, err error) {
+	defer s.audit.add(ctx, entry{What: "save", Graph: r.Name, Place: r.Place}, &err)
+	if err := small(r); err != nil {
 		return nil, err
 	}
-	name, place := r.Msg.Name, r.Msg.Place
+	name, place := r.Name, r.Place
 	if place == "" {
 		return nil, invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
 	}
@@ -36,7 +36,7 @@ func (s *server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveG
 		}
 		return nil, failed(connect.CodeAborted, "graph %s: %w", name, err)
 	}
-	return connect.NewResponse(&control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}), nil
+	return &control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}, nil
 }
 
 // ready returns where a graph is that is there, and how many vertices it has.
@@ -60,7 +60,7 @@ func (s *server) save(ctx context.Context, team []*control.Placement, name, plac
 	ask := func(ctx context.Context, team []*control.Placement,
 		c *control.Save,
 	) ([]*control.Report, error) {
-		return s.gather(ctx, team, order{what: what, long: true, command: &control.Command{
+		return s.gather(ctx, team, order{what: what, command: &control.Command{
 			Body: &control.Command_Save{Save: c},
 		}, fits: func(_ int, r *control.Report) bool { return r.GetSave() != nil }})
 	}
@@ -110,22 +110,22 @@ const maxNames = 1 << 10
 
 // ListVertices says which input ids vertices of a graph have. Those of a number are its
 // partition's, which is one of a worker's.
-func (s *server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
-	placements, vertices, err := s.ready(r.Msg.Graph)
+func (s *server) ListVertices(ctx context.Context, r *control.ListVerticesRequest) (*control.ListVerticesResponse, error) {
+	placements, vertices, err := s.ready(r.Graph)
 	if err != nil {
 		return nil, err
 	}
-	if r.Msg.First > vertices {
-		return nil, invalid("found vertex %d of %d", r.Msg.First, vertices)
+	if r.First > vertices {
+		return nil, invalid("found vertex %d of %d", r.First, vertices)
 	}
-	count := min(vertices-r.Msg.First, uint64(r.Msg.Count), maxListed)
-	if n := len(r.Msg.Names) + len(r.Msg.NamesOf); n > maxNames {
+	count := min(vertices-r.First, uint64(r.Count), maxListed)
+	if n := len(r.Names) + len(r.NamesOf); n > maxNames {
 		return nil, invalid("found %d names and ids of names, expected at most %d", n, maxNames)
 	}
 	team := onePerWorker(placements)
 	answers, err := s.locate(ctx, "list vertices", team, &control.Locate{
-		Graph: r.Msg.Graph, First: r.Msg.First, Count: uint32(count), Names: r.Msg.Names,
-		NamesOf: r.Msg.NamesOf,
+		Graph: r.Graph, First: r.First, Count: uint32(count), Names: r.Names,
+		NamesOf: r.NamesOf,
 	})
 	if err != nil {
 		return nil, connect.NewError(connect.CodeAborted, err)
@@ -136,7 +136,7 @@ func (s *server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 		labels[team[i].Worker] = a.Labels
 		response.Names = append(response.Names, a.Names...)
 	}
-	for id := r.Msg.First; id < r.Msg.First+count; id++ {
+	for id := r.First; id < r.First+count; id++ {
 		worker := placements[id%uint64(len(placements))].Worker
 		if len(labels[worker]) == 0 {
 			return nil, failed(connect.CodeInternal,
@@ -145,7 +145,7 @@ func (s *server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 		response.Labels = append(response.Labels, labels[worker][0])
 		labels[worker] = labels[worker][1:]
 	}
-	return connect.NewResponse(response), nil
+	return response, nil
 }
 
 // locate asks workers what they know of vertices of a graph that they have. They answer while a job

@@ -71,8 +71,8 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 }
 
 // SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
-func (s *server) SendColumn(ctx context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
-	return answered(&control.SendColumnResponse{}, s.columns.take(ctx, r.Msg))
+func (s *server) SendColumn(ctx context.Context, r *control.SendColumnRequest) (*control.SendColumnResponse, error) {
+	return &control.SendColumnResponse{}, s.columns.take(ctx, r)
 }
 
 // take writes a piece into its file, and stores the whole where masters share their state. One that
@@ -308,8 +308,7 @@ func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each 
 
 // ReadColumn streams what a column of a job begins with: the result of an earlier job, or what its
 // client has sent.
-func (s *server) ReadColumn(ctx context.Context, r *connect.Request[control.ReadColumnRequest], stream *connect.ServerStream[control.ResultChunk]) error {
-	q := r.Msg
+func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, stream *connect.ServerStream[control.ResultChunk]) error {
 	send := func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) }
 	s.mu.Lock()
 	j := s.cluster.jobs[q.Job]

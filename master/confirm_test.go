@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
@@ -20,7 +18,7 @@ func TestSubmitOfAClientThatIsGone(t *testing.T) {
 	}
 	defer s.unlock()
 	defer s.results.close()
-	request := connect.NewRequest(&control.SubmitJobRequest{Key: "k", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
+	request := &control.SubmitJobRequest{Key: "k", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}
 	gone, end := context.WithCancel(t.Context())
 	end()
 	if _, err := s.SubmitJob(gone, request); !errors.Is(err, context.Canceled) ||

@@ -320,11 +320,11 @@ func TestStateCannotBeWritten(t *testing.T) {
 	go func() { served <- s.Serve(ctx, l) }()
 	submit := func(key string) (*control.Job, error) {
 		r, err := s.SubmitJob(t.Context(),
-			connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
+			&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
 		if err != nil {
 			return nil, err
 		}
-		return r.Msg, nil
+		return r, nil
 	}
 	first, err := submit("a")
 	if err != nil {
@@ -344,7 +344,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 		t.Errorf("the job of before: found %v, %v", again, err)
 	}
 	if _, err := s.CancelJob(t.Context(),
-		connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); connect.CodeOf(err) !=
+		&control.CancelJobRequest{Id: first.Id}); connect.CodeOf(err) !=
 		connect.CodeInternal {
 		t.Errorf("to cancel: found %v", err)
 	}
@@ -392,15 +392,15 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 	go func() { served <- s.Serve(ctx, l) }()
 	var ids []string
 	for range 2 {
-		j, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{
+		j, err := s.SubmitJob(t.Context(), &control.SubmitJobRequest{
 			ConfirmMilliseconds: 1e6, SpecJson: jobspec.Text(&jobspec.Spec{
 				Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"},
 			}),
-		}))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, j.Msg.Id)
+		ids = append(ids, j.Id)
 	}
 	_ = s.commit(func() error {
 		for _, name := range []string{"ready", "loading"} {
@@ -416,15 +416,15 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 	})
 	changes := map[string]func() error{
 		"the job is being cancelled": func() error {
-			_, err := s.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: ids[0]}))
+			_, err := s.CancelJob(t.Context(), &control.CancelJobRequest{Id: ids[0]})
 			return err
 		},
 		"the job may begin": func() error {
-			_, err := s.ConfirmJob(t.Context(), connect.NewRequest(&control.ConfirmJobRequest{Id: ids[1]}))
+			_, err := s.ConfirmJob(t.Context(), &control.ConfirmJobRequest{Id: ids[1]})
 			return err
 		},
 		"the graph is dropped": func() error {
-			_, err := s.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "ready"}))
+			_, err := s.DropGraph(t.Context(), &control.DropGraphRequest{Name: "ready"})
 			return err
 		},
 	}
@@ -434,9 +434,9 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 	s.state.Store = full
 	s.refusing = "data: no space left on device"
 	s.mu.Unlock()
-	_, err = s.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
+	_, err = s.LoadGraph(t.Context(), &control.LoadGraphRequest{
 		Name: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=3"}),
-	}))
+	})
 	if connect.CodeOf(err) != connect.CodeFailedPrecondition ||
 		!strings.HasSuffix(err.Error(), "the master loads no graph: data: no space left on device") {
 		t.Errorf("found %v", err)
@@ -457,7 +457,7 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 		}
 	}
 	full.full.Store(false)
-	if _, err := s.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "loading"})); err != nil {
+	if _, err := s.DropGraph(t.Context(), &control.DropGraphRequest{Name: "loading"}); err != nil {
 		t.Error(err)
 	}
 	if err := changes["the job is being cancelled"](); err != nil {

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -66,12 +64,12 @@ func TestListsParseNothing(t *testing.T) {
 	}
 	j.text = strings.Repeat("no JSON", mostOfEntry)
 	if whole, err := s.GetJob(t.Context(),
-		connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil ||
-		whole.Msg.SpecJson != j.text {
+		&control.GetJobRequest{Id: j.id}); err != nil ||
+		whole.SpecJson != j.text {
 		t.Errorf("found %v, another text than the one that was made", err)
 	}
-	list, err := s.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{}))
-	if err != nil || len(list.Msg.Jobs) != 1 || list.Msg.Jobs[0].Spec().Program != "mine" {
+	list, err := s.ListJobs(t.Context(), &control.ListJobsRequest{})
+	if err != nil || len(list.Jobs) != 1 || list.Jobs[0].Spec().Program != "mine" {
 		t.Errorf("found %v, %v", list, err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -97,14 +96,14 @@ func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 }
 
 // ListGraphs lists the catalog.
-func (s *server) ListGraphs(ctx context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
+func (s *server) ListGraphs(ctx context.Context, r *control.ListGraphsRequest) (*control.ListGraphsResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.Msg.After }))
+	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.After }))
 	for _, g := range graphs {
 		s.shownGraph(ctx, g)
 	}
-	return connect.NewResponse(&control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}), nil
+	return &control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}, nil
 }
 
 func (s *server) graphs() []*control.Graph {
@@ -128,12 +127,11 @@ func briefGraph(g *control.Graph) *control.Graph {
 }
 
 // ListWorkers lists the workers by name, then those that are gone.
-func (s *server) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
+func (s *server) ListWorkers(context.Context, *control.ListWorkersRequest) (*control.ListWorkersResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	workers, more := fittingWorkers(s.workers())
-	return connect.NewResponse(&control.ListWorkersResponse{Workers: workers, More: uint32(more)}),
-		nil
+	return &control.ListWorkersResponse{Workers: workers, More: uint32(more)}, nil
 }
 
 func (s *server) workers() []*control.Worker {
@@ -165,8 +163,8 @@ func oneIf(fact bool) int {
 }
 
 // Status says how the cluster is.
-func (s *server) Status(ctx context.Context, _ *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
-	return connect.NewResponse(s.shownStatus(ctx)), nil
+func (s *server) Status(ctx context.Context, _ *control.StatusRequest) (*control.StatusResponse, error) {
+	return s.shownStatus(ctx), nil
 }
 
 // shownStatus returns the status as a caller may see it.

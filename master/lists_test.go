@@ -50,11 +50,11 @@ func TestListsFit(t *testing.T) {
 		name := fmt.Sprint("worker", i)
 		c.workers[name] = &worker{name: name, state: control.WorkerState_WORKER_STATE_REGISTERED, ways: ways, about: &control.RegisterRequest{}}
 	}
-	jobs, err := s.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+	jobs, err := s.ListJobs(t.Context(), &control.ListJobsRequest{Ended: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	graphs, err := s.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{}))
+	graphs, err := s.ListGraphs(t.Context(), &control.ListGraphsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestListsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]proto.Message{"jobs": jobs.Msg, "graphs": graphs.Msg, "workers": workers.Msg} {
+	for name, m := range map[string]proto.Message{"jobs": jobs, "graphs": graphs, "workers": workers} {
 		if n := proto.Size(m); n > 1<<20+64 || n < 16<<10 {
 			t.Errorf("%s: found %d bytes", name, n)
 		}
@@ -71,16 +71,16 @@ func TestListsFit(t *testing.T) {
 	if n := proto.Size(status); n > 3<<20+1<<10 {
 		t.Errorf("the status has %d bytes", n)
 	}
-	if all := jobs.Msg.Jobs; len(all) < 300 || len(all)+int(jobs.Msg.More) != 1000 ||
+	if all := jobs.Jobs; len(all) < 300 || len(all)+int(jobs.More) != 1000 ||
 		all[len(all)-1].Id != c.order[999] {
-		t.Errorf("found %d jobs and %d more, the last %s", len(all), jobs.Msg.More,
+		t.Errorf("found %d jobs and %d more, the last %s", len(all), jobs.More,
 			all[len(all)-1].Id)
 	}
-	if all := graphs.Msg.Graphs; len(all) < 300 || len(all)+int(graphs.Msg.More) != 1000 {
-		t.Errorf("found %d graphs and %d more", len(all), graphs.Msg.More)
+	if all := graphs.Graphs; len(all) < 300 || len(all)+int(graphs.More) != 1000 {
+		t.Errorf("found %d graphs and %d more", len(all), graphs.More)
 	}
-	if len(workers.Msg.Workers) != 1000 || status.More == 0 {
-		t.Errorf("found %d workers, and a status without %d", len(workers.Msg.Workers), status.More)
+	if len(workers.Workers) != 1000 || status.More == 0 {
+		t.Errorf("found %d workers, and a status without %d", len(workers.Workers), status.More)
 	}
 	if text := control.StatusText(status); len(text) > 4<<20 ||
 		!strings.Contains(text, "more, for which a list has no room") {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	supersteps "github.com/superstep-go/superstep/record"
@@ -208,13 +206,13 @@ func (r *run) kept() {
 }
 
 // DrainWorker has a worker leave.
-func (s *server) DrainWorker(ctx context.Context, r *connect.Request[control.DrainWorkerRequest]) (_ *connect.Response[control.DrainWorkerResponse], err error) {
-	defer s.audit.add(ctx, entry{What: "drain", Worker: r.Msg.Name}, &err)
+func (s *server) DrainWorker(ctx context.Context, r *control.DrainWorkerRequest) (_ *control.DrainWorkerResponse, err error) {
+	defer s.audit.add(ctx, entry{What: "drain", Worker: r.Name}, &err)
 	answer := &control.DrainWorkerResponse{}
 	s.event(func() {
-		w := s.cluster.workers[r.Msg.Name]
+		w := s.cluster.workers[r.Name]
 		if w == nil || !w.live() {
-			err = absent("there is no worker %.150q: superstep status lists those there are", r.Msg.Name)
+			err = absent("there is no worker %.150q: superstep status lists those there are", r.Name)
 			return
 		}
 		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")
@@ -228,7 +226,7 @@ func (s *server) DrainWorker(ctx context.Context, r *connect.Request[control.Dra
 			}
 		}
 	})
-	return answered(answer, err)
+	return answer, err
 }
 
 // A worker is slow if a unit of work, an edge walked or a vertex run, takes it slowFactor times as

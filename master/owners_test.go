@@ -52,7 +52,7 @@ func TestOwners(t *testing.T) {
 		want connect.Code
 	}{{"bob", bob, no}, {"nobody", t.Context(), no}, {"alice", alice, done}, {"olga", olga, done}} {
 		code(c.what+" confirms", second(s.ConfirmJob(c.ctx,
-			connect.NewRequest(&control.ConfirmJobRequest{Id: job}))), c.want)
+			&control.ConfirmJobRequest{Id: job})), c.want)
 		wanted := c.want
 		if wanted == done {
 			wanted = connect.CodeFailedPrecondition // it has none yet
@@ -60,28 +60,28 @@ func TestOwners(t *testing.T) {
 		code(c.what+" reads", s.Result(c.ctx, job, 0, func([]byte) error { return nil }), wanted)
 	}
 	code("bob cancels",
-		second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
+		second(s.CancelJob(bob, &control.CancelJobRequest{Id: job})), no)
 	end()
 	s, end = served(t, dir) // the next one knows, too
 	defer end()
 	code("bob cancels later",
-		second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
+		second(s.CancelJob(bob, &control.CancelJobRequest{Id: job})), no)
 	code("alice cancels",
-		second(s.CancelJob(alice, connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
+		second(s.CancelJob(alice, &control.CancelJobRequest{Id: job})), done)
 	code("nobody's", second(s.CancelJob(bob,
-		connect.NewRequest(&control.CancelJobRequest{Id: "none"}))), connect.CodeNotFound)
+		&control.CancelJobRequest{Id: "none"})), connect.CodeNotFound)
 	s.mu.Lock()
 	s.cluster.graphs["web"] = &graph{name: "web", owner: "alice", source: &jobspec.Source{}, report: &control.LoadReport{}, state: control.GraphState_GRAPH_STATE_FAILED}
 	s.mu.Unlock()
 	code("bob drops",
-		second(s.DropGraph(bob, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), no)
+		second(s.DropGraph(bob, &control.DropGraphRequest{Name: "web"})), no)
 	code("alice drops", second(s.DropGraph(alice,
-		connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), done)
+		&control.DropGraphRequest{Name: "web"})), done)
 
 	job, err = submit(as("token", control.Reading), "c", &jobspec.Spec{})
 	code("submit by token", err, done)
 	code("the browser that gave it", second(s.CancelJob(as("browser", control.Reading),
-		connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
+		&control.CancelJobRequest{Id: job})), done)
 }
 
 // TestKeysOfAnother: a key is its owner's, also under the next master.
@@ -171,7 +171,7 @@ func TestCheckpointsOfAnother(t *testing.T) {
 	s.cluster.ended = 0 // as after many others
 	s.mu.Unlock()
 	if _, err := s.CancelJob(as("alice"),
-		connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
+		&control.CancelJobRequest{Id: first.Id}); err != nil {
 		t.Fatal(err)
 	}
 	check("a job that is forgotten", filepath.Join(dir, "checkpoints")+"/", name)

@@ -64,39 +64,39 @@ func TestPagesOfLists(t *testing.T) {
 	s := crowded(t)
 	var jobs []string
 	for q, more := (&control.ListJobsRequest{Ended: true}), true; more; {
-		r, err := s.ListJobs(t.Context(), connect.NewRequest(q))
-		if err != nil || len(r.Msg.Jobs) == 0 {
+		r, err := s.ListJobs(t.Context(), q)
+		if err != nil || len(r.Jobs) == 0 {
 			t.Fatal(r, err)
 		}
 		var page []string
-		for _, j := range r.Msg.Jobs {
+		for _, j := range r.Jobs {
 			if page = append(page, j.Id); !j.Brief {
 				t.Errorf("job %s does not say that it is cut", j.Id)
 			}
 		}
 		jobs = append(page, jobs...)
-		q.Before, more = page[0], r.Msg.More > 0
+		q.Before, more = page[0], r.More > 0
 	}
 	if !slices.Equal(jobs, s.cluster.order) {
 		t.Errorf("the pages have %d jobs, expected the %d there are", len(jobs),
 			len(s.cluster.order))
 	}
 	if _, err := s.ListJobs(t.Context(),
-		connect.NewRequest(&control.ListJobsRequest{Before: "none"})); connect.CodeOf(err) != connect.CodeNotFound {
+		&control.ListJobsRequest{Before: "none"}); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("before a job that there is not: %v", err)
 	}
 	var graphs []string
 	for q, more := (&control.ListGraphsRequest{}), true; more; {
-		r, err := s.ListGraphs(t.Context(), connect.NewRequest(q))
-		if err != nil || len(r.Msg.Graphs) == 0 {
+		r, err := s.ListGraphs(t.Context(), q)
+		if err != nil || len(r.Graphs) == 0 {
 			t.Fatal(r, err)
 		}
-		for _, g := range r.Msg.Graphs {
+		for _, g := range r.Graphs {
 			if graphs = append(graphs, g.Name); !g.Brief {
 				t.Errorf("graph %s does not say that it is cut", g.Name)
 			}
 		}
-		q.After, more = graphs[len(graphs)-1], r.Msg.More > 0
+		q.After, more = graphs[len(graphs)-1], r.More > 0
 	}
 	if len(graphs) != 600 || !slices.IsSorted(graphs) {
 		t.Errorf("the pages have %d graphs", len(graphs))
@@ -149,7 +149,7 @@ func TestReasonsOfExitsAreBounded(t *testing.T) {
 	}
 	for _, of := range []uint64{incarnation + 1, incarnation} {
 		r := &control.ReportExitRequest{Name: "w", Incarnation: of, Reason: strings.Repeat("killed\n\tby someone ", 10_000)}
-		if _, err := s.ReportExit(t.Context(), connect.NewRequest(r)); err != nil {
+		if _, err := s.ReportExit(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		w := s.cluster.workers["w"]

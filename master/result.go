@@ -15,8 +15,8 @@ import (
 )
 
 // GetResult streams what a job computed.
-func (s *server) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
-	return s.Result(ctx, r.Msg.Id, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
+func (s *server) GetResult(ctx context.Context, r *control.GetResultRequest, stream *connect.ServerStream[control.ResultChunk]) error {
+	return s.Result(ctx, r.Id, r.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
 
 // Result passes on what a job computed, from a byte on.

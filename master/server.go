@@ -157,14 +157,11 @@ func New(o Config) (_ *server, err error) {
 		s.objects, err = newObjects(&o)
 	}
 	if err == nil {
-		s.audit, err = openAudit(o.AuditLog, o.Now, func(err error) { s.log.Error("the audit log cannot be written", "error", err) },
-			func(err error) { s.log.Error("the audit log is damaged, or lines are missing", "error", err) })
+		s.audit, err = openAudit(o.AuditLog, o.Now, s.log)
 	}
 	if err != nil {
 		s.results.close()
-		if s.objects != nil {
-			s.objects.Close()
-		}
+		s.objects.Close()
 		return nil, err
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
@@ -291,15 +288,16 @@ func (s *server) spawn(f func()) bool {
 }
 
 // Register makes a worker known.
-func (s *server) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (_ *connect.Response[control.RegisterResponse], err error) {
+func (s *server) Register(ctx context.Context, r *control.RegisterRequest) (_ *control.RegisterResponse, err error) {
 	defer func() {
-		if r.Msg.Incarnation == 0 || err != nil { // else it was here before
-			s.audit.add(ctx, entry{What: "register", Worker: r.Msg.Name}, &err)
+		if r.Incarnation == 0 || err != nil { // else it was here before
+			s.audit.add(ctx, entry{What: "register", Worker: r.Name}, &err)
 		}
 	}()
-	if said := r.Msg.HttpAddress; said != "" {
-		if r.Msg.HttpAddress = scraped(ctx, r.Peer().Addr, said); r.Msg.HttpAddress == "" {
-			s.log.Warn("the metrics of a worker are not at the host that it registers from, and no target", "worker", r.Msg.Name, "from", r.Peer().Addr, "metrics", said)
+	from := control.CallerOf(ctx).From
+	if said := r.HttpAddress; said != "" {
+		if r.HttpAddress = scraped(ctx, from, said); r.HttpAddress == "" {
+			s.log.Warn("the metrics of a worker are not at the host that it registers from, and no target", "worker", r.Name, "from", from, "metrics", said)
 		}
 	}
 	var incarnation uint64
@@ -307,21 +305,21 @@ func (s *server) Register(ctx context.Context, r *connect.Request[control.Regist
 	if !control.Named(by) {
 		by = ""
 	}
-	s.event(func() { incarnation, err = s.cluster.registerBy(s.now(), by, r.Msg) })
+	s.event(func() { incarnation, err = s.cluster.registerBy(s.now(), by, r) })
 	if err != nil {
 		level := slog.LevelWarn
 		if refused := (*control.RefusedError)(nil); errors.As(err, &refused) && refused.Wait > 0 {
 			level = slog.LevelInfo // it comes again
 		}
-		s.log.Log(context.Background(), level, "worker refused", "worker", r.Msg.Name, "from",
-			r.Peer().Addr, "reason", err)
+		s.log.Log(context.Background(), level, "worker refused", "worker", r.Name, "from", from,
+			"reason", err)
 		return nil, control.Wire(err)
 	}
-	return connect.NewResponse(&control.RegisterResponse{
+	return &control.RegisterResponse{
 		Incarnation: incarnation, Master: s.id, Version: s.options.Version,
 		GossipAddress:         s.options.GossipAddress,
 		LeaseMilliseconds:     uint32(s.options.Lease.Milliseconds()),
 		HeartbeatMilliseconds: uint32((s.options.Lease / control.HeartbeatsPerLease).Milliseconds()),
 		Places:                s.places(),
-	}), nil
+	}, nil
 }

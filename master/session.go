@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -234,15 +232,15 @@ func (s *server) awaitExit(ctx context.Context, err error) {
 }
 
 // ReportExit takes why a worker's process has ended.
-func (s *server) ReportExit(ctx context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
-	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Msg.Name}, nil)
-	reason := strings.Join(strings.Fields(control.Text(r.Msg.Reason, maxReason)), " ")
-	s.log.Info("worker ended", "worker", r.Msg.Name, "incarnation", r.Msg.Incarnation, "reason",
+func (s *server) ReportExit(ctx context.Context, r *control.ReportExitRequest) (*control.ReportExitResponse, error) {
+	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Name}, nil)
+	reason := strings.Join(strings.Fields(control.Text(r.Reason, maxReason)), " ")
+	s.log.Info("worker ended", "worker", r.Name, "incarnation", r.Incarnation, "reason",
 		reason)
 	s.event(func() {
-		s.cluster.exited(s.now(), r.Msg.Name, r.Msg.Incarnation, reason, r.Msg.Starved)
+		s.cluster.exited(s.now(), r.Name, r.Incarnation, reason, r.Starved)
 	})
-	return connect.NewResponse(&control.ReportExitResponse{}), nil
+	return &control.ReportExitResponse{}, nil
 }
 
 // maxReason bounds why a worker has ended, in bytes.

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
@@ -44,10 +42,10 @@ func BenchmarkRecords(b *testing.B) {
 				defer conn.Close()
 				one := func() {
 					j, err := conn.Cluster.SubmitJob(ctx,
-						connect.NewRequest(&control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
+						&control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
 					if err == nil {
 						_, err = conn.Cluster.CancelJob(ctx,
-							connect.NewRequest(&control.CancelJobRequest{Id: j.Msg.Id}))
+							&control.CancelJobRequest{Id: j.Id})
 					}
 					if err != nil {
 						b.Error(err)

@@ -247,16 +247,16 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 func ask(ctx context.Context, c control.ClusterClient, q asked) (told, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var r *connect.Response[control.Job]
+	var r *control.Job
 	var err error
 	switch q.what {
 	case "submit":
 		r, err = c.SubmitJob(ctx,
-			connect.NewRequest(&control.SubmitJobRequest{Key: q.key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
+			&control.SubmitJobRequest{Key: q.key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
 	case "get":
-		r, err = c.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: q.id}))
+		r, err = c.GetJob(ctx, &control.GetJobRequest{Id: q.id})
 	default:
-		r, err = c.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: q.id}))
+		r, err = c.CancelJob(ctx, &control.CancelJobRequest{Id: q.id})
 	}
 	if connect.CodeOf(err) == connect.CodeNotFound && connect.IsWireError(err) {
 		return told{none: true}, nil
@@ -264,7 +264,7 @@ func ask(ctx context.Context, c control.ClusterClient, q asked) (told, error) {
 	if err != nil {
 		return told{}, err
 	}
-	return told{id: r.Msg.Id, cancelled: r.Msg.State == control.JobState_JOB_STATE_CANCELLED}, nil
+	return told{id: r.Id, cancelled: r.State == control.JobState_JOB_STATE_CANCELLED}, nil
 }
 
 // TestJobTableIsLinearizable: whichever of several masters answers, there is one table of jobs. A

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
@@ -50,16 +48,16 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		job, err := s.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: j.id}))
-		take("a job", job.Msg, err)
-		jobs, err := s.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: true}))
-		take("jobs", jobs.Msg, err)
-		g, err := s.InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: "g"}))
-		take("a graph", g.Msg, err)
-		graphs, err := s.ListGraphs(ctx, connect.NewRequest(&control.ListGraphsRequest{}))
-		take("graphs", graphs.Msg, err)
-		status, err := s.Status(ctx, connect.NewRequest(&control.StatusRequest{}))
-		take("a status", status.Msg, err)
+		job, err := s.GetJob(ctx, &control.GetJobRequest{Id: j.id})
+		take("a job", job, err)
+		jobs, err := s.ListJobs(ctx, &control.ListJobsRequest{Ended: true})
+		take("jobs", jobs, err)
+		g, err := s.InspectGraph(ctx, &control.InspectGraphRequest{Name: "g"})
+		take("a graph", g, err)
+		graphs, err := s.ListGraphs(ctx, &control.ListGraphsRequest{})
+		take("graphs", graphs, err)
+		status, err := s.Status(ctx, &control.StatusRequest{})
+		take("a status", status, err)
 		events, _, _ := s.journals[j.id].after(0)
 		for _, e := range append(events,
 			&control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: reason}}}) {
@@ -84,8 +82,8 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 	}
 	s.gate.TLS = nil
 	if r, err := s.GetJob(as("", 0),
-		connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil ||
-		r.Msg.Reason != reason {
+		&control.GetJobRequest{Id: j.id}); err != nil ||
+		r.Reason != reason {
 		t.Errorf("without certificates: %v, %v", r, err)
 	}
 }

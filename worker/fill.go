@@ -34,7 +34,6 @@ var errToldByFirst = errors.New("the first worker says why")
 // them from the master and sends them to all workers, each of which takes those of its vertices.
 func (a *attempt) fill(ctx context.Context) error {
 	a.enter("fill")
-	defer a.enter("")
 	err := a.group.Together(ctx, tagFilling, func(ctx context.Context) error {
 		for _, name := range slices.Concat(slices.Sorted(maps.Keys(a.spec.Inputs)),
 			slices.Sorted(maps.Keys(a.spec.ColumnData))) {
@@ -97,10 +96,10 @@ func (a *attempt) readColumn(ctx context.Context, c kernel.Property, each func(d
 		if master == nil {
 			return errMasterAway
 		}
-		stream, err := master.Workers.ReadColumn(ctx, connect.NewRequest(&control.ReadColumnRequest{
+		stream, err := master.Workers.ReadColumn(ctx, &control.ReadColumnRequest{
 			Job: a.task.job, Epoch: a.task.epoch, Column: c.Name,
 			Values: pack.Describe(c.Type(), c.Raw()),
-		}))
+		})
 		if err != nil {
 			return unread(err)
 		}
@@ -115,7 +114,6 @@ func (a *attempt) readColumn(ctx context.Context, c kernel.Property, each func(d
 		}
 	}
 	for {
-		a.enter("fill") // each piece is bounded: it may take as long as there are some
 		data, err := next()
 		if err == nil {
 			call := collective.Call{Tag: tagFill, Bytes: control.ChunkSize}

@@ -263,11 +263,11 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	response, err := c.Workers.Register(bounded, connect.NewRequest(request))
+	response, err := c.Workers.Register(bounded, request)
 	if err != nil {
 		return false, w.unmet(bounded, c, err)
 	}
-	r := response.Msg
+	r := response
 	another := w.known.master != r.Master
 	w.known = registration{
 		incarnation: r.Incarnation, master: r.Master,
@@ -295,7 +295,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
 		again.Incarnation = r.Incarnation
-		_, err := c.Workers.Register(ctx, connect.NewRequest(again))
+		_, err := c.Workers.Register(ctx, again)
 		return err
 	}
 	return true, s.serve(ctx)

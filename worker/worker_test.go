@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/membership"
@@ -28,7 +26,7 @@ type holder struct {
 
 const heldFor = 400 * time.Millisecond
 
-func (h *holder) Register(context.Context, *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
+func (h *holder) Register(context.Context, *control.RegisterRequest) (*control.RegisterResponse, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, time.Now())

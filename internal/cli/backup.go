@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"connectrpc.com/connect"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
@@ -105,7 +104,7 @@ func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header,
 	defer from.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := from.Cluster().Backup(ctx, connect.NewRequest(&control.BackupRequest{}))
+	stream, err := from.Cluster().Backup(ctx, &control.BackupRequest{})
 	if err != nil {
 		return nil, from.Explain(ctx, err)
 	}

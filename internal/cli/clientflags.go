@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
@@ -205,20 +204,20 @@ func tell[Q, A any, M interface {
 }](
 	ctx context.Context, a *app, f *clientFlags,
 	call func(control.ClusterClient, context.Context,
-		*connect.Request[Q]) (*connect.Response[A], error), question *Q, text func(*A) string,
+		*Q) (*A, error), question *Q, text func(*A) string,
 ) error {
 	return f.with(ctx, a, func(c *client.Client, d *progress) error {
 		bounded, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		answer, err := call(c.Cluster(), bounded, connect.NewRequest(question))
+		answer, err := call(c.Cluster(), bounded, question)
 		d.done()
 		switch {
 		case err != nil:
 			return c.Explain(ctx, err)
 		case f.JSON:
-			return printJSON(a.out, M(answer.Msg))
+			return printJSON(a.out, M(answer))
 		}
-		_, err = io.WriteString(a.out, text(answer.Msg))
+		_, err = io.WriteString(a.out, text(answer))
 		return err
 	})
 }

@@ -147,13 +147,13 @@ func closed(t *testing.T, address string) {
 			}
 		}
 		_, err = c.Workers.Register(t.Context(),
-			connect.NewRequest(&control.RegisterRequest{Name: "x"}))
+			&control.RegisterRequest{Name: "x"})
 		refused("register", err)
 		_, err = c.Workers.GetObject(t.Context(),
-			connect.NewRequest(&control.GetObjectRequest{Name: "x"}))
+			&control.GetObjectRequest{Name: "x"})
 		refused("read an object", err)
 		_, err = c.Workers.PutObject(t.Context(),
-			connect.NewRequest(&control.PutObjectRequest{Name: "x"}))
+			&control.PutObjectRequest{Name: "x"})
 		refused("write an object", err)
 		_, err = c.Session(t.Context())
 		refused("begin a session", err)

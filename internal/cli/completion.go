@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -210,11 +209,11 @@ func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c co
 // completeJob completes the name of a job; running wants those that have not ended.
 func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 	jobs := func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: !running}))
+		r, err := c.ListJobs(ctx, &control.ListJobsRequest{Ended: !running})
 		if err != nil {
 			return nil
 		}
-		for _, j := range r.Msg.Jobs {
+		for _, j := range r.Jobs {
 			all = append(all, fmt.Sprintf("%s\t%s on %s, %s", j.Id, j.Spec().Program, graphOf(j.Spec()),
 				j.State.Word()))
 		}
@@ -226,11 +225,11 @@ func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 // completeWorker completes the name of a worker.
 func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 	workers := func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+		r, err := c.ListWorkers(ctx, &control.ListWorkersRequest{})
 		if err != nil {
 			return nil
 		}
-		for _, w := range r.Msg.Workers {
+		for _, w := range r.Workers {
 			all = append(all, w.Name+"\t"+w.State.Word())
 		}
 		return all
@@ -241,11 +240,11 @@ func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 // graphs lists the names of the cluster's graphs, each with what it is.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 	return f.list(cmd, func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListGraphs(ctx, connect.NewRequest(&control.ListGraphsRequest{}))
+		r, err := c.ListGraphs(ctx, &control.ListGraphsRequest{})
 		if err != nil {
 			return nil
 		}
-		for _, g := range r.Msg.Graphs {
+		for _, g := range r.Graphs {
 			all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
 		}
 		return all

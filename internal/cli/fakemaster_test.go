@@ -93,12 +93,12 @@ func (m *fakeMaster) job(state control.JobState, reason string) *control.Job {
 	}
 }
 
-func (m *fakeMaster) ConfirmJob(context.Context, *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
+func (m *fakeMaster) ConfirmJob(context.Context, *control.ConfirmJobRequest) (*control.Job, error) {
 	m.heard.Store(true)
-	return connect.NewResponse(m.state()), nil
+	return m.state(), nil
 }
 
-func (m *fakeMaster) SubmitJob(ctx context.Context, _ *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+func (m *fakeMaster) SubmitJob(ctx context.Context, _ *control.SubmitJobRequest) (*control.Job, error) {
 	m.called <- "submit"
 	if m.submit != nil {
 		select {
@@ -107,7 +107,7 @@ func (m *fakeMaster) SubmitJob(ctx context.Context, _ *connect.Request[control.S
 			return nil, ctx.Err()
 		}
 	}
-	return connect.NewResponse(m.job(control.JobState_JOB_STATE_QUEUED, "")), nil
+	return m.job(control.JobState_JOB_STATE_QUEUED, ""), nil
 }
 
 // state is how the job is now.
@@ -125,7 +125,7 @@ func (m *fakeMaster) state() *control.Job {
 	}
 }
 
-func (m *fakeMaster) WatchJob(ctx context.Context, _ *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
+func (m *fakeMaster) WatchJob(ctx context.Context, _ *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent]) error {
 	m.called <- "watch"
 	if m.unwatched {
 		return connect.NewError(connect.CodeUnavailable, errors.New("busy"))
@@ -142,11 +142,11 @@ func (m *fakeMaster) WatchJob(ctx context.Context, _ *connect.Request[control.Wa
 	return s.Send(&control.JobEvent{Sequence: 2, Body: &control.JobEvent_Job{Job: m.state()}})
 }
 
-func (m *fakeMaster) GetJob(context.Context, *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
-	return connect.NewResponse(m.state()), nil
+func (m *fakeMaster) GetJob(context.Context, *control.GetJobRequest) (*control.Job, error) {
+	return m.state(), nil
 }
 
-func (m *fakeMaster) CancelJob(ctx context.Context, _ *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+func (m *fakeMaster) CancelJob(ctx context.Context, _ *control.CancelJobRequest) (*control.Job, error) {
 	m.called <- "cancel"
 	if m.cancel != nil {
 		select {
@@ -156,11 +156,11 @@ func (m *fakeMaster) CancelJob(ctx context.Context, _ *connect.Request[control.C
 		return nil, connect.NewError(connect.CodeInternal, errors.New("the disk\x1b[31m is full"))
 	}
 	m.once.Do(func() { close(m.stopped) })
-	return connect.NewResponse(m.state()), nil
+	return m.state(), nil
 }
 
-func (m *fakeMaster) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], s *connect.ServerStream[control.ResultChunk]) error {
-	if r.Msg.Offset > 0 {
+func (m *fakeMaster) GetResult(ctx context.Context, r *control.GetResultRequest, s *connect.ServerStream[control.ResultChunk]) error {
+	if r.Offset > 0 {
 		return connect.NewError(connect.CodeInternal,
 			errors.New("a result that never broke is asked for in the middle"))
 	}

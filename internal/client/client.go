@@ -165,20 +165,17 @@ func unreached(err error) bool {
 }
 
 // method is a call of the master's API.
-type method[Q, A any] func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error)
+type method[Q, A any] func(control.ClusterClient, context.Context, *Q) (*A, error)
 
 // once makes a call that is answered at once.
 func once[Q, A any](ctx context.Context, c *Client, call method[Q, A], question *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	r, err := call(c.conn().Cluster, ctx, connect.NewRequest(question))
+	r, err := call(c.conn().Cluster, ctx, question)
 	if err == nil || connect.IsWireError(err) {
 		c.met.Store(true)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r.Msg, nil
+	return r, err
 }
 
 // persist does something until it succeeds, fails for good or the client's patience ends. do
@@ -332,7 +329,7 @@ func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEv
 func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each func(*control.JobEvent) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.conn().Cluster.WatchJob(ctx, connect.NewRequest(r))
+	stream, err := c.conn().Cluster.WatchJob(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -352,7 +349,7 @@ func (c *Client) Result(ctx context.Context, id string, w io.Writer) (int64, err
 	err := c.persist(ctx, func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := c.conn().Cluster.GetResult(ctx, connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(offset)}))
+		stream, err := c.conn().Cluster.GetResult(ctx, &control.GetResultRequest{Id: id, Offset: uint64(offset)})
 		if err != nil {
 			return false, err
 		}

@@ -84,42 +84,42 @@ func (f *fake) dial(ctx context.Context, network, address string) (net.Conn, err
 	return c, err
 }
 
-func (f *fake) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
-	if r.Msg.Spec().Program == "none" {
+func (f *fake) SubmitJob(_ context.Context, r *control.SubmitJobRequest) (*control.Job, error) {
+	if r.Spec().Program == "none" {
 		return nil, connect.NewError(connect.CodeInvalidArgument,
 			errors.New("there is no algorithm"))
 	}
 	f.mu.Lock()
-	f.keys = append(f.keys, r.Msg.Key)
-	f.waits = append(f.waits, r.Msg.ConfirmMilliseconds)
+	f.keys = append(f.keys, r.Key)
+	f.waits = append(f.waits, r.ConfirmMilliseconds)
 	f.mu.Unlock()
 	if f.breaking("submit") == 0 {
 		panic(http.ErrAbortHandler)
 	}
-	return connect.NewResponse(&control.Job{Id: "j1"}), nil
+	return &control.Job{Id: "j1"}, nil
 }
 
-func (f *fake) ConfirmJob(_ context.Context, r *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
+func (f *fake) ConfirmJob(_ context.Context, r *control.ConfirmJobRequest) (*control.Job, error) {
 	f.mu.Lock()
-	f.confirmed = append(f.confirmed, r.Msg.Id)
+	f.confirmed = append(f.confirmed, r.Id)
 	f.mu.Unlock()
 	if f.breaking("confirm") == 0 {
 		panic(http.ErrAbortHandler)
 	}
-	return connect.NewResponse(&control.Job{Id: "j1"}), nil
+	return &control.Job{Id: "j1"}, nil
 }
 
-func (f *fake) SendColumn(_ context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
+func (f *fake) SendColumn(_ context.Context, r *control.SendColumnRequest) (*control.SendColumnResponse, error) {
 	f.mu.Lock()
-	f.column = append(f.column, r.Msg)
+	f.column = append(f.column, r)
 	f.mu.Unlock()
 	if f.breaking("column") == 0 {
 		panic(http.ErrAbortHandler)
 	}
-	return connect.NewResponse(&control.SendColumnResponse{}), nil
+	return &control.SendColumnResponse{}, nil
 }
 
-func (f *fake) GetJob(context.Context, *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
+func (f *fake) GetJob(context.Context, *control.GetJobRequest) (*control.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unknown {
@@ -127,15 +127,15 @@ func (f *fake) GetJob(context.Context, *connect.Request[control.GetJobRequest]) 
 	}
 	if len(f.next) > 0 {
 		f.events, f.next = f.next, nil
-		return connect.NewResponse(&control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING}), nil
+		return &control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING}, nil
 	}
-	return connect.NewResponse(&control.Job{Id: "j1", State: f.state}), nil
+	return &control.Job{Id: "j1", State: f.state}, nil
 }
 
-func (f *fake) WatchJob(_ context.Context, r *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
+func (f *fake) WatchJob(_ context.Context, r *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent]) error {
 	left := f.breaking("watch")
 	for _, e := range f.events {
-		if e.Sequence <= r.Msg.After {
+		if e.Sequence <= r.After {
 			continue
 		}
 		if left == 0 {
@@ -150,12 +150,12 @@ func (f *fake) WatchJob(_ context.Context, r *connect.Request[control.WatchJobRe
 	return nil
 }
 
-func (f *fake) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], s *connect.ServerStream[control.ResultChunk]) error {
+func (f *fake) GetResult(_ context.Context, r *control.GetResultRequest, s *connect.ServerStream[control.ResultChunk]) error {
 	f.mu.Lock()
-	f.offsets = append(f.offsets, r.Msg.Offset)
+	f.offsets = append(f.offsets, r.Offset)
 	f.mu.Unlock()
 	left := f.breaking("result")
-	for data := []byte(f.result)[r.Msg.Offset:]; len(data) > 0; {
+	for data := []byte(f.result)[r.Offset:]; len(data) > 0; {
 		if left == 0 {
 			panic(http.ErrAbortHandler)
 		}

@@ -30,7 +30,7 @@ type frozen struct {
 	began   time.Time
 }
 
-func (f *frozen) WatchJob(ctx context.Context, _ *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
+func (f *frozen) WatchJob(ctx context.Context, _ *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent]) error {
 	if err := s.Send(&control.JobEvent{Sequence: 1}); err != nil {
 		return err
 	}
@@ -132,13 +132,13 @@ func TestAFrozenMaster(t *testing.T) {
 }
 
 // ListWorkers has one worker more with each second.
-func (f *frozen) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
+func (f *frozen) ListWorkers(context.Context, *control.ListWorkersRequest) (*control.ListWorkersResponse, error) {
 	r := &control.ListWorkersResponse{}
 	for range min(time.Since(f.began)/time.Second, 9) {
 		r.Workers = append(r.Workers,
 			&control.Worker{Name: "w", Attached: true, State: control.WorkerState_WORKER_STATE_REGISTERED})
 	}
-	return connect.NewResponse(r), nil
+	return r, nil
 }
 
 // TestWhoComesSoonIsWaitedForSilently: of a master and workers that come within seconds there is

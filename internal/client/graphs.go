@@ -22,7 +22,7 @@ func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, pro
 	asking, stop := context.WithCancel(ctx)
 	var asked sync.WaitGroup
 	asked.Go(func() { c.askProgress(asking, r.Name, progress) })
-	answer, err := c.conn().Cluster.LoadGraph(ctx, connect.NewRequest(r))
+	answer, err := c.conn().Cluster.LoadGraph(ctx, r)
 	stop()
 	asked.Wait()
 	if ctx.Err() != nil {
@@ -31,19 +31,13 @@ func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, pro
 		}
 		return nil, context.Cause(ctx)
 	}
-	if err != nil {
-		return nil, c.Explain(ctx, err)
-	}
-	return answer.Msg, nil
+	return answer, c.Explain(ctx, err)
 }
 
 // SaveGraph has the workers store a graph as a snapshot, and returns its manifest.
 func (c *Client) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (*control.SaveGraphResponse, error) {
-	answer, err := c.conn().Cluster.SaveGraph(ctx, connect.NewRequest(r))
-	if err != nil {
-		return nil, c.Explain(ctx, err)
-	}
-	return answer.Msg, nil
+	answer, err := c.conn().Cluster.SaveGraph(ctx, r)
+	return answer, c.Explain(ctx, err)
 }
 
 // askProgress tells how far a load is, until ctx ends.

@@ -91,19 +91,19 @@ const (
 // WorkersClient is a client for the superstep.control.v1.Workers service.
 type WorkersClient interface {
 	// Register makes a worker known, or known again. It is refused with a Refusal as the error's detail.
-	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
+	Register(context.Context, *RegisterRequest) (*RegisterResponse, error)
 	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
-	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
+	ReportExit(context.Context, *ReportExitRequest) (*ReportExitResponse, error)
 	// ReadColumn streams what a column of a job's program begins with, to the worker that drives the job: blocks as a raw result
 	// has them, or whole lines "PLACE ID VALUE" of a file.
-	ReadColumn(context.Context, *connect.Request[ReadColumnRequest]) (*connect.ServerStreamForClient[ResultChunk], error)
+	ReadColumn(context.Context, *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error)
 	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
 	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
-	PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error)
-	GetObject(context.Context, *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error)
+	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
+	GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error)
 	// ListObjects answers with as many as fit into a message.
-	ListObjects(context.Context, *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error)
-	DeleteObject(context.Context, *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error)
+	ListObjects(context.Context, *ListObjectsRequest) (*ListObjectsResponse, error)
+	DeleteObject(context.Context, *DeleteObjectRequest) (*DeleteObjectResponse, error)
 }
 
 // NewWorkersClient constructs a client for the superstep.control.v1.Workers service. By default, it
@@ -174,56 +174,80 @@ type workersClient struct {
 }
 
 // Register calls superstep.control.v1.Workers.Register.
-func (c *workersClient) Register(ctx context.Context, req *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error) {
-	return c.register.CallUnary(ctx, req)
+func (c *workersClient) Register(ctx context.Context, req *RegisterRequest) (*RegisterResponse, error) {
+	response, err := c.register.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ReportExit calls superstep.control.v1.Workers.ReportExit.
-func (c *workersClient) ReportExit(ctx context.Context, req *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error) {
-	return c.reportExit.CallUnary(ctx, req)
+func (c *workersClient) ReportExit(ctx context.Context, req *ReportExitRequest) (*ReportExitResponse, error) {
+	response, err := c.reportExit.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ReadColumn calls superstep.control.v1.Workers.ReadColumn.
-func (c *workersClient) ReadColumn(ctx context.Context, req *connect.Request[ReadColumnRequest]) (*connect.ServerStreamForClient[ResultChunk], error) {
-	return c.readColumn.CallServerStream(ctx, req)
+func (c *workersClient) ReadColumn(ctx context.Context, req *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error) {
+	return c.readColumn.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // PutObject calls superstep.control.v1.Workers.PutObject.
-func (c *workersClient) PutObject(ctx context.Context, req *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error) {
-	return c.putObject.CallUnary(ctx, req)
+func (c *workersClient) PutObject(ctx context.Context, req *PutObjectRequest) (*PutObjectResponse, error) {
+	response, err := c.putObject.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // GetObject calls superstep.control.v1.Workers.GetObject.
-func (c *workersClient) GetObject(ctx context.Context, req *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error) {
-	return c.getObject.CallUnary(ctx, req)
+func (c *workersClient) GetObject(ctx context.Context, req *GetObjectRequest) (*GetObjectResponse, error) {
+	response, err := c.getObject.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ListObjects calls superstep.control.v1.Workers.ListObjects.
-func (c *workersClient) ListObjects(ctx context.Context, req *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error) {
-	return c.listObjects.CallUnary(ctx, req)
+func (c *workersClient) ListObjects(ctx context.Context, req *ListObjectsRequest) (*ListObjectsResponse, error) {
+	response, err := c.listObjects.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // DeleteObject calls superstep.control.v1.Workers.DeleteObject.
-func (c *workersClient) DeleteObject(ctx context.Context, req *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error) {
-	return c.deleteObject.CallUnary(ctx, req)
+func (c *workersClient) DeleteObject(ctx context.Context, req *DeleteObjectRequest) (*DeleteObjectResponse, error) {
+	response, err := c.deleteObject.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // WorkersHandler is an implementation of the superstep.control.v1.Workers service.
 type WorkersHandler interface {
 	// Register makes a worker known, or known again. It is refused with a Refusal as the error's detail.
-	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
+	Register(context.Context, *RegisterRequest) (*RegisterResponse, error)
 	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
-	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
+	ReportExit(context.Context, *ReportExitRequest) (*ReportExitResponse, error)
 	// ReadColumn streams what a column of a job's program begins with, to the worker that drives the job: blocks as a raw result
 	// has them, or whole lines "PLACE ID VALUE" of a file.
-	ReadColumn(context.Context, *connect.Request[ReadColumnRequest], *connect.ServerStream[ResultChunk]) error
+	ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error
 	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
 	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
-	PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error)
-	GetObject(context.Context, *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error)
+	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
+	GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error)
 	// ListObjects answers with as many as fit into a message.
-	ListObjects(context.Context, *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error)
-	DeleteObject(context.Context, *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error)
+	ListObjects(context.Context, *ListObjectsRequest) (*ListObjectsResponse, error)
+	DeleteObject(context.Context, *DeleteObjectRequest) (*DeleteObjectResponse, error)
 }
 
 // NewWorkersHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -233,43 +257,43 @@ type WorkersHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	workersMethods := File_control_proto.Services().ByName("Workers").Methods()
-	workersRegisterHandler := connect.NewUnaryHandler(
+	workersRegisterHandler := connect.NewUnaryHandlerSimple(
 		WorkersRegisterProcedure,
 		svc.Register,
 		connect.WithSchema(workersMethods.ByName("Register")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersReportExitHandler := connect.NewUnaryHandler(
+	workersReportExitHandler := connect.NewUnaryHandlerSimple(
 		WorkersReportExitProcedure,
 		svc.ReportExit,
 		connect.WithSchema(workersMethods.ByName("ReportExit")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersReadColumnHandler := connect.NewServerStreamHandler(
+	workersReadColumnHandler := connect.NewServerStreamHandlerSimple(
 		WorkersReadColumnProcedure,
 		svc.ReadColumn,
 		connect.WithSchema(workersMethods.ByName("ReadColumn")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersPutObjectHandler := connect.NewUnaryHandler(
+	workersPutObjectHandler := connect.NewUnaryHandlerSimple(
 		WorkersPutObjectProcedure,
 		svc.PutObject,
 		connect.WithSchema(workersMethods.ByName("PutObject")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersGetObjectHandler := connect.NewUnaryHandler(
+	workersGetObjectHandler := connect.NewUnaryHandlerSimple(
 		WorkersGetObjectProcedure,
 		svc.GetObject,
 		connect.WithSchema(workersMethods.ByName("GetObject")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersListObjectsHandler := connect.NewUnaryHandler(
+	workersListObjectsHandler := connect.NewUnaryHandlerSimple(
 		WorkersListObjectsProcedure,
 		svc.ListObjects,
 		connect.WithSchema(workersMethods.ByName("ListObjects")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersDeleteObjectHandler := connect.NewUnaryHandler(
+	workersDeleteObjectHandler := connect.NewUnaryHandlerSimple(
 		WorkersDeleteObjectProcedure,
 		svc.DeleteObject,
 		connect.WithSchema(workersMethods.ByName("DeleteObject")),
@@ -300,64 +324,64 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 // UnimplementedWorkersHandler returns CodeUnimplemented from all methods.
 type UnimplementedWorkersHandler struct{}
 
-func (UnimplementedWorkersHandler) Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error) {
+func (UnimplementedWorkersHandler) Register(context.Context, *RegisterRequest) (*RegisterResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.Register is not implemented"))
 }
 
-func (UnimplementedWorkersHandler) ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error) {
+func (UnimplementedWorkersHandler) ReportExit(context.Context, *ReportExitRequest) (*ReportExitResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReportExit is not implemented"))
 }
 
-func (UnimplementedWorkersHandler) ReadColumn(context.Context, *connect.Request[ReadColumnRequest], *connect.ServerStream[ResultChunk]) error {
+func (UnimplementedWorkersHandler) ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReadColumn is not implemented"))
 }
 
-func (UnimplementedWorkersHandler) PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error) {
+func (UnimplementedWorkersHandler) PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.PutObject is not implemented"))
 }
 
-func (UnimplementedWorkersHandler) GetObject(context.Context, *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error) {
+func (UnimplementedWorkersHandler) GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.GetObject is not implemented"))
 }
 
-func (UnimplementedWorkersHandler) ListObjects(context.Context, *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error) {
+func (UnimplementedWorkersHandler) ListObjects(context.Context, *ListObjectsRequest) (*ListObjectsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ListObjects is not implemented"))
 }
 
-func (UnimplementedWorkersHandler) DeleteObject(context.Context, *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error) {
+func (UnimplementedWorkersHandler) DeleteObject(context.Context, *DeleteObjectRequest) (*DeleteObjectResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.DeleteObject is not implemented"))
 }
 
 // ClusterClient is a client for the superstep.control.v1.Cluster service.
 type ClusterClient interface {
-	SubmitJob(context.Context, *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error)
+	SubmitJob(context.Context, *SubmitJobRequest) (*Job, error)
 	// ConfirmJob says that the client which has submitted a job has heard so: from then on it may begin.
-	ConfirmJob(context.Context, *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error)
-	ListJobs(context.Context, *connect.Request[ListJobsRequest]) (*connect.Response[ListJobsResponse], error)
-	GetJob(context.Context, *connect.Request[GetJobRequest]) (*connect.Response[Job], error)
+	ConfirmJob(context.Context, *ConfirmJobRequest) (*Job, error)
+	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
+	GetJob(context.Context, *GetJobRequest) (*Job, error)
 	// WatchJob tells of a job from its beginning, or from the event after `after`, until the job has ended.
-	WatchJob(context.Context, *connect.Request[WatchJobRequest]) (*connect.ServerStreamForClient[JobEvent], error)
+	WatchJob(context.Context, *WatchJobRequest) (*connect.ServerStreamForClient[JobEvent], error)
 	// CancelJob answers when the job is on its way to be cancelled; one that has ended already stays as it is.
-	CancelJob(context.Context, *connect.Request[CancelJobRequest]) (*connect.Response[Job], error)
+	CancelJob(context.Context, *CancelJobRequest) (*Job, error)
 	// SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
-	SendColumn(context.Context, *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error)
+	SendColumn(context.Context, *SendColumnRequest) (*SendColumnResponse, error)
 	// GetResult streams the result of a job that is done, if it was asked to keep it.
-	GetResult(context.Context, *connect.Request[GetResultRequest]) (*connect.ServerStreamForClient[ResultChunk], error)
+	GetResult(context.Context, *GetResultRequest) (*connect.ServerStreamForClient[ResultChunk], error)
 	// LoadGraph loads a graph across the workers and answers when it is there.
-	LoadGraph(context.Context, *connect.Request[LoadGraphRequest]) (*connect.Response[Graph], error)
-	ListGraphs(context.Context, *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error)
-	InspectGraph(context.Context, *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error)
-	DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error)
+	LoadGraph(context.Context, *LoadGraphRequest) (*Graph, error)
+	ListGraphs(context.Context, *ListGraphsRequest) (*ListGraphsResponse, error)
+	InspectGraph(context.Context, *InspectGraphRequest) (*Graph, error)
+	DropGraph(context.Context, *DropGraphRequest) (*Graph, error)
 	// SaveGraph has the workers store a graph of the catalog as a snapshot, and answers when it is there.
-	SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error)
+	SaveGraph(context.Context, *SaveGraphRequest) (*SaveGraphResponse, error)
 	// ListVertices says which input ids the vertices of a graph have.
-	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
+	ListVertices(context.Context, *ListVerticesRequest) (*ListVerticesResponse, error)
 	// Backup streams what the master keeps on its disk: an archive, docs/formats.md has its form.
-	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupChunk], error)
+	Backup(context.Context, *BackupRequest) (*connect.ServerStreamForClient[BackupChunk], error)
 	// DrainWorker has a worker leave: it gets no more work, and goes when what it runs has ended, was moved elsewhere, or its grace is over.
-	DrainWorker(context.Context, *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error)
-	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
-	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error)
+	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
+	Status(context.Context, *StatusRequest) (*StatusResponse, error)
 }
 
 // NewClusterClient constructs a client for the superstep.control.v1.Cluster service. By default, it
@@ -505,125 +529,185 @@ type clusterClient struct {
 }
 
 // SubmitJob calls superstep.control.v1.Cluster.SubmitJob.
-func (c *clusterClient) SubmitJob(ctx context.Context, req *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error) {
-	return c.submitJob.CallUnary(ctx, req)
+func (c *clusterClient) SubmitJob(ctx context.Context, req *SubmitJobRequest) (*Job, error) {
+	response, err := c.submitJob.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ConfirmJob calls superstep.control.v1.Cluster.ConfirmJob.
-func (c *clusterClient) ConfirmJob(ctx context.Context, req *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error) {
-	return c.confirmJob.CallUnary(ctx, req)
+func (c *clusterClient) ConfirmJob(ctx context.Context, req *ConfirmJobRequest) (*Job, error) {
+	response, err := c.confirmJob.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ListJobs calls superstep.control.v1.Cluster.ListJobs.
-func (c *clusterClient) ListJobs(ctx context.Context, req *connect.Request[ListJobsRequest]) (*connect.Response[ListJobsResponse], error) {
-	return c.listJobs.CallUnary(ctx, req)
+func (c *clusterClient) ListJobs(ctx context.Context, req *ListJobsRequest) (*ListJobsResponse, error) {
+	response, err := c.listJobs.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // GetJob calls superstep.control.v1.Cluster.GetJob.
-func (c *clusterClient) GetJob(ctx context.Context, req *connect.Request[GetJobRequest]) (*connect.Response[Job], error) {
-	return c.getJob.CallUnary(ctx, req)
+func (c *clusterClient) GetJob(ctx context.Context, req *GetJobRequest) (*Job, error) {
+	response, err := c.getJob.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // WatchJob calls superstep.control.v1.Cluster.WatchJob.
-func (c *clusterClient) WatchJob(ctx context.Context, req *connect.Request[WatchJobRequest]) (*connect.ServerStreamForClient[JobEvent], error) {
-	return c.watchJob.CallServerStream(ctx, req)
+func (c *clusterClient) WatchJob(ctx context.Context, req *WatchJobRequest) (*connect.ServerStreamForClient[JobEvent], error) {
+	return c.watchJob.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // CancelJob calls superstep.control.v1.Cluster.CancelJob.
-func (c *clusterClient) CancelJob(ctx context.Context, req *connect.Request[CancelJobRequest]) (*connect.Response[Job], error) {
-	return c.cancelJob.CallUnary(ctx, req)
+func (c *clusterClient) CancelJob(ctx context.Context, req *CancelJobRequest) (*Job, error) {
+	response, err := c.cancelJob.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // SendColumn calls superstep.control.v1.Cluster.SendColumn.
-func (c *clusterClient) SendColumn(ctx context.Context, req *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error) {
-	return c.sendColumn.CallUnary(ctx, req)
+func (c *clusterClient) SendColumn(ctx context.Context, req *SendColumnRequest) (*SendColumnResponse, error) {
+	response, err := c.sendColumn.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // GetResult calls superstep.control.v1.Cluster.GetResult.
-func (c *clusterClient) GetResult(ctx context.Context, req *connect.Request[GetResultRequest]) (*connect.ServerStreamForClient[ResultChunk], error) {
-	return c.getResult.CallServerStream(ctx, req)
+func (c *clusterClient) GetResult(ctx context.Context, req *GetResultRequest) (*connect.ServerStreamForClient[ResultChunk], error) {
+	return c.getResult.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // LoadGraph calls superstep.control.v1.Cluster.LoadGraph.
-func (c *clusterClient) LoadGraph(ctx context.Context, req *connect.Request[LoadGraphRequest]) (*connect.Response[Graph], error) {
-	return c.loadGraph.CallUnary(ctx, req)
+func (c *clusterClient) LoadGraph(ctx context.Context, req *LoadGraphRequest) (*Graph, error) {
+	response, err := c.loadGraph.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ListGraphs calls superstep.control.v1.Cluster.ListGraphs.
-func (c *clusterClient) ListGraphs(ctx context.Context, req *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error) {
-	return c.listGraphs.CallUnary(ctx, req)
+func (c *clusterClient) ListGraphs(ctx context.Context, req *ListGraphsRequest) (*ListGraphsResponse, error) {
+	response, err := c.listGraphs.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // InspectGraph calls superstep.control.v1.Cluster.InspectGraph.
-func (c *clusterClient) InspectGraph(ctx context.Context, req *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error) {
-	return c.inspectGraph.CallUnary(ctx, req)
+func (c *clusterClient) InspectGraph(ctx context.Context, req *InspectGraphRequest) (*Graph, error) {
+	response, err := c.inspectGraph.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // DropGraph calls superstep.control.v1.Cluster.DropGraph.
-func (c *clusterClient) DropGraph(ctx context.Context, req *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error) {
-	return c.dropGraph.CallUnary(ctx, req)
+func (c *clusterClient) DropGraph(ctx context.Context, req *DropGraphRequest) (*Graph, error) {
+	response, err := c.dropGraph.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // SaveGraph calls superstep.control.v1.Cluster.SaveGraph.
-func (c *clusterClient) SaveGraph(ctx context.Context, req *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error) {
-	return c.saveGraph.CallUnary(ctx, req)
+func (c *clusterClient) SaveGraph(ctx context.Context, req *SaveGraphRequest) (*SaveGraphResponse, error) {
+	response, err := c.saveGraph.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ListVertices calls superstep.control.v1.Cluster.ListVertices.
-func (c *clusterClient) ListVertices(ctx context.Context, req *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error) {
-	return c.listVertices.CallUnary(ctx, req)
+func (c *clusterClient) ListVertices(ctx context.Context, req *ListVerticesRequest) (*ListVerticesResponse, error) {
+	response, err := c.listVertices.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // Backup calls superstep.control.v1.Cluster.Backup.
-func (c *clusterClient) Backup(ctx context.Context, req *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupChunk], error) {
-	return c.backup.CallServerStream(ctx, req)
+func (c *clusterClient) Backup(ctx context.Context, req *BackupRequest) (*connect.ServerStreamForClient[BackupChunk], error) {
+	return c.backup.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // DrainWorker calls superstep.control.v1.Cluster.DrainWorker.
-func (c *clusterClient) DrainWorker(ctx context.Context, req *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error) {
-	return c.drainWorker.CallUnary(ctx, req)
+func (c *clusterClient) DrainWorker(ctx context.Context, req *DrainWorkerRequest) (*DrainWorkerResponse, error) {
+	response, err := c.drainWorker.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ListWorkers calls superstep.control.v1.Cluster.ListWorkers.
-func (c *clusterClient) ListWorkers(ctx context.Context, req *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {
-	return c.listWorkers.CallUnary(ctx, req)
+func (c *clusterClient) ListWorkers(ctx context.Context, req *ListWorkersRequest) (*ListWorkersResponse, error) {
+	response, err := c.listWorkers.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // Status calls superstep.control.v1.Cluster.Status.
-func (c *clusterClient) Status(ctx context.Context, req *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
-	return c.status.CallUnary(ctx, req)
+func (c *clusterClient) Status(ctx context.Context, req *StatusRequest) (*StatusResponse, error) {
+	response, err := c.status.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // ClusterHandler is an implementation of the superstep.control.v1.Cluster service.
 type ClusterHandler interface {
-	SubmitJob(context.Context, *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error)
+	SubmitJob(context.Context, *SubmitJobRequest) (*Job, error)
 	// ConfirmJob says that the client which has submitted a job has heard so: from then on it may begin.
-	ConfirmJob(context.Context, *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error)
-	ListJobs(context.Context, *connect.Request[ListJobsRequest]) (*connect.Response[ListJobsResponse], error)
-	GetJob(context.Context, *connect.Request[GetJobRequest]) (*connect.Response[Job], error)
+	ConfirmJob(context.Context, *ConfirmJobRequest) (*Job, error)
+	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
+	GetJob(context.Context, *GetJobRequest) (*Job, error)
 	// WatchJob tells of a job from its beginning, or from the event after `after`, until the job has ended.
-	WatchJob(context.Context, *connect.Request[WatchJobRequest], *connect.ServerStream[JobEvent]) error
+	WatchJob(context.Context, *WatchJobRequest, *connect.ServerStream[JobEvent]) error
 	// CancelJob answers when the job is on its way to be cancelled; one that has ended already stays as it is.
-	CancelJob(context.Context, *connect.Request[CancelJobRequest]) (*connect.Response[Job], error)
+	CancelJob(context.Context, *CancelJobRequest) (*Job, error)
 	// SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
-	SendColumn(context.Context, *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error)
+	SendColumn(context.Context, *SendColumnRequest) (*SendColumnResponse, error)
 	// GetResult streams the result of a job that is done, if it was asked to keep it.
-	GetResult(context.Context, *connect.Request[GetResultRequest], *connect.ServerStream[ResultChunk]) error
+	GetResult(context.Context, *GetResultRequest, *connect.ServerStream[ResultChunk]) error
 	// LoadGraph loads a graph across the workers and answers when it is there.
-	LoadGraph(context.Context, *connect.Request[LoadGraphRequest]) (*connect.Response[Graph], error)
-	ListGraphs(context.Context, *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error)
-	InspectGraph(context.Context, *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error)
-	DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error)
+	LoadGraph(context.Context, *LoadGraphRequest) (*Graph, error)
+	ListGraphs(context.Context, *ListGraphsRequest) (*ListGraphsResponse, error)
+	InspectGraph(context.Context, *InspectGraphRequest) (*Graph, error)
+	DropGraph(context.Context, *DropGraphRequest) (*Graph, error)
 	// SaveGraph has the workers store a graph of the catalog as a snapshot, and answers when it is there.
-	SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error)
+	SaveGraph(context.Context, *SaveGraphRequest) (*SaveGraphResponse, error)
 	// ListVertices says which input ids the vertices of a graph have.
-	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
+	ListVertices(context.Context, *ListVerticesRequest) (*ListVerticesResponse, error)
 	// Backup streams what the master keeps on its disk: an archive, docs/formats.md has its form.
-	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupChunk]) error
+	Backup(context.Context, *BackupRequest, *connect.ServerStream[BackupChunk]) error
 	// DrainWorker has a worker leave: it gets no more work, and goes when what it runs has ended, was moved elsewhere, or its grace is over.
-	DrainWorker(context.Context, *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error)
-	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
-	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error)
+	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
+	Status(context.Context, *StatusRequest) (*StatusResponse, error)
 }
 
 // NewClusterHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -633,109 +717,109 @@ type ClusterHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	clusterMethods := File_control_proto.Services().ByName("Cluster").Methods()
-	clusterSubmitJobHandler := connect.NewUnaryHandler(
+	clusterSubmitJobHandler := connect.NewUnaryHandlerSimple(
 		ClusterSubmitJobProcedure,
 		svc.SubmitJob,
 		connect.WithSchema(clusterMethods.ByName("SubmitJob")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterConfirmJobHandler := connect.NewUnaryHandler(
+	clusterConfirmJobHandler := connect.NewUnaryHandlerSimple(
 		ClusterConfirmJobProcedure,
 		svc.ConfirmJob,
 		connect.WithSchema(clusterMethods.ByName("ConfirmJob")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterListJobsHandler := connect.NewUnaryHandler(
+	clusterListJobsHandler := connect.NewUnaryHandlerSimple(
 		ClusterListJobsProcedure,
 		svc.ListJobs,
 		connect.WithSchema(clusterMethods.ByName("ListJobs")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterGetJobHandler := connect.NewUnaryHandler(
+	clusterGetJobHandler := connect.NewUnaryHandlerSimple(
 		ClusterGetJobProcedure,
 		svc.GetJob,
 		connect.WithSchema(clusterMethods.ByName("GetJob")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterWatchJobHandler := connect.NewServerStreamHandler(
+	clusterWatchJobHandler := connect.NewServerStreamHandlerSimple(
 		ClusterWatchJobProcedure,
 		svc.WatchJob,
 		connect.WithSchema(clusterMethods.ByName("WatchJob")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterCancelJobHandler := connect.NewUnaryHandler(
+	clusterCancelJobHandler := connect.NewUnaryHandlerSimple(
 		ClusterCancelJobProcedure,
 		svc.CancelJob,
 		connect.WithSchema(clusterMethods.ByName("CancelJob")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterSendColumnHandler := connect.NewUnaryHandler(
+	clusterSendColumnHandler := connect.NewUnaryHandlerSimple(
 		ClusterSendColumnProcedure,
 		svc.SendColumn,
 		connect.WithSchema(clusterMethods.ByName("SendColumn")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterGetResultHandler := connect.NewServerStreamHandler(
+	clusterGetResultHandler := connect.NewServerStreamHandlerSimple(
 		ClusterGetResultProcedure,
 		svc.GetResult,
 		connect.WithSchema(clusterMethods.ByName("GetResult")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterLoadGraphHandler := connect.NewUnaryHandler(
+	clusterLoadGraphHandler := connect.NewUnaryHandlerSimple(
 		ClusterLoadGraphProcedure,
 		svc.LoadGraph,
 		connect.WithSchema(clusterMethods.ByName("LoadGraph")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterListGraphsHandler := connect.NewUnaryHandler(
+	clusterListGraphsHandler := connect.NewUnaryHandlerSimple(
 		ClusterListGraphsProcedure,
 		svc.ListGraphs,
 		connect.WithSchema(clusterMethods.ByName("ListGraphs")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterInspectGraphHandler := connect.NewUnaryHandler(
+	clusterInspectGraphHandler := connect.NewUnaryHandlerSimple(
 		ClusterInspectGraphProcedure,
 		svc.InspectGraph,
 		connect.WithSchema(clusterMethods.ByName("InspectGraph")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterDropGraphHandler := connect.NewUnaryHandler(
+	clusterDropGraphHandler := connect.NewUnaryHandlerSimple(
 		ClusterDropGraphProcedure,
 		svc.DropGraph,
 		connect.WithSchema(clusterMethods.ByName("DropGraph")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterSaveGraphHandler := connect.NewUnaryHandler(
+	clusterSaveGraphHandler := connect.NewUnaryHandlerSimple(
 		ClusterSaveGraphProcedure,
 		svc.SaveGraph,
 		connect.WithSchema(clusterMethods.ByName("SaveGraph")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterListVerticesHandler := connect.NewUnaryHandler(
+	clusterListVerticesHandler := connect.NewUnaryHandlerSimple(
 		ClusterListVerticesProcedure,
 		svc.ListVertices,
 		connect.WithSchema(clusterMethods.ByName("ListVertices")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterBackupHandler := connect.NewServerStreamHandler(
+	clusterBackupHandler := connect.NewServerStreamHandlerSimple(
 		ClusterBackupProcedure,
 		svc.Backup,
 		connect.WithSchema(clusterMethods.ByName("Backup")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterDrainWorkerHandler := connect.NewUnaryHandler(
+	clusterDrainWorkerHandler := connect.NewUnaryHandlerSimple(
 		ClusterDrainWorkerProcedure,
 		svc.DrainWorker,
 		connect.WithSchema(clusterMethods.ByName("DrainWorker")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterListWorkersHandler := connect.NewUnaryHandler(
+	clusterListWorkersHandler := connect.NewUnaryHandlerSimple(
 		ClusterListWorkersProcedure,
 		svc.ListWorkers,
 		connect.WithSchema(clusterMethods.ByName("ListWorkers")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterStatusHandler := connect.NewUnaryHandler(
+	clusterStatusHandler := connect.NewUnaryHandlerSimple(
 		ClusterStatusProcedure,
 		svc.Status,
 		connect.WithSchema(clusterMethods.ByName("Status")),
@@ -788,74 +872,74 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 // UnimplementedClusterHandler returns CodeUnimplemented from all methods.
 type UnimplementedClusterHandler struct{}
 
-func (UnimplementedClusterHandler) SubmitJob(context.Context, *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error) {
+func (UnimplementedClusterHandler) SubmitJob(context.Context, *SubmitJobRequest) (*Job, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.SubmitJob is not implemented"))
 }
 
-func (UnimplementedClusterHandler) ConfirmJob(context.Context, *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error) {
+func (UnimplementedClusterHandler) ConfirmJob(context.Context, *ConfirmJobRequest) (*Job, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ConfirmJob is not implemented"))
 }
 
-func (UnimplementedClusterHandler) ListJobs(context.Context, *connect.Request[ListJobsRequest]) (*connect.Response[ListJobsResponse], error) {
+func (UnimplementedClusterHandler) ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ListJobs is not implemented"))
 }
 
-func (UnimplementedClusterHandler) GetJob(context.Context, *connect.Request[GetJobRequest]) (*connect.Response[Job], error) {
+func (UnimplementedClusterHandler) GetJob(context.Context, *GetJobRequest) (*Job, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.GetJob is not implemented"))
 }
 
-func (UnimplementedClusterHandler) WatchJob(context.Context, *connect.Request[WatchJobRequest], *connect.ServerStream[JobEvent]) error {
+func (UnimplementedClusterHandler) WatchJob(context.Context, *WatchJobRequest, *connect.ServerStream[JobEvent]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.WatchJob is not implemented"))
 }
 
-func (UnimplementedClusterHandler) CancelJob(context.Context, *connect.Request[CancelJobRequest]) (*connect.Response[Job], error) {
+func (UnimplementedClusterHandler) CancelJob(context.Context, *CancelJobRequest) (*Job, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.CancelJob is not implemented"))
 }
 
-func (UnimplementedClusterHandler) SendColumn(context.Context, *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error) {
+func (UnimplementedClusterHandler) SendColumn(context.Context, *SendColumnRequest) (*SendColumnResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.SendColumn is not implemented"))
 }
 
-func (UnimplementedClusterHandler) GetResult(context.Context, *connect.Request[GetResultRequest], *connect.ServerStream[ResultChunk]) error {
+func (UnimplementedClusterHandler) GetResult(context.Context, *GetResultRequest, *connect.ServerStream[ResultChunk]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.GetResult is not implemented"))
 }
 
-func (UnimplementedClusterHandler) LoadGraph(context.Context, *connect.Request[LoadGraphRequest]) (*connect.Response[Graph], error) {
+func (UnimplementedClusterHandler) LoadGraph(context.Context, *LoadGraphRequest) (*Graph, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.LoadGraph is not implemented"))
 }
 
-func (UnimplementedClusterHandler) ListGraphs(context.Context, *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error) {
+func (UnimplementedClusterHandler) ListGraphs(context.Context, *ListGraphsRequest) (*ListGraphsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ListGraphs is not implemented"))
 }
 
-func (UnimplementedClusterHandler) InspectGraph(context.Context, *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error) {
+func (UnimplementedClusterHandler) InspectGraph(context.Context, *InspectGraphRequest) (*Graph, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.InspectGraph is not implemented"))
 }
 
-func (UnimplementedClusterHandler) DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error) {
+func (UnimplementedClusterHandler) DropGraph(context.Context, *DropGraphRequest) (*Graph, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.DropGraph is not implemented"))
 }
 
-func (UnimplementedClusterHandler) SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error) {
+func (UnimplementedClusterHandler) SaveGraph(context.Context, *SaveGraphRequest) (*SaveGraphResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.SaveGraph is not implemented"))
 }
 
-func (UnimplementedClusterHandler) ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error) {
+func (UnimplementedClusterHandler) ListVertices(context.Context, *ListVerticesRequest) (*ListVerticesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ListVertices is not implemented"))
 }
 
-func (UnimplementedClusterHandler) Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupChunk]) error {
+func (UnimplementedClusterHandler) Backup(context.Context, *BackupRequest, *connect.ServerStream[BackupChunk]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.Backup is not implemented"))
 }
 
-func (UnimplementedClusterHandler) DrainWorker(context.Context, *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error) {
+func (UnimplementedClusterHandler) DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.DrainWorker is not implemented"))
 }
 
-func (UnimplementedClusterHandler) ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {
+func (UnimplementedClusterHandler) ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ListWorkers is not implemented"))
 }
 
-func (UnimplementedClusterHandler) Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
+func (UnimplementedClusterHandler) Status(context.Context, *StatusRequest) (*StatusResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.Status is not implemented"))
 }

@@ -228,9 +228,9 @@ func TestWhoMayWhat(t *testing.T) {
 					t.Errorf("%s: found %s (%v), expected %s", what, got, err, want)
 				}
 			}
-			_, err = conn.Workers.Register(t.Context(), connect.NewRequest(&RegisterRequest{}))
+			_, err = conn.Workers.Register(t.Context(), &RegisterRequest{})
 			check("register", c.register, err)
-			_, err = conn.Workers.ReportExit(t.Context(), connect.NewRequest(&ReportExitRequest{}))
+			_, err = conn.Workers.ReportExit(t.Context(), &ReportExitRequest{})
 			check("report an exit", c.register, err)
 			lane, err := conn.Session(t.Context())
 			check("session", c.session, err)
@@ -238,41 +238,41 @@ func TestWhoMayWhat(t *testing.T) {
 				_ = lane.Close()
 			}
 			check("status", c.look,
-				second(conn.Cluster.Status(t.Context(), connect.NewRequest(&StatusRequest{}))))
+				second(conn.Cluster.Status(t.Context(), &StatusRequest{})))
 			check("list jobs", c.look,
-				second(conn.Cluster.ListJobs(t.Context(), connect.NewRequest(&ListJobsRequest{}))))
+				second(conn.Cluster.ListJobs(t.Context(), &ListJobsRequest{})))
 			check("get a job", c.look,
-				second(conn.Cluster.GetJob(t.Context(), connect.NewRequest(&GetJobRequest{}))))
+				second(conn.Cluster.GetJob(t.Context(), &GetJobRequest{})))
 			check("list graphs", c.look, second(conn.Cluster.ListGraphs(t.Context(),
-				connect.NewRequest(&ListGraphsRequest{}))))
+				&ListGraphsRequest{})))
 			check("inspect a graph", c.look, second(conn.Cluster.InspectGraph(t.Context(),
-				connect.NewRequest(&InspectGraphRequest{}))))
+				&InspectGraphRequest{})))
 			check("list workers", c.look, second(conn.Cluster.ListWorkers(t.Context(),
-				connect.NewRequest(&ListWorkersRequest{}))))
+				&ListWorkersRequest{})))
 			stream, err := conn.Cluster.WatchJob(t.Context(),
-				connect.NewRequest(&WatchJobRequest{}))
+				&WatchJobRequest{})
 			check("watch", c.look, streamed(stream, err))
 			check("submit", c.change, second(conn.Cluster.SubmitJob(t.Context(),
-				connect.NewRequest(&SubmitJobRequest{}))))
+				&SubmitJobRequest{})))
 			check("confirm", c.change, second(conn.Cluster.ConfirmJob(t.Context(),
-				connect.NewRequest(&ConfirmJobRequest{}))))
+				&ConfirmJobRequest{})))
 			check("cancel", c.change, second(conn.Cluster.CancelJob(t.Context(),
-				connect.NewRequest(&CancelJobRequest{}))))
+				&CancelJobRequest{})))
 			check("send a column", c.change, second(conn.Cluster.SendColumn(t.Context(),
-				connect.NewRequest(&SendColumnRequest{}))))
+				&SendColumnRequest{})))
 			check("load", c.change, second(conn.Cluster.LoadGraph(t.Context(),
-				connect.NewRequest(&LoadGraphRequest{}))))
+				&LoadGraphRequest{})))
 			check("drop", c.change, second(conn.Cluster.DropGraph(t.Context(),
-				connect.NewRequest(&DropGraphRequest{}))))
+				&DropGraphRequest{})))
 			check("vertices", c.change, second(conn.Cluster.ListVertices(t.Context(),
-				connect.NewRequest(&ListVerticesRequest{}))))
+				&ListVerticesRequest{})))
 			chunks, err := conn.Cluster.GetResult(t.Context(),
-				connect.NewRequest(&GetResultRequest{}))
+				&GetResultRequest{})
 			check("result", c.change, streamed(chunks, err))
-			archive, err := conn.Cluster.Backup(t.Context(), connect.NewRequest(&BackupRequest{}))
+			archive, err := conn.Cluster.Backup(t.Context(), &BackupRequest{})
 			check("drain", operating(c.who.TLS, c.change),
 				second(conn.Cluster.DrainWorker(t.Context(),
-					connect.NewRequest(&DrainWorkerRequest{}))))
+					&DrainWorkerRequest{})))
 			check("backup", operating(c.who.TLS, c.change), streamed(archive, err))
 			check("the page of status", c.status, paged(t, conn, "/status"))
 			check("metrics", c.scrape, paged(t, conn, "/metrics"))
@@ -305,7 +305,7 @@ func TestWhoMayWhat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = conn.Cluster.Status(t.Context(), connect.NewRequest(&StatusRequest{}))
+	_, err = conn.Cluster.Status(t.Context(), &StatusRequest{})
 	if !Foreign(err) || !strings.Contains(Explain(plain.address, err).Error(), "has no TLS") {
 		t.Errorf("TLS where there is none: %v", err)
 	}

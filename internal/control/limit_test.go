@@ -227,7 +227,7 @@ func answered(t *testing.T, address string, token Token) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := c.Cluster.Status(ctx,
-		connect.NewRequest(&StatusRequest{})); connect.CodeOf(err) != connect.CodeUnimplemented ||
+		&StatusRequest{}); connect.CodeOf(err) != connect.CodeUnimplemented ||
 		!connect.IsWireError(err) {
 		t.Errorf("with the token: %v", err)
 	}

@@ -201,7 +201,7 @@ func TestCallsFindTheTokenOfTheUser(t *testing.T) {
 		c, err := Connect(address, Credentials{}, nil)
 		check(t, err)
 		defer c.Close()
-		_, err = c.Workers.Register(t.Context(), connect.NewRequest(&RegisterRequest{}))
+		_, err = c.Workers.Register(t.Context(), &RegisterRequest{})
 		return err
 	}
 	master := Token{text: strings.Repeat("ab", ownSize), own: true}

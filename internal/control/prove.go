@@ -203,7 +203,7 @@ func ReportExit(address string, who Credentials, dial Dialer, r *ReportExitReque
 		return err
 	}
 	defer c.Close()
-	_, err = c.Workers.ReportExit(ctx, connect.NewRequest(r))
+	_, err = c.Workers.ReportExit(ctx, r)
 	return err
 }
 

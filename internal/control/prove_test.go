@@ -55,7 +55,7 @@ func TestProve(t *testing.T) {
 		return c
 	}
 	register := func(c *Connection) error {
-		_, err := c.Workers.Register(t.Context(), connect.NewRequest(&RegisterRequest{}))
+		_, err := c.Workers.Register(t.Context(), &RegisterRequest{})
 		return err
 	}
 	c := worker(rightToken)

@@ -18,7 +18,7 @@ func TestCallersAreBounded(t *testing.T) {
 	defer s.Close()
 	for length, want := range map[uint32]connect.Code{2<<20 + 1: connect.CodeInvalidArgument, 2 << 20: connect.CodeNotFound} {
 		_, err := s.GetObject(t.Context(),
-			connect.NewRequest(&control.GetObjectRequest{Name: "none", Length: length}))
+			&control.GetObjectRequest{Name: "none", Length: length})
 		if connect.CodeOf(err) != want {
 			t.Errorf("%d bytes: %v", length, err)
 		}
@@ -32,14 +32,14 @@ func TestCallersAreBounded(t *testing.T) {
 	after, pages, listed := "", []int(nil), 0
 	for more := true; more && len(pages) < 3; {
 		r, err := s.ListObjects(t.Context(),
-			connect.NewRequest(&control.ListObjectsRequest{After: after}))
+			&control.ListObjectsRequest{After: after})
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := len(r.Msg.Objects)
-		pages, listed, more = append(pages, n), listed+n, r.Msg.More
+		n := len(r.Objects)
+		pages, listed, more = append(pages, n), listed+n, r.More
 		if n > 0 {
-			after = r.Msg.Objects[n-1].Name
+			after = r.Objects[n-1].Name
 		}
 	}
 	if len(pages) != 2 || pages[0] != 4096 || listed != 4100 {
@@ -47,7 +47,7 @@ func TestCallersAreBounded(t *testing.T) {
 	}
 	for i := range 257 {
 		_, err := s.PutObject(t.Context(),
-			connect.NewRequest(&control.PutObjectRequest{Name: "u", Size: 2, Data: []byte("x"), Upload: fmt.Sprint(i)}))
+			&control.PutObjectRequest{Name: "u", Size: 2, Data: []byte("x"), Upload: fmt.Sprint(i)})
 		if (connect.CodeOf(err) == connect.CodeUnavailable) != (i == 256) {
 			t.Errorf("upload %d: %v", i, err)
 		}

@@ -49,7 +49,7 @@ func (s *remote) String() string { return strings.TrimSuffix(Scheme+s.name, "/")
 
 // call calls the master, and makes of its errors those of a store.
 func call[Q, A any](
-	ctx context.Context, s *remote, what, name string, f func(control.WorkersClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), q *Q,
+	ctx context.Context, s *remote, what, name string, f func(control.WorkersClient, context.Context, *Q) (*A, error), q *Q,
 ) (*A, error) {
 	if err := store.Named(s, name); err != nil && what != "list" { // by a prefix, which is no name
 		return nil, err
@@ -64,9 +64,9 @@ func call[Q, A any](
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	answer, err := f(c.Workers, bounded, connect.NewRequest(q))
+	answer, err := f(c.Workers, bounded, q)
 	if err == nil {
-		return answer.Msg, nil
+		return answer, nil
 	}
 	if ctx.Err() != nil {
 		return nil, failed(context.Cause(ctx))

@@ -125,9 +125,9 @@ func TestNoMaster(t *testing.T) {
 func TestUploads(t *testing.T) {
 	s, dir := server(t)
 	put := func(upload string, size, off int64, n int) error {
-		_, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{
+		_, err := s.PutObject(t.Context(), &control.PutObjectRequest{
 			Name: "x", Upload: upload, Size: size, Offset: off, Data: bytes.Repeat([]byte("x"), n),
-		}))
+		})
 		return err
 	}
 	for _, p := range []struct {
@@ -210,20 +210,20 @@ func TestDiskKeepsAReserve(t *testing.T) {
 		{Name: "c", Size: 1 << 50, Data: []byte("x"), Upload: "u"},
 	} {
 		if _, err := s.PutObject(t.Context(),
-			connect.NewRequest(q)); connect.CodeOf(err) != connect.CodeResourceExhausted {
+			q); connect.CodeOf(err) != connect.CodeResourceExhausted {
 			t.Errorf("%s: found %v", q.Name, err)
 		}
 	}
 	for range 2 { // what was stored no longer takes room of its own
 		if _, err := s.PutObject(t.Context(),
-			connect.NewRequest(&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte,
-				100)})); err != nil {
+			&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte,
+				100)}); err != nil {
 			t.Error(err)
 		}
 	}
 	upload := func(name string, size int64) connect.Code {
 		_, err := s.PutObject(t.Context(),
-			connect.NewRequest(&control.PutObjectRequest{Name: name, Size: size, Data: []byte("x"), Upload: name}))
+			&control.PutObjectRequest{Name: name, Size: size, Data: []byte("x"), Upload: name})
 		return connect.CodeOf(err)
 	}
 	if upload("e", 61) == connect.CodeResourceExhausted ||

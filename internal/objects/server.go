@@ -67,7 +67,7 @@ var errNone = connect.NewError(connect.CodeFailedPrecondition, errors.New("this 
 
 // Close drops what has come in part.
 func (s *Server) Close() {
-	if s.dir == nil {
+	if s == nil || s.dir == nil {
 		return
 	}
 	s.mu.Lock()
@@ -81,19 +81,16 @@ func (s *Server) Close() {
 }
 
 // PutObject is the call of control.Workers.
-func (s *Server) PutObject(ctx context.Context, r *connect.Request[control.PutObjectRequest]) (*connect.Response[control.PutObjectResponse], error) {
-	return answered(s, &control.PutObjectResponse{}, func() error { return s.put(ctx, r.Msg) })
+func (s *Server) PutObject(ctx context.Context, m *control.PutObjectRequest) (*control.PutObjectResponse, error) {
+	return answered(s, &control.PutObjectResponse{}, func() error { return s.put(ctx, m) })
 }
 
 // answered returns an answer that do completes, and makes of its error that of a call.
-func answered[T any](s *Server, answer *T, do func() error) (*connect.Response[T], error) {
+func answered[T any](s *Server, answer *T, do func() error) (*T, error) {
 	if s.dir == nil {
 		return nil, errNone
 	}
-	if err := do(); err != nil {
-		return nil, coded(err)
-	}
-	return connect.NewResponse(answer), nil
+	return answer, coded(do())
 }
 
 func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
@@ -213,8 +210,8 @@ func (u *upload) end(why error) {
 }
 
 // GetObject is the call of control.Workers.
-func (s *Server) GetObject(ctx context.Context, r *connect.Request[control.GetObjectRequest]) (*connect.Response[control.GetObjectResponse], error) {
-	m, answer := r.Msg, &control.GetObjectResponse{}
+func (s *Server) GetObject(ctx context.Context, m *control.GetObjectRequest) (*control.GetObjectResponse, error) {
+	answer := &control.GetObjectResponse{}
 	return answered(s, answer, func() error {
 		if m.Length > piece || m.Offset < 0 {
 			return invalid("%d bytes from %d on, expected at most %d", m.Length, m.Offset, piece)
@@ -225,14 +222,14 @@ func (s *Server) GetObject(ctx context.Context, r *connect.Request[control.GetOb
 }
 
 // ListObjects is the call of control.Workers.
-func (s *Server) ListObjects(ctx context.Context, r *connect.Request[control.ListObjectsRequest]) (*connect.Response[control.ListObjectsResponse], error) {
+func (s *Server) ListObjects(ctx context.Context, r *control.ListObjectsRequest) (*control.ListObjectsResponse, error) {
 	answer, bytes := &control.ListObjectsResponse{}, 0
 	return answered(s, answer, func() error {
-		for o, err := range s.dir.List(ctx, r.Msg.Prefix) {
+		for o, err := range s.dir.List(ctx, r.Prefix) {
 			if err != nil {
 				return err
 			}
-			if o.Name <= r.Msg.After {
+			if o.Name <= r.After {
 				continue
 			}
 			bytes += len(o.Name) + len(o.Version) + 32
@@ -247,8 +244,8 @@ func (s *Server) ListObjects(ctx context.Context, r *connect.Request[control.Lis
 }
 
 // DeleteObject is the call of control.Workers.
-func (s *Server) DeleteObject(ctx context.Context, r *connect.Request[control.DeleteObjectRequest]) (*connect.Response[control.DeleteObjectResponse], error) {
-	return answered(s, &control.DeleteObjectResponse{}, func() error { return s.dir.Delete(ctx, r.Msg.Name) })
+func (s *Server) DeleteObject(ctx context.Context, r *control.DeleteObjectRequest) (*control.DeleteObjectResponse, error) {
+	return answered(s, &control.DeleteObjectResponse{}, func() error { return s.dir.Delete(ctx, r.Name) })
 }
 
 func invalid(format string, args ...any) error {

@@ -37,25 +37,25 @@ func TestAuditLog(t *testing.T) {
 	}
 	alice, eve := as("alice", certs.Client), as("eve", certs.Reader)
 	j, err := alice.SubmitJob(t.Context(),
-		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(short())}))
+		&control.SubmitJobRequest{SpecJson: job.Text(short())})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := j.Msg.Id
+	id := j.Id
 	_, _ = alice.SubmitJob(t.Context(),
-		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{Program: "none\nof them"})}))
-	_, _ = alice.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id}))
+		&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{Program: "none\nof them"})})
+	_, _ = alice.CancelJob(t.Context(), &control.CancelJobRequest{Id: id})
 	_, _ = alice.LoadGraph(t.Context(),
-		connect.NewRequest(&control.LoadGraphRequest{Name: "g", SourceJson: job.Text(&job.Source{Input: "path:vertices=\x1b"})}))
+		&control.LoadGraphRequest{Name: "g", SourceJson: job.Text(&job.Source{Input: "path:vertices=\x1b"})})
 	_, _ = alice.SaveGraph(t.Context(),
-		connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: "/else\nwhere"}))
+		&control.SaveGraphRequest{Name: "g", Place: "/else\nwhere"})
 	_, _ = alice.DropGraph(t.Context(),
-		connect.NewRequest(&control.DropGraphRequest{Name: "nowhere"}))
+		&control.DropGraphRequest{Name: "nowhere"})
 	if _, err := eve.DropGraph(t.Context(),
-		connect.NewRequest(&control.DropGraphRequest{Name: "web"})); connect.CodeOf(err) != connect.CodePermissionDenied {
+		&control.DropGraphRequest{Name: "web"}); connect.CodeOf(err) != connect.CodePermissionDenied {
 		t.Error(err)
 	}
-	if _, err := eve.Status(t.Context(), connect.NewRequest(&control.StatusRequest{})); err != nil {
+	if _, err := eve.Status(t.Context(), &control.StatusRequest{}); err != nil {
 		t.Error(err)
 	}
 	f, err := os.Open(file)

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
@@ -20,17 +18,17 @@ func TestDropWhileLoading(t *testing.T) {
 	c.Slow(32 << 10)
 	load := func(input string) error {
 		_, err := c.Client.LoadGraph(t.Context(),
-			connect.NewRequest(&control.LoadGraphRequest{Name: "web", SourceJson: job.Text(&job.Source{Input: input})}))
+			&control.LoadGraphRequest{Name: "web", SourceJson: job.Text(&job.Source{Input: input})})
 		return err
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- load("kronecker:scale=16") }()
 	c.Until("the graph to be loading", func() bool {
-		r, err := c.Client.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{}))
-		return err == nil && len(r.Msg.Graphs) == 2
+		r, err := c.Client.ListGraphs(t.Context(), &control.ListGraphsRequest{})
+		return err == nil && len(r.Graphs) == 2
 	})
 	if _, err := c.Client.DropGraph(t.Context(),
-		connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
+		&control.DropGraphRequest{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-failed; err == nil || !strings.Contains(err.Error(), "graph web: it was dropped") {
@@ -48,11 +46,11 @@ func TestSubmitAgain(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	submit := func(key string) string {
 		r, err := c.Client.SubmitJob(t.Context(),
-			connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: job.Text(short())}))
+			&control.SubmitJobRequest{Key: key, SpecJson: job.Text(short())})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Msg.Id
+		return r.Id
 	}
 	first, again, other, none := submit("a"), submit("a"), submit("b"), submit("")
 	if first != again || first == other || none == other || submit("") == none {
@@ -73,8 +71,8 @@ func TestStackOfAProgram(t *testing.T) {
 		t.Errorf("the stack is %q", j.Stack)
 	}
 	all, err := c.Client.ListJobs(t.Context(),
-		connect.NewRequest(&control.ListJobsRequest{Ended: true}))
-	if err != nil || len(all.Msg.Jobs) != 1 || all.Msg.Jobs[0].Stack != "" || all.Msg.Now == nil {
+		&control.ListJobsRequest{Ended: true})
+	if err != nil || len(all.Jobs) != 1 || all.Jobs[0].Stack != "" || all.Now == nil {
 		t.Errorf("found %v, %v", all, err)
 	}
 }
@@ -85,7 +83,7 @@ func TestPastEvents(t *testing.T) {
 	id := c.submitSpec(t, endless()).Id
 	c.Until("the job to run", func() bool {
 		stream, err := c.Client.WatchJob(t.Context(),
-			connect.NewRequest(&control.WatchJobRequest{Id: id, Past: true}))
+			&control.WatchJobRequest{Id: id, Past: true})
 		if err != nil {
 			t.Fatal(err)
 		}

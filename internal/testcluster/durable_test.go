@@ -12,8 +12,6 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/pregel"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -74,7 +72,7 @@ func TestMasterGoesOn(t *testing.T) {
 	}()
 	g.await(t)
 	key := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: "mine"}
-	waiting, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(key))
+	waiting, err := c.Client.SubmitJob(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +81,13 @@ func TestMasterGoesOn(t *testing.T) {
 	loading := make(chan error, 1)
 	go func() {
 		_, err := c.Client.LoadGraph(context.Background(),
-			connect.NewRequest(&control.LoadGraphRequest{Name: "large", SourceJson: job.Text(&job.Source{Input: "kronecker:scale=18"})}))
+			&control.LoadGraphRequest{Name: "large", SourceJson: job.Text(&job.Source{Input: "kronecker:scale=18"})})
 		loading <- err
 	}()
 	c.Until("the load", func() bool {
 		r, err := c.Client.InspectGraph(t.Context(),
-			connect.NewRequest(&control.InspectGraphRequest{Name: "large"}))
-		return err == nil && r.Msg.State == control.GraphState_GRAPH_STATE_LOADING
+			&control.InspectGraphRequest{Name: "large"})
+		return err == nil && r.State == control.GraphState_GRAPH_STATE_LOADING
 	})
 	c.StopMaster()
 	at.Store(nil)
@@ -97,9 +95,9 @@ func TestMasterGoesOn(t *testing.T) {
 	<-loading
 	c.StartMaster(c.Address)
 
-	again, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(key))
-	if err != nil || again.Msg.Id != waiting.Msg.Id {
-		t.Errorf("the same submission: found %v, %v; expected %s", again, err, waiting.Msg.Id)
+	again, err := c.Client.SubmitJob(t.Context(), key)
+	if err != nil || again.Id != waiting.Id {
+		t.Errorf("the same submission: found %v, %v; expected %s", again, err, waiting.Id)
 	}
 	select {
 	case o := <-followed:
@@ -117,7 +115,7 @@ func TestMasterGoesOn(t *testing.T) {
 		t.Errorf("the client heard of %q", text)
 	}
 	mu.Unlock()
-	if j, _ := c.watch(t, waiting.Msg.Id, nil); j.State != control.JobState_JOB_STATE_DONE ||
+	if j, _ := c.watch(t, waiting.Id, nil); j.State != control.JobState_JOB_STATE_DONE ||
 		j.Epoch != 1 || !maps.Equal(c.result(t, j.Id), want) {
 		t.Errorf("the job that waited: found %v", j)
 	}
@@ -141,7 +139,7 @@ func TestMasterGoesOn(t *testing.T) {
 	c.becomes(t, "large", control.GraphState_GRAPH_STATE_READY)
 	// What was dropped stays so, though a worker that was away holds a share.
 	if _, err := c.Client.DropGraph(t.Context(),
-		connect.NewRequest(&control.DropGraphRequest{Name: "large"})); err != nil {
+		&control.DropGraphRequest{Name: "large"}); err != nil {
 		t.Error(err)
 	}
 	c.StopMaster()
@@ -149,7 +147,7 @@ func TestMasterGoesOn(t *testing.T) {
 	c.Await(2)
 	c.becomes(t, "web", control.GraphState_GRAPH_STATE_READY)
 	if r, err := c.Client.ListGraphs(t.Context(),
-		connect.NewRequest(&control.ListGraphsRequest{})); err != nil || len(r.Msg.Graphs) != 1 {
+		&control.ListGraphsRequest{}); err != nil || len(r.Graphs) != 1 {
 		t.Errorf("found %v, %v", r, err)
 	}
 	mu.Lock()

@@ -19,7 +19,7 @@ func small() *job.Source { return &job.Source{Input: "kronecker:scale=8"} }
 func (c *Cluster) cancel(t testing.TB, id string) {
 	t.Helper()
 	if _, err := c.Client.CancelJob(t.Context(),
-		connect.NewRequest(&control.CancelJobRequest{Id: id})); err != nil {
+		&control.CancelJobRequest{Id: id}); err != nil {
 		t.Error(err)
 	}
 }
@@ -117,7 +117,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{"weights: ", &job.Spec{Program: "wcc", Source: &job.Source{Input: "grid:rows=2,columns=2", Weights: "heavy"}}},
 	} {
 		_, err := c.Client.SubmitJob(t.Context(),
-			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(x.spec)}))
+			&control.SubmitJobRequest{SpecJson: job.Text(x.spec)})
 		if connect.CodeOf(err) != connect.CodeInvalidArgument ||
 			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("found %v, expected %q", err, x.want)

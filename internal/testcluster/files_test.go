@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/job"
@@ -131,14 +129,14 @@ func TestFaultsOfFiles(t *testing.T) {
 				in.Close()
 			}
 			_, err = c.Client.LoadGraph(t.Context(),
-				connect.NewRequest(&control.LoadGraphRequest{Name: "bad", SourceJson: job.Text(source)}))
+				&control.LoadGraphRequest{Name: "bad", SourceJson: job.Text(source)})
 			if (err == nil) != (wrong == nil) || err != nil &&
 				!strings.HasSuffix(err.Error(), ": "+wrong.Error()) {
 				t.Errorf("%s, line %q: error %v, expected %v", name, bad, err, wrong)
 			}
 			if err == nil {
 				if _, err := c.Client.DropGraph(t.Context(),
-					connect.NewRequest(&control.DropGraphRequest{Name: "bad"})); err != nil {
+					&control.DropGraphRequest{Name: "bad"}); err != nil {
 					t.Error(err)
 				}
 			}

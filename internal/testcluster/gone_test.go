@@ -50,10 +50,10 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	answer := make(chan error)
 	go func() {
-		_, err := c.Client.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{
+		_, err := c.Client.SubmitJob(ctx, &control.SubmitJobRequest{
 			Key: "gone", ConfirmMilliseconds: 100,
 			SpecJson: job.Text(&job.Spec{Program: "held", Parameters: map[string]string{"gate": "1"}, Source: small()}),
-		}))
+		})
 		answer <- err
 	}()
 	<-atGate
@@ -74,8 +74,8 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 		}
 	}
 	c.Until("the job of the client that is gone to be none", func() bool {
-		r, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{}))
-		return err == nil && len(r.Msg.Jobs) == 0
+		r, err := c.Client.ListJobs(t.Context(), &control.ListJobsRequest{})
+		return err == nil && len(r.Jobs) == 0
 	})
 	if n := len(counted); n != 0 {
 		t.Errorf("%d vertices of the job ran", n)
@@ -90,22 +90,22 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 func TestClientGoneBeforeItConfirms(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	r, err := c.Client.SubmitJob(t.Context(),
-		connect.NewRequest(&control.SubmitJobRequest{Key: "gone", ConfirmMilliseconds: 1, SpecJson: job.Text(short())}))
+		&control.SubmitJobRequest{Key: "gone", ConfirmMilliseconds: 1, SpecJson: job.Text(short())})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, words := c.watch(t, r.Msg.Id, nil)
+	j, words := c.watch(t, r.Id, nil)
 	if j.State != control.JobState_JOB_STATE_CANCELLED || j.Epoch != 0 ||
 		j.Reason != "the client that submitted it was gone before it heard that the job was taken" {
 		t.Errorf("found %v after %s", j, words)
 	}
 	if _, err := c.Client.ConfirmJob(t.Context(),
-		connect.NewRequest(&control.ConfirmJobRequest{Id: "x-1"})); connect.CodeOf(err) != connect.CodeNotFound {
+		&control.ConfirmJobRequest{Id: "x-1"}); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Error(err)
 	}
 	if r, err := c.Client.ConfirmJob(t.Context(),
-		connect.NewRequest(&control.ConfirmJobRequest{Id: j.Id})); err != nil ||
-		r.Msg.State != j.State {
+		&control.ConfirmJobRequest{Id: j.Id}); err != nil ||
+		r.State != j.State {
 		t.Error(r, err)
 	}
 }

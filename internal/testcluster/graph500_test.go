@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -152,7 +150,7 @@ func TestGraph500Refusals(t *testing.T) {
 		spec := &job.Spec{Program: trace.Graph500, Graph500: scale(8)}
 		change(spec)
 		_, err := c.Client.SubmitJob(t.Context(),
-			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+			&control.SubmitJobRequest{SpecJson: job.Text(spec)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, want %q", err, want)
 		}
@@ -226,7 +224,7 @@ func TestGraph500Ends(t *testing.T) {
 				if how == "failed" {
 					c.Kill(name)
 				} else if _, err := c.Client.CancelJob(t.Context(),
-					connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: "enough"})); err != nil {
+					&control.CancelJobRequest{Id: id, Reason: "enough"}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -19,14 +19,14 @@ import (
 func (c *Cluster) inspect(t testing.TB, name string) *control.Graph {
 	t.Helper()
 	r, err := c.Client.InspectGraph(t.Context(),
-		connect.NewRequest(&control.InspectGraphRequest{Name: name}))
+		&control.InspectGraphRequest{Name: name})
 	if err != nil && connect.CodeOf(err) != connect.CodeNotFound {
 		t.Fatal(err)
 	}
 	if err != nil {
 		return nil
 	}
-	return r.Msg
+	return r
 }
 
 // becomes waits for a graph to be in a state, and returns it.
@@ -89,7 +89,7 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	}
 	c.works(t, 2)
 	if _, err := c.Client.DropGraph(t.Context(),
-		connect.NewRequest(&control.DropGraphRequest{Name: "old"})); err != nil {
+		&control.DropGraphRequest{Name: "old"}); err != nil {
 		t.Error(err)
 	}
 	c.load(t, "old", small(), 1, 2) // w1 still has a share of the one that was dropped

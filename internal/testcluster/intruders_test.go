@@ -90,10 +90,10 @@ func TestIntruders(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			_, err = conn.Workers.Register(ctx, connect.NewRequest(&control.RegisterRequest{
+			_, err = conn.Workers.Register(ctx, &control.RegisterRequest{
 				Name: "intruder", Instance: strconv.Itoa(n), DataAddress: "127.0.0.1:1",
 				Protocol: control.Protocol, Version: "test", Cores: 1,
-			}))
+			})
 			if code := connect.CodeOf(err); err == nil || code != connect.CodeUnauthenticated &&
 				code != connect.CodePermissionDenied && name != "no TLS" {
 				t.Errorf("%s: the answer is %v", name, err)

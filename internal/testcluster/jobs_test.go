@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
@@ -47,7 +45,7 @@ func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	stream, err := c.Client.WatchJob(ctx, connect.NewRequest(&control.WatchJobRequest{Id: id}))
+	stream, err := c.Client.WatchJob(ctx, &control.WatchJobRequest{Id: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +99,9 @@ func TestJobOnItsOwnGraph(t *testing.T) {
 
 func TestManyJobsOnOneGraph(t *testing.T) {
 	c := Start(t, 2, master.Config{}, programs()...)
-	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
+	if _, err := c.Client.LoadGraph(t.Context(), &control.LoadGraphRequest{
 		Name: "bad", SourceJson: job.Text(&job.Source{Input: "/no/such/file"}),
-	})); err == nil || !strings.Contains(err.Error(), "no such file") {
+	}); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("found %v", err)
 	}
 	spec := short()
@@ -122,7 +120,7 @@ func TestManyJobsOnOneGraph(t *testing.T) {
 		}
 	}
 	if _, err := c.Client.DropGraph(t.Context(),
-		connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
+		&control.DropGraphRequest{Name: "web"}); err != nil {
 		t.Error(err)
 	}
 	c.holdsOnly(t, 0)

@@ -21,12 +21,12 @@ import (
 func (c *Cluster) takesNone(t *testing.T, spec *job.Spec, why string) {
 	t.Helper()
 	c.Until("the master to say "+why, func() bool {
-		s, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
-		return err == nil && strings.Contains(s.Msg.Refusing, why) &&
-			strings.Contains(control.StatusText(s.Msg), why)
+		s, err := c.Client.Status(t.Context(), &control.StatusRequest{})
+		return err == nil && strings.Contains(s.Refusing, why) &&
+			strings.Contains(control.StatusText(s), why)
 	})
 	_, err := c.Client.SubmitJob(t.Context(),
-		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+		&control.SubmitJobRequest{SpecJson: job.Text(spec)})
 	if connect.CodeOf(err) != connect.CodeFailedPrecondition ||
 		!strings.Contains(err.Error(), why) {
 		t.Errorf("a job is refused with %v, expected %s", err, why)
@@ -37,8 +37,8 @@ func (c *Cluster) takesNone(t *testing.T, spec *job.Spec, why string) {
 func (c *Cluster) takesJobs(t *testing.T) {
 	t.Helper()
 	c.Until("the master to take jobs", func() bool {
-		s, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
-		return err == nil && s.Msg.Refusing == ""
+		s, err := c.Client.Status(t.Context(), &control.StatusRequest{})
+		return err == nil && s.Refusing == ""
 	})
 }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -181,12 +179,12 @@ func TestNamesAreAskedFor(t *testing.T) {
 		t.Error("the graph has no names")
 	}
 	r, err := c.Client.ListVertices(t.Context(),
-		connect.NewRequest(&control.ListVerticesRequest{Graph: "streets", Names: []string{some[0], "nobody", some[5]}, NamesOf: []uint64{0, 1 << 40}}))
+		&control.ListVerticesRequest{Graph: "streets", Names: []string{some[0], "nobody", some[5]}, NamesOf: []uint64{0, 1 << 40}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]uint64{}
-	for _, one := range r.Msg.Names {
+	for _, one := range r.Names {
 		names[one.Name] = one.Label
 	}
 	_, first := names[some[0]]

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
@@ -26,7 +24,7 @@ func (c *Cluster) netbench(t testing.TB, n *job.Netbench) *control.Job {
 func (c *Cluster) resultFrom(t testing.TB, id string, from int) []byte {
 	t.Helper()
 	stream, err := c.Client.GetResult(t.Context(),
-		connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(from)}))
+		&control.GetResultRequest{Id: id, Offset: uint64(from)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +102,7 @@ func TestNetbenchRefusals(t *testing.T) {
 		spec := &job.Spec{Program: control.NetbenchProgram, Netbench: &job.Netbench{}}
 		change(spec)
 		_, err := c.Client.SubmitJob(t.Context(),
-			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+			&control.SubmitJobRequest{SpecJson: job.Text(spec)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, want %q", err, want)
 		}

@@ -74,22 +74,22 @@ func TestMetricsOfACluster(t *testing.T) {
 	c.StartWorker("w1")
 	c.Await(2)
 	leading.NewMaster(func() *control.StatusResponse {
-		r, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
+		r, err := c.Client.Status(t.Context(), &control.StatusRequest{})
 		if err != nil {
 			return &control.StatusResponse{}
 		}
-		return r.Msg
+		return r
 	})
 	run := func(program string, state control.JobState, values map[string]string) *control.Job {
 		r, err := c.Client.SubmitJob(t.Context(),
-			connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
+			&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
 				Program: program, Parameters: values,
 				Source: &job.Source{Input: "kronecker:scale=10"},
-			})}))
+			})})
 		if err != nil {
 			t.Fatal(err)
 		}
-		j, _ := c.watch(t, r.Msg.Id, nil)
+		j, _ := c.watch(t, r.Id, nil)
 		if j.State != state {
 			t.Fatalf("found %v", j)
 		}
@@ -181,7 +181,7 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 	}
 	defer wrong.Close()
 	if _, err := wrong.Cluster.Status(t.Context(),
-		connect.NewRequest(&control.StatusRequest{})); connect.CodeOf(err) != connect.CodeUnauthenticated {
+		&control.StatusRequest{}); connect.CodeOf(err) != connect.CodeUnauthenticated {
 		t.Errorf("the token for metrics asks for more: %v", err)
 	}
 	_, text := ask(t, at+"/metrics/targets", some)

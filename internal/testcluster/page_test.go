@@ -103,9 +103,9 @@ func TestPageOfAMaster(t *testing.T) {
 		!strings.Contains(page, `src="app.js"`) {
 		t.Errorf("the page: status %d %s", status, page)
 	}
-	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
+	if _, err := c.Client.LoadGraph(t.Context(), &control.LoadGraphRequest{
 		Name: "web", SourceJson: job.Text(&job.Source{Input: "grid:rows=30,columns=30"}),
-	})); err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	var graphs struct{ Items []web.Graph }
@@ -139,9 +139,9 @@ func TestPageOfAMaster(t *testing.T) {
 			t.Errorf("another job with the key: %s", said.Error)
 		}
 	}
-	if _, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{
+	if _, err := c.Client.SubmitJob(t.Context(), &control.SubmitJobRequest{
 		SpecJson: job.Text(&job.Spec{Program: "wcc", Graph: "web"}), Key: "once",
-	})); connect.CodeOf(err) != connect.CodeAlreadyExists {
+	}); connect.CodeOf(err) != connect.CodeAlreadyExists {
 		t.Errorf("by a call: %v", err)
 	}
 	c.Until("the job's end", func() bool { return s.job(j.ID).State == trace.Done })
@@ -210,14 +210,14 @@ func TestPageOfGraph500(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := siteOf(t, c)
 	r, err := c.Client.SubmitJob(t.Context(),
-		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
+		&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
 			Program:  trace.Graph500,
 			Graph500: &job.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
-		})}))
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := r.Msg.Id
+	id := r.Id
 	c.Until("the job's end", func() bool { j := s.job(id); return j.State != trace.Running && j.State != trace.Queued })
 	var jobs struct{ Items []history.Job }
 	s.call("GET", "jobs", "", 200, &jobs)

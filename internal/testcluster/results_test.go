@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -31,11 +29,11 @@ func (c *Cluster) load(t testing.TB, name string, source *job.Source, rows, colu
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r, err := c.Client.LoadGraph(ctx,
-		connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns}))
+		&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Msg
+	return r
 }
 
 func (c *Cluster) submitSpec(t testing.TB, spec *job.Spec) *control.Job {
@@ -43,11 +41,11 @@ func (c *Cluster) submitSpec(t testing.TB, spec *job.Spec) *control.Job {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r, err := c.Client.SubmitJob(ctx,
-		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+		&control.SubmitJobRequest{SpecJson: job.Text(spec)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Msg
+	return r
 }
 
 // result returns a job's lines by vertex.
@@ -55,7 +53,7 @@ func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	stream, err := c.Client.GetResult(ctx, connect.NewRequest(&control.GetResultRequest{Id: id}))
+	stream, err := c.Client.GetResult(ctx, &control.GetResultRequest{Id: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,11 +21,11 @@ import (
 func (c *Cluster) jobs(t testing.TB) []*control.Job {
 	t.Helper()
 	r, err := c.Client.ListJobs(t.Context(),
-		connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+		&control.ListJobsRequest{Ended: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Msg.Jobs
+	return r.Jobs
 }
 
 // TestResultOfAnEarlierMaster: the next master with the same data lists a job whose result was
@@ -58,17 +58,17 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 		all[0].ResultBytes != before.ResultBytes {
 		t.Errorf("found %v", all)
 	}
-	one, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: id}))
-	if err != nil || one.Msg.Id != id {
+	one, err := c.Client.GetJob(t.Context(), &control.GetJobRequest{Id: id})
+	if err != nil || one.Id != id {
 		t.Errorf("found %v, %v", one, err)
 	}
 	cancelled, err := c.Client.CancelJob(t.Context(),
-		connect.NewRequest(&control.CancelJobRequest{Id: id}))
-	if err != nil || cancelled.Msg.State != control.JobState_JOB_STATE_DONE {
+		&control.CancelJobRequest{Id: id})
+	if err != nil || cancelled.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("found %v, %v", cancelled, err)
 	}
 	stream, err := c.Client.WatchJob(t.Context(),
-		connect.NewRequest(&control.WatchJobRequest{Id: id}))
+		&control.WatchJobRequest{Id: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestResultThatWasRemoved(t *testing.T) {
 		t.Errorf("found %d lines of the newest result", n)
 	}
 	stream, err := c.Client.GetResult(t.Context(),
-		connect.NewRequest(&control.GetResultRequest{Id: ids[0]}))
+		&control.GetResultRequest{Id: ids[0]})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
@@ -23,7 +21,7 @@ import (
 func (c *Cluster) loads(t *testing.T, name, input string) string {
 	t.Helper()
 	if _, err := c.Client.LoadGraph(t.Context(),
-		connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(&job.Source{Input: input})})); err != nil {
+		&control.LoadGraphRequest{Name: name, SourceJson: job.Text(&job.Source{Input: input})}); err != nil {
 		return err.Error()
 	}
 	reason := ""
@@ -80,7 +78,7 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 	source := &job.Source{Input: filepath.Join(base, "graphs/t.csv"), Vertices: filepath.Join(base,
 		"secret.el")}
 	_, err := c.Client.LoadGraph(t.Context(),
-		connect.NewRequest(&control.LoadGraphRequest{Name: "vertices", SourceJson: job.Text(source)}))
+		&control.LoadGraphRequest{Name: "vertices", SourceJson: job.Text(source)})
 	if err == nil ||
 		!strings.Contains(err.Error(), "outside of what jobs may read and write here") {
 		t.Errorf("a file of vertices: %v", err)
@@ -108,7 +106,7 @@ func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
 	}
 	place := filepath.Join(t.TempDir(), "new")
 	_, err := c.Client.SaveGraph(t.Context(),
-		connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place}))
+		&control.SaveGraphRequest{Name: "g", Place: place})
 	if err == nil || !strings.Contains(err.Error(), "no file is, until --data-root says which") {
 		t.Errorf("found %v", err)
 	}
@@ -155,12 +153,12 @@ func TestOwnFilesAreNoGraphs(t *testing.T) {
 	}
 	for _, place := range []string{"data/results/mine", "file://" + data + "/results/mine", "checkpoints", "data", "ftp://host/x"} {
 		if _, err := c.Client.SaveGraph(t.Context(),
-			connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place})); err == nil {
+			&control.SaveGraphRequest{Name: "g", Place: place}); err == nil {
 			t.Errorf("a graph was saved to %s", place)
 		}
 	}
 	if _, err := c.Client.SaveGraph(t.Context(),
-		connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: "file://" + base + "/saved"})); err != nil {
+		&control.SaveGraphRequest{Name: "g", Place: "file://" + base + "/saved"}); err != nil {
 		t.Error(err)
 	}
 	if why := c.loads(t, "h", "saved"); why != "" {

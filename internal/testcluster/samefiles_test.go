@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
@@ -59,7 +57,7 @@ func TestWorkersSeeTheSameFiles(t *testing.T) {
 		t.Helper()
 		source := &job.Source{Input: file, CheckFiles: check, TrustFiles: trust}
 		if _, err := c.Client.LoadGraph(t.Context(),
-			connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source)})); err != nil {
+			&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source)}); err != nil {
 			return err.Error()
 		}
 		return ""

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
@@ -164,7 +162,7 @@ func TestLongMessageOverASlowLink(t *testing.T) {
 	}
 	defer connection.Close()
 	about := &control.RegisterRequest{Name: "slow", Instance: "1", Protocol: control.Protocol}
-	r, err := connection.Workers.Register(t.Context(), connect.NewRequest(about))
+	r, err := connection.Workers.Register(t.Context(), about)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +172,10 @@ func TestLongMessageOverASlowLink(t *testing.T) {
 	}
 	defer lane.Close()
 	say := func(m *control.FromWorker) error {
-		m.Incarnation = r.Msg.Incarnation
+		m.Incarnation = r.Incarnation
 		return lane.Send(m)
 	}
-	if err := say(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: &control.Attach{Name: "slow", Master: r.Msg.Master}}}); err != nil {
+	if err := say(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: &control.Attach{Name: "slow", Master: r.Master}}}); err != nil {
 		t.Fatal(err)
 	}
 	c.Await(1)

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
@@ -89,7 +87,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	c.load(t, "web", small(), 0, 0)
 	attachAgain := func() {
 		if _, err := c.Client.DropGraph(t.Context(),
-			connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
+			&control.DropGraphRequest{Name: "web"}); err != nil {
 			t.Fatal(err)
 		}
 		was := sessions.Load()

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
@@ -102,10 +100,10 @@ func TestStragglerIsLeft(t *testing.T) {
 		t.Errorf("a slow worker: attempt %d on %v, %d supersteps, moved: %q", j.Epoch, j.Workers,
 			j.Supersteps, moved)
 	}
-	status, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
-	if err != nil || status.Msg.Stragglers != 1 {
+	status, err := c.Client.Status(t.Context(), &control.StatusRequest{})
+	if err != nil || status.Stragglers != 1 {
 		t.Errorf("found %d moves away from slow workers (%v), expected 1",
-			status.Msg.GetStragglers(), err)
+			status.GetStragglers(), err)
 	}
 	if _, want, _ := run("even", ring); len(want) != 30 || !maps.Equal(got, want) {
 		t.Error("the result is another than that of a job that was not moved")

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -213,11 +211,11 @@ func (c *Cluster) Workers() []*control.Worker {
 	c.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r, err := c.Client.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+	r, err := c.Client.ListWorkers(ctx, &control.ListWorkersRequest{})
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	return r.Msg.Workers
+	return r.Workers
 }
 
 // WorkerNamed returns what the master knows of a worker, or nil.

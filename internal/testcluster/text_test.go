@@ -58,7 +58,7 @@ func TestValuesAsTextOnACluster(t *testing.T) {
 	}
 	spec = &job.Spec{Program: "silent", KeepResult: true, Source: spec.Source}
 	_, err := c.Client.SubmitJob(t.Context(),
-		connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
+		&control.SubmitJobRequest{SpecJson: job.Text(spec)})
 	if connect.CodeOf(err) != connect.CodeInvalidArgument ||
 		!strings.Contains(err.Error(), "*int has no text") {
 		t.Errorf("values without a text: %v", err)

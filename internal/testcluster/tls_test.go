@@ -10,8 +10,6 @@ import (
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/pregel"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -143,7 +141,7 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		_, err = conn.Cluster.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
+		_, err = conn.Cluster.Status(t.Context(), &control.StatusRequest{})
 		return err
 	}
 	c.Until("the master shows its new certificate", func() bool {
@@ -152,7 +150,7 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		_, err = conn.Cluster.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
+		_, err = conn.Cluster.Status(t.Context(), &control.StatusRequest{})
 		return err == nil
 	})
 	if err := asks(old); err != nil {

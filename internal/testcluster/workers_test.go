@@ -105,12 +105,12 @@ func TestRefusals(t *testing.T) {
 	}
 	defer stranger.Close()
 	_, err = stranger.Cluster.Status(context.Background(),
-		connect.NewRequest(&control.StatusRequest{}))
+		&control.StatusRequest{})
 	if connect.CodeOf(err) != connect.CodeUnauthenticated {
 		t.Errorf("a client with another token: %v", err)
 	}
 	stream, err := stranger.Cluster.WatchJob(context.Background(),
-		connect.NewRequest(&control.WatchJobRequest{Id: "x"}))
+		&control.WatchJobRequest{Id: "x"})
 	if err == nil {
 		for stream.Receive() {
 		}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
 )
@@ -33,7 +31,7 @@ func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, loadPatience)
 	defer cancel()
-	_, err = c.master.LoadGraph(waiting, connect.NewRequest(request))
+	_, err = c.master.LoadGraph(waiting, request)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil
 	}
@@ -42,7 +40,7 @@ func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
 
 // DropGraph drops a graph of the catalog.
 func (c *Cluster) DropGraph(ctx context.Context, name string) error {
-	_, err := c.master.DropGraph(ctx, connect.NewRequest(&control.DropGraphRequest{Name: name}))
+	_, err := c.master.DropGraph(ctx, &control.DropGraphRequest{Name: name})
 	return err
 }
 

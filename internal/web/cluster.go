@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
@@ -47,11 +45,8 @@ func (c *Cluster) About() About { return c.about }
 func (c *Cluster) recorded() *history.Store { return c.Store }
 
 func (c *Cluster) status() *control.StatusResponse {
-	r, err := c.master.Status(context.Background(), connect.NewRequest(&control.StatusRequest{}))
-	if err != nil {
-		return nil
-	}
-	return r.Msg
+	r, _ := c.master.Status(context.Background(), &control.StatusRequest{}) // never fails
+	return r
 }
 
 // Graphs lists the catalog.
@@ -85,7 +80,7 @@ func (c *Cluster) Workers() []Worker {
 // Cancel tells a job to end. One that has ended stays as it is.
 func (c *Cluster) Cancel(ctx context.Context, id, reason string) error {
 	request := &control.CancelJobRequest{Id: id, Reason: cmp.Or(reason, "cancelled on the page")}
-	_, err := c.master.CancelJob(ctx, connect.NewRequest(request))
+	_, err := c.master.CancelJob(ctx, request)
 	return err
 }
 

@@ -32,8 +32,8 @@ type fakeMaster struct {
 	err       error
 }
 
-func (m *fakeMaster) Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
-	return connect.NewResponse(&control.StatusResponse{
+func (m *fakeMaster) Status(context.Context, *control.StatusRequest) (*control.StatusResponse, error) {
+	return &control.StatusResponse{
 		Graphs: []*control.Graph{
 			{
 				Name: "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1,
@@ -42,7 +42,7 @@ func (m *fakeMaster) Status(context.Context, *connect.Request[control.StatusRequ
 			},
 		},
 		Workers: []*control.Worker{{Name: "w0", State: control.WorkerState_WORKER_STATE_REGISTERED, Cores: 3, Memory: 5, MemoryUsed: 4}},
-	}), nil
+	}, nil
 }
 
 func (m *fakeMaster) Submit(_ context.Context, r *control.SubmitJobRequest) (*control.Job, bool, error) {
@@ -54,29 +54,29 @@ func (m *fakeMaster) Submit(_ context.Context, r *control.SubmitJobRequest) (*co
 	return &control.Job{Id: "m-1"}, false, nil
 }
 
-func (m *fakeMaster) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
-	m.cancelled = append(m.cancelled, r.Msg.Id+" "+r.Msg.Reason)
-	return connect.NewResponse(&control.Job{}), m.err
+func (m *fakeMaster) CancelJob(_ context.Context, r *control.CancelJobRequest) (*control.Job, error) {
+	m.cancelled = append(m.cancelled, r.Id+" "+r.Reason)
+	return &control.Job{}, m.err
 }
 
-func (m *fakeMaster) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
+func (m *fakeMaster) LoadGraph(ctx context.Context, r *control.LoadGraphRequest) (*control.Graph, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	m.loads = append(m.loads, r.Msg)
+	m.loads = append(m.loads, r)
 	if m.endless {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return connect.NewResponse(&control.Graph{}), nil
+	return &control.Graph{}, nil
 }
 
-func (m *fakeMaster) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+func (m *fakeMaster) DropGraph(_ context.Context, r *control.DropGraphRequest) (*control.Graph, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	m.dropped = append(m.dropped, r.Msg.Name)
-	return connect.NewResponse(&control.Graph{}), nil
+	m.dropped = append(m.dropped, r.Name)
+	return &control.Graph{}, nil
 }
 
 func (m *fakeMaster) Result(_ context.Context, _ string, _ uint64, each func([]byte) error) error {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/cluster"
@@ -176,12 +174,12 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := c.Client.ListJobs(t.Context(),
-			connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+			&control.ListJobsRequest{Ended: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		newest := uint32(0)
-		for _, j := range all.Msg.Jobs {
+		for _, j := range all.Jobs {
 			newest = max(newest, j.Checkpoint)
 		}
 		if o.Checkpoints.Every != 0 && newest < 385 {

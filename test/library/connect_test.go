@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/cluster"
@@ -289,11 +287,11 @@ func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V,
 func jobs(t *testing.T, c *testcluster.Cluster) (states []string) {
 	t.Helper()
 	r, err := c.Client.ListJobs(t.Context(),
-		connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+		&control.ListJobsRequest{Ended: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, j := range r.Msg.Jobs {
+	for _, j := range r.Jobs {
 		states = append(states, j.State.Word())
 	}
 	return states
@@ -301,11 +299,11 @@ func jobs(t *testing.T, c *testcluster.Cluster) (states []string) {
 
 func graphs(t *testing.T, c *testcluster.Cluster) (names []string) {
 	t.Helper()
-	r, err := c.Client.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{}))
+	r, err := c.Client.ListGraphs(t.Context(), &control.ListGraphsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range r.Msg.Graphs {
+	for _, g := range r.Graphs {
 		names = append(names, g.Name)
 	}
 	return names
@@ -358,10 +356,10 @@ func TestCancelOnACluster(t *testing.T) {
 // TestGraphOfTheCatalog uses a graph that somebody else has loaded, and leaves it there.
 func TestGraphOfTheCatalog(t *testing.T) {
 	c, conn := connected(t)
-	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
+	_, err := c.Client.LoadGraph(t.Context(), &control.LoadGraphRequest{
 		// more than are listed, or sent, at once
 		Name: "web", SourceJson: job.Text(&job.Source{Input: "star:vertices=70000"}),
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

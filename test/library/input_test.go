@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
@@ -231,12 +229,12 @@ func TestInputRefuses(t *testing.T) {
 	for range 2 { // the same name for another graph
 		for _, old := range loads {
 			if _, err := c.Client.DropGraph(t.Context(),
-				connect.NewRequest(&control.DropGraphRequest{Name: "again"})); err != nil {
+				&control.DropGraphRequest{Name: "again"}); err != nil {
 				t.Fatal(old.NumVertices(), err)
 			}
 		}
 		_, err := c.Client.LoadGraph(t.Context(),
-			connect.NewRequest(&control.LoadGraphRequest{Name: "again", SourceJson: job.Text(&job.Source{Input: "path:vertices=9"})}))
+			&control.LoadGraphRequest{Name: "again", SourceJson: job.Text(&job.Source{Input: "path:vertices=9"})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -245,12 +245,12 @@ func (c *Processes) Await(n int) error {
 	attached := 0
 	so := func() bool {
 		return c.connect(func(ctx context.Context, client control.ClusterClient) error {
-			r, err := client.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+			r, err := client.ListWorkers(ctx, &control.ListWorkersRequest{})
 			if err != nil {
 				return err
 			}
 			attached = 0
-			for _, w := range r.Msg.GetWorkers() {
+			for _, w := range r.GetWorkers() {
 				if w.Attached {
 					attached++
 				}
@@ -370,11 +370,11 @@ func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 		found = nil
 		ts.Check(c.connect(func(ctx context.Context, client control.ClusterClient) error {
 			r, err := client.ListJobs(ctx,
-				connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+				&control.ListJobsRequest{Ended: true})
 			if err != nil {
 				return err
 			}
-			for _, j := range r.Msg.GetJobs() {
+			for _, j := range r.GetJobs() {
 				found = append(found, fmt.Sprint(j.Id, " ", j.State.Word(), " ", j.Supersteps))
 				if j.State.Word() == args[0] && int(j.Supersteps) >= superstep {
 					id = j.Id

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -46,12 +44,12 @@ func (c *Processes) States(t *testing.T) string {
 	if !Soon(func() bool {
 		err = c.connect(func(ctx context.Context, client control.ClusterClient) error {
 			r, err := client.ListJobs(ctx,
-				connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+				&control.ListJobsRequest{Ended: true})
 			if err != nil {
 				return err
 			}
 			words = nil
-			for _, j := range r.Msg.GetJobs() {
+			for _, j := range r.GetJobs() {
 				words = append(words, j.State.Detail())
 			}
 			return nil

@@ -21,8 +21,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
 	jobspec "github.com/superstep-go/superstep/internal/job"
@@ -191,21 +189,21 @@ func (c *cluster) load(s setting) error {
 	if s.grid {
 		r.Rows, r.Columns = 2, 2
 	}
-	_, err := c.client.Cluster().LoadGraph(context.Background(), connect.NewRequest(r))
+	_, err := c.client.Cluster().LoadGraph(context.Background(), r)
 	return err
 }
 
 // loadAgain does so if the graph was lost with the master's disk, or its files differed.
 func (c *cluster) loadAgain(s setting) {
-	name := connect.NewRequest(&control.InspectGraphRequest{Name: catalogued})
+	name := &control.InspectGraphRequest{Name: catalogued}
 	g, err := c.client.Cluster().InspectGraph(context.Background(), name)
-	failed := err == nil && differs.MatchString(g.Msg.Reason)
+	failed := err == nil && differs.MatchString(g.Reason)
 	if !failed && (err == nil || !c.lost) {
 		return
 	}
 	if failed {
 		_, err = c.client.Cluster().DropGraph(context.Background(),
-			connect.NewRequest(&control.DropGraphRequest{Name: catalogued}))
+			&control.DropGraphRequest{Name: catalogued})
 	}
 	c.event("the graph is loaded again: %v, %v", err, c.load(s))
 }

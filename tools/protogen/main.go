@@ -51,7 +51,7 @@ func run(dir string, files []string) error {
 	}
 	for _, plugin := range []struct{ name, parameter string }{
 		{"protoc-gen-go", "paths=source_relative"},
-		{"protoc-gen-connect-go", "paths=source_relative,package_suffix"},
+		{"protoc-gen-connect-go", "paths=source_relative,package_suffix,simple"},
 	} {
 		request.Parameter = proto.String(plugin.parameter)
 		if err := generate(plugin.name, request, dir); err != nil {
