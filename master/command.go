@@ -32,7 +32,6 @@ func (s *server) sessionOf(p *control.Placement) *session {
 // order is a command to every worker of a team, and what becomes of the answers.
 type order struct {
 	what    string
-	long    bool             // the command may take longer than Options.CommandTimeout
 	command *control.Command // the same for all, of which only the number differs
 	// again, if not nil, makes what is sent in place of command to a worker that has lost its
 	// session and has another. If the command had not arrived, it is sent once more.
@@ -58,12 +57,6 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 // gather sends each worker of a team a command and waits for all answers. The first failure ends
 // the wait, and is what is returned: the cause, not what it led to.
 func (s *server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
-	if limit := s.options.CommandTimeout; limit > 0 && !o.long {
-		late := fmt.Errorf("%s: it took longer than %v", o.what, limit)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, late)
-		defer cancel()
-	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))

@@ -16,7 +16,6 @@ import (
 func (r *run) together(ctx context.Context, c *control.Run) error {
 	c.SpecJson, c.Placements, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.placements,
 		r.job.rows, r.job.columns
-	c.Limit = uint64(r.server.options.CommandTimeout)
 	meet := &control.Meet{Graph: resolve.OwnGraph(r.id), Placements: r.job.placements}
 	return r.server.together(ctx, r.id, r.epoch, r.team, "meeting", meet, func() error {
 		return r.ride(ctx, &control.Command{Body: &control.Command_Run{Run: c}})
@@ -27,7 +26,7 @@ func (r *run) together(ctx context.Context, c *control.Run) error {
 // its lease has lapsed, is asked to go on telling.
 func (r *run) ride(ctx context.Context, command *control.Command) error {
 	answers, err := r.each(ctx, order{
-		what: "run", long: true, command: command, again: r.rejoin,
+		what: "run", command: command, again: r.rejoin,
 		more: func(ctx context.Context, i int, report *control.Report) error {
 			d := report.GetDrive()
 			switch {

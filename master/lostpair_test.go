@@ -77,7 +77,7 @@ func TestABlinkIsNoLoss(t *testing.T) {
 	}
 	rejoin := &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{}}}
 	_, err = s.gather(t.Context(), team, order{
-		what: "run", long: true, again: func(int) *control.Command { return rejoin },
+		what: "run", again: func(int) *control.Command { return rejoin },
 		command: &control.Command{Body: &control.Command_Run{Run: &control.Run{}}},
 	})
 	if err == nil || !strings.Contains(err.Error(), "the connection from w0 to w1 broke") {

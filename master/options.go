@@ -83,10 +83,6 @@ type Options struct {
 	// the same: one leads, and the others stand by until it ends or loses touch with the place.
 	// Then Data has results alone.
 	Standby bool
-	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to
-	// load, to do a superstep, to send a result. 0 is no limit, and a worker's lease bounds the
-	// wait for one that is gone.
-	CommandTimeout time.Duration
 	// Log gets what happens, or is nil.
 	Log *slog.Logger
 }
@@ -120,10 +116,10 @@ func (o *Config) complete() (err error) {
 			return fmt.Errorf("master: Options.MetricsTokenFile: %w", err)
 		}
 	}
-	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval,
+	if min(o.Lease, o.Hold, o.Grace, o.KeepResults, o.CheckpointInterval,
 		o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
-		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
-			o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.KeepResultBytes, o.Running)
+		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, KeepResults %v, KeepResultBytes %d, Running %d",
+			o.Lease, o.Hold, o.Grace, o.KeepResults, o.KeepResultBytes, o.Running)
 	}
 	if err := quotas(o.Quotas).check(); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
@@ -75,10 +74,6 @@ func (j *job) newDriver() error {
 		}
 	}
 	o, a := j.options, j.attempt
-	limit := time.Duration(a.asked.Limit)
-	if limit > 0 && (o.SuperstepTimeout == 0 || limit < o.SuperstepTimeout) {
-		o.SuperstepTimeout = limit
-	}
 	o.Trace, o.Label, o.Name, o.Decides = j, j.label, j.name, a.decides
 	o.Log, o.Late = a.log, a.late
 	o.Progress = func(bsp.Progress) { a.progress(j.driver.Outcome()) }

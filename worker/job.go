@@ -195,8 +195,7 @@ type attempt struct {
 	session *mesh.Session // over which its workers do what they do together
 	group   *collective.Group
 	places  places
-	step    string // under way, for errors
-	limit   *time.Timer
+	step    string  // under way, for errors
 	ran     float64 // seconds of supersteps
 	text    []byte  // of a netbench: its report
 

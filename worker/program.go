@@ -275,10 +275,8 @@ func (a *attempt) perform(ctx context.Context) (*control.DriveReport, error) {
 	}
 }
 
-// drive runs what was prepared, before which so much has run, to its end. Its supersteps have
-// limits of their own.
+// drive runs what was prepared, before which so much has run, to its end.
 func (a *attempt) drive(before bsp.Outcome) error {
-	a.enter("")
 	err := a.job.drive(before)
 	if err == nil && a.leads() {
 		a.ran += a.job.driver.Took().Seconds()

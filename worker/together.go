@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
@@ -24,7 +23,6 @@ func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) 
 	if a.group, err = a.places.group(a.session.Link()); err != nil {
 		return nil, err
 	}
-	defer a.enter("")
 	answer, err = a.byKind()
 	a.Flush()
 	var program *bsp.ProgramError
@@ -56,24 +54,8 @@ func (a *attempt) byKind() (_ *control.DriveReport, err error) {
 	return a.program(a.ctx)
 }
 
-// enter begins a step, and has the run end if it takes too long; the empty one ends the last.
-func (a *attempt) enter(step string) {
-	if a.limit != nil {
-		a.limit.Stop()
-		a.limit = nil
-	}
-	if step == "" {
-		return
-	}
-	a.step = step
-	if limit := time.Duration(a.asked.Limit); limit > 0 {
-		a.limit = time.AfterFunc(limit, func() {
-			late := fmt.Errorf("%s: it took longer than %v", step, limit)
-			a.late(late)
-			a.stop(late)
-		})
-	}
-}
+// enter begins a step of the attempt, which errors name.
+func (a *attempt) enter(step string) { a.step = step }
 
 // ready makes a job ready for superstep 0 on all workers, of which the first has the facts of all.
 func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {

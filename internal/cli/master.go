@@ -28,13 +28,12 @@ type masterFlags struct {
 	Listen string `flag:"listen" default:"127.0.0.1:7700" help:"the master listens at {ADDR}, HOST:PORT; port 0 is any free port"`
 	Data   string `flag:"data" help:"store results, the queue and the catalog in {DIR}; the next master continues with them (default: a directory that is removed when the master ends)"`
 	daemonFlags
-	AuditLog       string       `flag:"audit-log" group:",more" help:"append a line of JSON to {FILE} for each change by a user and for each refused call"`
-	Lease          job.Duration `flag:"lease" default:"2.5s" range:"500ms..1h" help:"a worker that is silent for {TIME} is lost, and its jobs begin again or fail; use a longer time where machines stall"`
-	CommandTimeout job.Duration `flag:"command-timeout" group:",more" help:"fail a job when one step of it, such as a load, a superstep or the sending of the result, takes longer than {TIME} (default: no limit)"`
-	Retries        int          `flag:"retries" group:",more" default:"2" range:"0..100" help:"when a job loses a worker, restart it on the other workers, up to {N} times, from its newest checkpoint or its start; 0 fails the job"`
-	Running        int          `flag:"running" default:"1" range:"1..64" help:"run {N} jobs at a time on the same processors and memory; benchmarks run alone"`
-	Hold           job.Duration `flag:"hold" group:",more" default:"1m" range:"1ms.." help:"wait {TIME} for a lost worker, or after a restart of the master, before graphs are loaded again"`
-	Checkpoints    string       `flag:"checkpoints" help:"store checkpoints of jobs at {PLACE}, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and restart jobs from them; off stores none (default: with --data on the master's disk, else off)"`
+	AuditLog    string       `flag:"audit-log" group:",more" help:"append a line of JSON to {FILE} for each change by a user and for each refused call"`
+	Lease       job.Duration `flag:"lease" default:"2.5s" range:"500ms..1h" help:"a worker that is silent for {TIME} is lost, and its jobs begin again or fail; use a longer time where machines stall"`
+	Retries     int          `flag:"retries" group:",more" default:"2" range:"0..100" help:"when a job loses a worker, restart it on the other workers, up to {N} times, from its newest checkpoint or its start; 0 fails the job"`
+	Running     int          `flag:"running" default:"1" range:"1..64" help:"run {N} jobs at a time on the same processors and memory; benchmarks run alone"`
+	Hold        job.Duration `flag:"hold" group:",more" default:"1m" range:"1ms.." help:"wait {TIME} for a lost worker, or after a restart of the master, before graphs are loaded again"`
+	Checkpoints string       `flag:"checkpoints" help:"store checkpoints of jobs at {PLACE}, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and restart jobs from them; off stores none (default: with --data on the master's disk, else off)"`
 	whenFlags
 	Standby         bool         `flag:"standby" help:"share the queue and the catalog at the PLACE of --checkpoints with other masters: one leads, the others stand by; then --data stores results only"`
 	Stragglers      string       `flag:"stragglers" words:"move,off" help:"when a worker is slow: move restarts a job with checkpoints on the other workers if that is expected to save time; off leaves it"`
@@ -55,8 +54,7 @@ func (f *masterFlags) options(log *slog.Logger) (master.Options, error) {
 	}
 	o := master.Options{
 		Listen: f.Listen, Lease: time.Duration(f.Lease), Hold: time.Duration(f.Hold),
-		CommandTimeout: time.Duration(f.CommandTimeout),
-		Retries:        f.Retries, Running: f.Running, Data: f.Data, Checkpoints: f.Checkpoints,
+		Retries: f.Retries, Running: f.Running, Data: f.Data, Checkpoints: f.Checkpoints,
 		CheckpointEvery:    f.Every.steps,
 		CheckpointInterval: f.Every.time, MTBF: time.Duration(f.MTBF), CheckpointStrict: f.Strict,
 		Stragglers: f.Stragglers,

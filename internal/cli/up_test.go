@@ -14,7 +14,7 @@ func TestUpPassesFlagsOn(t *testing.T) {
 	up := a.up()
 	err := up.ParseFlags([]string{
 		"--listen", "127.0.0.1:0", "--workers", "3", "--threads", "2", "--lease", "5s", "--hold",
-		"2m", "--command-timeout", "0", "--quota", "queued=1", "--quota", "a:queued=2",
+		"2m", "--quota", "queued=1", "--quota", "a:queued=2",
 		"--checkpoint-every", "10", "--checkpoint-strict", "--memory", "1GiB", "--data-root",
 		"/a,b", "--tls-ca", "ca.pem", "--compress", "off",
 	})
@@ -22,7 +22,7 @@ func TestUpPassesFlagsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	master := []string{
-		"--tls-ca=ca.pem", "--lease=5s", "--command-timeout=", "--hold=2m0s", "--checkpoint-every=10",
+		"--tls-ca=ca.pem", "--lease=5s", "--hold=2m0s", "--checkpoint-every=10",
 		"--checkpoint-strict", "--quota=queued=1", "--quota=a:queued=2",
 	}
 	if found := passedOn(up.Flags(), a.master()); !slices.Equal(found, master) {

@@ -4665,7 +4665,6 @@ type Run struct {
 	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
 	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
-	Limit         uint64                 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`      // nanoseconds that a step may take at most, such as a load or a superstep; 0 is no limit
 	Searched      *Graph500Result        `protobuf:"bytes,6,opt,name=searched,proto3" json:"searched,omitempty"` // what attempts before this one have of a benchmark
 	Keep          *Keep                  `protobuf:"bytes,7,opt,name=keep,proto3" json:"keep,omitempty"`         // checkpoints are to be kept
 	GoOn          *GoOn                  `protobuf:"bytes,8,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`
@@ -4727,13 +4726,6 @@ func (x *Run) GetRows() uint32 {
 func (x *Run) GetColumns() uint32 {
 	if x != nil {
 		return x.Columns
-	}
-	return 0
-}
-
-func (x *Run) GetLimit() uint64 {
-	if x != nil {
-		return x.Limit
 	}
 	return 0
 }
@@ -8897,18 +8889,17 @@ const file_control_proto_rawDesc = "" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
-	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xca\x02\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xba\x02\n" +
 	"\x03Run\x12\x1b\n" +
 	"\tspec_json\x18\x01 \x01(\tR\bspecJson\x12?\n" +
 	"\n" +
 	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\x04R\x05limit\x12@\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\x12@\n" +
 	"\bsearched\x18\x06 \x01(\v2$.superstep.control.v1.Graph500ResultR\bsearched\x12.\n" +
 	"\x04keep\x18\a \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x12/\n" +
-	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOn\"G\n" +
+	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOnJ\x04\b\x05\x10\x06\"G\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
