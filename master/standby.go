@@ -192,9 +192,6 @@ func (s *server) release() {
 
 // leads refuses everything while it is not known that this master leads.
 func (s *server) leads(next http.Handler) http.Handler {
-	if s.shared == nil {
-		return next
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.held() {
 			standsBy(w, r)

@@ -45,7 +45,7 @@ func Bounded(m proto.Message) error {
 const description = "_json"
 
 // door refuses requests that are not bounded, before a handler has them.
-type door struct{}
+type door struct{ connect.UnaryInterceptorFunc } // of which no client is wrapped
 
 func (door) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
@@ -54,10 +54,6 @@ func (door) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		return next(ctx, r)
 	}
-}
-
-func (door) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return next
 }
 
 func (door) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {

@@ -64,7 +64,6 @@ type job struct {
 	timeLeft TimeLeft
 	details  map[int]*Detail // by superstep, of some
 	counted  int             // bytes, when it ended
-	detailed int             // supersteps in the Store's details
 }
 
 // lasting is what Keep encodes of a run.

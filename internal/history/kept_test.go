@@ -57,8 +57,8 @@ func listed(t *testing.T, names ...string) *Store {
 	return s
 }
 
-// kept is what Keep returns of a job.
-func kept(t *testing.T, s *Store, name string) []byte {
+// keep is what Keep returns of a job.
+func keep(t *testing.T, s *Store, name string) []byte {
 	t.Helper()
 	data, err := s.Keep(name)
 	must(t, err)
@@ -68,7 +68,7 @@ func kept(t *testing.T, s *Store, name string) []byte {
 // TestRunsOutliveTheirProcess: another process shows all of a job when it has what Keep returned.
 func TestRunsOutliveTheirProcess(t *testing.T) {
 	before := ended(t)
-	data := kept(t, before, "m-1")
+	data := keep(t, before, "m-1")
 	if _, err := before.Keep("m-2"); err == nil {
 		t.Error("a job is kept that there is not")
 	}
@@ -131,7 +131,7 @@ func TestKeepOfASecondAttempt(t *testing.T) {
 		t.Fatalf("found %+v", all)
 	}
 	after := listed(t, "m-1")
-	_, err := after.Restore("m-1", kept(t, s, "m-1"))
+	_, err := after.Restore("m-1", keep(t, s, "m-1"))
 	must(t, err)
 	if all := after.Jobs(); len(all) != 2 || all[0].ID != "m-1" || all[0].Kernels[0].Searches != 2 {
 		t.Errorf("found %+v", all)
@@ -159,7 +159,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 	must(t, to.Record(&trace.End{Job: "g", State: trace.Done}))
 	after := listed(t, "g")
-	_, err := after.Restore("g", kept(t, s, "g"))
+	_, err := after.Restore("g", keep(t, s, "g"))
 	must(t, err)
 	all := after.Jobs()
 	if len(all) != 1+maxKeptSearches || all[len(all)-1].ID != fmt.Sprintf("g-bfs-root-%d", n-1) {
@@ -188,7 +188,7 @@ func TestLongRunsAreCut(t *testing.T) {
 	}
 	must(t, s.Record(&trace.End{Job: "j", State: trace.Done}))
 	after := listed(t, "j")
-	_, err := after.Restore("j", kept(t, s, "j"))
+	_, err := after.Restore("j", keep(t, s, "j"))
 	must(t, err)
 	steps, err := after.Steps("j", 0, n)
 	must(t, err)

@@ -51,11 +51,11 @@ type Store struct {
 	rows     int        // in details
 }
 
-// detailed is a superstep whose details are there.
+// detailed is a superstep whose details are there, or were: those of a run that was let go, or that
+// ran again, count until those before them go.
 type detailed struct {
-	job       *job
-	superstep int
-	detail    *Detail
+	of              map[int]*Detail // the run's
+	superstep, rows int
 }
 
 // NewStore makes an empty Store.
@@ -230,51 +230,24 @@ func (s *Store) remove(i int) {
 	if s.last[j.Job.Job.Job] == j {
 		delete(s.last, j.Job.Job.Job)
 	}
-	s.drop(j)
+	clear(j.details)
 	s.ring.put("gone", j.ID, nil)
 	s.bytes -= j.counted
-}
-
-// drop lets a run's details go. The oldest run's are the first, mostly: no others are looked at
-// then.
-func (s *Store) drop(j *job) {
-	first := 0
-	for ; first < len(s.details) && s.details[first].job == j; first++ {
-		s.count(s.details[first], -1)
-	}
-	clear(s.details[:first])
-	if s.details = s.details[first:]; j.detailed == 0 {
-		return
-	}
-	s.details = slices.DeleteFunc(s.details, func(k detailed) bool {
-		if k.job == j {
-			s.count(k, -1)
-		}
-		return k.job == j
-	})
 }
 
 // addDetail takes a superstep's details, and lets old ones go where they are too many.
 func (s *Store) addDetail(j *job, d *Detail) {
 	j.details[d.Step.Superstep] = d
-	k := detailed{j, d.Step.Superstep, d}
-	s.details = append(s.details, k)
-	s.count(k, 1)
+	s.details = append(s.details, detailed{j.details, d.Step.Superstep, d.rows()})
+	s.rows += d.rows()
 	drop := 0
-	for s.rows > s.mostRows {
+	for ; s.rows > s.mostRows; drop++ {
 		old := s.details[drop]
-		if drop++; old.job.details[old.superstep] == old.detail {
-			delete(old.job.details, old.superstep)
-		}
-		s.count(old, -1)
+		delete(old.of, old.superstep)
+		s.rows -= old.rows
 	}
 	s.details = slices.Delete(s.details, 0, drop)
 	s.ring.put("step", j.ID, d.Step)
-}
-
-func (s *Store) count(k detailed, sign int) {
-	k.job.detailed += sign
-	s.rows += sign * k.detail.rows()
 }
 
 // end ends a run.
