@@ -248,7 +248,9 @@ func (l *Load) probes() float64 {
 	}
 	probes, sum, left := 0.0, 0.0, rows
 	for i, n := range l.Classes[1:] {
-		n = min(n, left)
+		if n = min(n, left); n == 0 {
+			continue
+		}
 		left -= n
 		d := 1.0
 		if i > 0 {

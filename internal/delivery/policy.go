@@ -47,10 +47,7 @@ func (p *Policy) Choose(l *Load) Scheme {
 func (p *Policy) best() Scheme {
 	best := None
 	for s := Naive; s < schemes; s++ {
-		if !p.Force.Allows(s) {
-			continue
-		}
-		if best == None || p.Predicted[s] < p.Predicted[best] {
+		if p.Force.Allows(s) && (best == None || p.Predicted[s] < p.Predicted[best]) {
 			best = s
 		}
 	}

@@ -47,7 +47,7 @@ var rooms = []room{
 	{"graphs", 12029, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11739, []string{
+	{"engine", 11738, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
