@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -115,11 +114,10 @@ func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
 		if err != nil {
 			return err
 		}
-		if err := b.senders(ctx); err != nil {
+		if err := b.relist(ctx, lengths); err != nil {
 			return err
 		}
-		if b.new.ByReceiver, b.places, err = a.relist(ctx, arena, lengths,
-			&relister{old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs}); err != nil {
+		if err := b.senders(ctx); err != nil {
 			return err
 		}
 		b.next.index(b.new.ByReceiver)
@@ -148,25 +146,74 @@ type blockChange struct {
 	// forward and backward say which rows an arc has here: its target's, its source's.
 	forward, backward bool
 
-	e    edits
-	rows []uint32        // of each edit, the receiver
-	sets []bitmap.Ranked // by owner, the receivers that have a row or may get one
-	base []uint32        // by owner, the slots of these
-	ids  []uint32        // of these slots
-	s    *splices
-	wide kernel.Lists // the old lists, by these slots
-	// slotIDs are the vertices of the old slots and, once the new sides are known, their new slots.
-	// It is nil if these are all the same.
+	e edits
+	s *splices
+	// slotIDs are the vertices of the old slots, nil if each is its own. Added arcs get numbers
+	// behind these.
 	slotIDs []uint32
 	places  []uint32 // where the new arcs were, if Change.Places asked for it
+}
+
+// number returns the number of a vertex's row, in the order of the lists: the partition's own rows,
+// then those of others by owner.
+func (b *blockChange) number(id uint32) uint32 {
+	q, local := id%uint32(b.a.p.Of), id/uint32(b.a.p.Of)
+	if own := uint32(b.a.p.Index); q == own {
+		return local
+	} else if q < own {
+		q++
+	}
+	return q*b.stride() + local
+}
+
+// stride is how many numbers the rows of an owner have.
+func (b *blockChange) stride() uint32 { return uint32(owned(b.a.N, 0, b.a.p.Of)) }
+
+// vertex returns the vertex of a row's number.
+func (b *blockChange) vertex(row uint32) uint32 {
+	q, own := row/b.stride(), uint32(b.a.p.Index)
+	if q == 0 {
+		q = own
+	} else if q <= own {
+		q--
+	}
+	return row%b.stride()*uint32(b.a.p.Of) + q
+}
+
+// row returns where the old list of a vertex is or would be.
+func (b *blockChange) row(id uint32) (lo, hi uint32) {
+	l := &b.old.ByReceiver.Lists
+	slot, ok := b.part.slotOf(b.old.Receivers, id)
+	if int(slot>>6) >= len(l.Bits) {
+		return uint32(len(l.Adj)), uint32(len(l.Adj))
+	}
+	r := l.Rank[slot>>6] + uint32(bits.OnesCount64(l.Bits[slot>>6]&(1<<(slot&63)-1)))
+	if lo = l.Starts[r]; !ok || !bitmap.Get(l.Bits, slot) {
+		return lo, lo
+	}
+	return lo, l.Starts[r+1]
+}
+
+// slotOf returns the slot that a vertex has on a side that knows its ghosts, or where it would be,
+// and whether it has one.
+func (p *Partition) slotOf(s *Side, id uint32) (slot uint32, ok bool) {
+	q, local := id%uint32(p.Of), id/uint32(p.Of)
+	if int(q) == p.Index {
+		return min(local, p.slots.Ghost), int(local) < p.Owned
+	}
+	group, ghosts := s.Groups[q], &s.Ghosts[q]
+	if int(local>>6) >= len(ghosts.Bits) {
+		return group.Start + group.Count, false
+	}
+	return group.Start + ghosts.Of(local), ghosts.Get(local)
 }
 
 // gather takes the edits of the block's rows.
 func (b *blockChange) gather(all []*arcs) {
 	b.e.idBits = uint(bits.Len(uint(b.a.N)))
 	put := func(row, neighbor uint32, what uint64) {
-		b.rows = append(b.rows, row)
-		b.e.list = append(b.e.list, edit{uint64(neighbor), what})
+		key := uint64(b.number(row))<<b.e.idBits | uint64(neighbor)
+		b.e.list = append(b.e.list, edit{key, what})
 	}
 	mirrored := uint64(0)
 	if !b.a.p.graph.Directed {
@@ -178,6 +225,7 @@ func (b *blockChange) gather(all []*arcs) {
 			if !removals {
 				lo, hi, kind = from.removals, len(from.ends)/2, 0
 			}
+			b.e.list = slices.Grow(b.e.list, 2*(hi-lo))
 			for i := lo; i < hi; i++ {
 				u, v, what := from.ends[2*i], from.ends[2*i+1], kind
 				if !removals && from.weights != nil {
@@ -195,191 +243,90 @@ func (b *blockChange) gather(all []*arcs) {
 	}
 }
 
-// splice finds out what the edits do to the block's lists. Rows have slots of their own meanwhile,
-// with room for new ones.
-func (b *blockChange) splice(ctx context.Context) error {
-	a, parts := b.a, uint32(b.a.p.Of)
-	b.sets, b.base = make([]bitmap.Ranked, parts), make([]uint32, parts)
-	sets := make([][]uint64, parts)
-	for _, q := range a.p.Row {
-		sets[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, a.p.Of)))
-		copy(sets[q], b.old.Receivers.Ghosts[q].Bits)
-	}
-	for i, row := range b.rows {
-		if q := row % parts; b.e.list[i].what&removalEdit == 0 && sets[q] != nil {
-			bitmap.Set(sets[q], row/parts)
-		}
-	}
-	slots := a.next.slots.Ghost
-	for q, set := range sets {
-		if set != nil {
-			b.sets[q], b.base[q] = bitmap.Rank(set, nil), slots
-			slots += uint32(b.sets[q].Count()+63) &^ 63
-		}
-	}
-	b.ids = mem.Make[uint32](a.tmp, int(slots))
-	for row := range a.next.Owned {
-		b.ids[row] = uint32(a.next.Global(uint32(row)))
-	}
-	for q, set := range b.sets {
-		at := b.base[q]
-		bitmap.Each(set.Bits, func(local uint32) {
-			b.ids[at] = local*parts + uint32(q)
-			at++
-		})
-	}
-	kept := b.e.list[:0]
-	for i, x := range b.e.list {
-		if row, ok := b.row(b.rows[i]); ok {
-			kept = append(kept, edit{uint64(row)<<b.e.idBits | x.key, x.what})
-		}
-	}
-	b.e.list = kept
-	b.widen(slots)
-	b.slotIDs = a.slotIDs(b.part)
-	sorted, err := b.e.sort(int(slots))
-	if err != nil {
-		return err
-	}
-	b.s, err = a.splice(ctx, &splicer{a: a, l: &b.wide, of: b.slotIDs, e: sorted, rowIDs: b.ids})
-	return err
-}
-
-// row returns the slot of a receiver's row, if there is one.
-func (b *blockChange) row(id uint32) (uint32, bool) {
-	q, local := id%uint32(b.a.p.Of), id/uint32(b.a.p.Of)
-	if int(q) == b.a.p.Index {
-		return local, true
-	}
-	if !b.sets[q].Get(local) {
-		return 0, false
-	}
-	return b.base[q] + b.sets[q].Of(local), true
-}
-
-// widen gives the old lists' rows their slots: the order of rows is the same.
-func (b *blockChange) widen(slots uint32) {
-	b.wide = b.old.ByReceiver.Lists
-	if len(b.a.p.Row) == 0 { // only owned vertices have rows
-		return
-	}
-	set := mem.Make[uint64](b.a.tmp, bitmap.Words(int(slots)))
-	bitmap.Each(b.wide.Bits, func(slot uint32) {
-		row, _ := b.row(uint32(b.part.slots.ID(slot)))
-		bitmap.Set(set, row)
-	})
-	b.wide.Bits, b.wide.Rank = set, bitmap.Rank(set, nil).Rank
-}
-
 // receivers makes the new block's side of receivers, and returns the lengths of its rows.
-func (b *blockChange) receivers() ([]uint32, error) {
-	p, arena := b.next, b.next.graph.arena
-	lengths := mem.Make[uint32](b.a.tmp, len(b.ids))
-	bitmap.Each(b.wide.Bits, func(row uint32) {
-		lo, hi := b.wide.Row(row)
-		lengths[row] = hi - lo
-	})
-	for _, r := range b.s.rows {
-		lengths[r.row] = uint32(int64(lengths[r.row]) + r.more)
-	}
+func (b *blockChange) receivers() (lengths []uint32, err error) {
+	p, old := b.next, b.old.ByReceiver
 	seen := make([][]uint64, p.Of)
 	for _, q := range p.Row {
-		seen[q] = mem.Make[uint64](arena, len(b.sets[q].Bits))
-		row := b.base[q]
-		bitmap.Each(b.sets[q].Bits, func(local uint32) {
-			if lengths[row] > 0 {
-				bitmap.Set(seen[q], local)
-			}
-			row++
-		})
+		seen[q] = mem.Make[uint64](p.graph.arena, bitmap.Words(owned(b.a.N, q, p.Of)))
+		copy(seen[q], b.old.Receivers.Ghosts[q].Bits)
 	}
-	receivers, err := p.side(p.Row, seen, arena)
-	if err != nil {
+	for _, r := range b.s.rows {
+		set, local := seen[r.id%uint32(p.Of)], r.id/uint32(p.Of)
+		switch {
+		case set == nil: // the partition's own
+		case r.count > 0:
+			bitmap.Set(set, local)
+		default:
+			set[local>>6] &^= 1 << (local & 63)
+		}
+	}
+	b.new = &Block{}
+	if b.new.Receivers, err = p.side(p.Row, seen, p.graph.arena); err != nil {
 		return nil, err
 	}
-	b.new = &Block{Receivers: receivers}
+	n := p.Slots
 	if len(p.Row) == 0 { // p.Slots has ghosts of the other block by now
-		return lengths[:p.Owned], nil
+		n = p.Owned
 	}
-	final := mem.Make[uint32](b.a.tmp, p.Slots)
-	copy(final, lengths[:p.Owned])
-	for _, q := range p.Row {
-		at := receivers.Groups[q].Start
-		for _, n := range lengths[b.base[q]:][:b.sets[q].Count()] {
-			if n > 0 {
-				final[at] = n
-				at++
+	lengths = mem.Make[uint32](b.a.tmp, n)
+	bitmap.Each(old.Bits, func(slot uint32) {
+		lo, hi := old.Row(slot)
+		to, ok := slot, true
+		if slot >= b.part.slots.Ghost {
+			to, ok = p.slotOf(b.new.Receivers, uint32(b.part.slots.ID(slot)))
+		}
+		if ok {
+			lengths[to] = hi - lo
+		}
+	})
+	for _, r := range b.s.rows {
+		if slot, ok := p.slotOf(b.new.Receivers, r.id); ok {
+			lengths[slot] = r.count
+		}
+	}
+	return lengths, nil
+}
+
+// senders makes the new block's side of senders, and gives the neighbours in its lists their slots.
+func (b *blockChange) senders(ctx context.Context) (err error) {
+	a, p, adj := b.a, b.next, b.new.ByReceiver.Adj
+	parts := uint32(p.Of)
+	met := mem.Make[bool](a.tmp, len(b.slotIDs))
+	if p.Of > 1 {
+		for some := range slices.Chunk(adj, limits.linkGrain) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for _, i := range some {
+				met[i] = true
 			}
 		}
 	}
-	return final, nil
-}
-
-// senders makes the new block's side of senders: of the arcs that stay, and of new ones. These get
-// their slots.
-func (b *blockChange) senders(ctx context.Context) (err error) {
-	a, p := b.a, b.next
-	parts, own := uint32(p.Of), uint32(p.Index)
 	seen := make([][]uint64, p.Of)
 	for _, q := range p.Column {
 		seen[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, p.Of)))
 	}
-	for _, id := range b.s.ids {
-		if set := seen[id%parts]; set != nil {
+	for i, id := range b.slotIDs {
+		if set := seen[id%parts]; set != nil && met[i] {
 			bitmap.Set(set, id/parts)
 		}
 	}
-	stay, err := b.stay(ctx)
-	if err != nil {
+	if b.new.Senders, err = p.side(p.Column, seen, a.tmp); err != nil || p.Of == 1 {
 		return err
-	}
-	for slot, id := range b.slotIDs {
-		if set := seen[id%parts]; set != nil && stay[slot] {
-			bitmap.Set(set, id/parts)
-		}
-	}
-	if b.new.Senders, err = p.side(p.Column, seen, a.tmp); err != nil {
-		return err
-	}
-	slot := func(id uint32) uint32 {
-		q, local := id%parts, id/parts
-		if q == own {
-			return local
-		}
-		return b.new.Senders.Groups[q].Start + b.new.Senders.Ghosts[q].Of(local)
-	}
-	for i, id := range b.s.ids {
-		b.s.ids[i] = slot(id)
 	}
 	for i, id := range b.slotIDs {
-		if stay[i] {
-			b.slotIDs[i] = slot(id)
+		if met[i] {
+			b.slotIDs[i], _ = p.slotOf(b.new.Senders, id)
+		}
+	}
+	for some := range slices.Chunk(adj, limits.linkGrain) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		for k, i := range some {
+			some[k] = b.slotIDs[i]
 		}
 	}
 	return nil
-}
-
-// stay returns which of the old slots are neighbours in arcs that stay.
-func (b *blockChange) stay(ctx context.Context) ([]bool, error) {
-	if b.slotIDs == nil {
-		return nil, nil
-	}
-	stay, at := mem.Make[bool](b.a.tmp, len(b.slotIDs)), uint32(0)
-	adj := b.old.ByReceiver.Adj
-	mark := func(lo, hi uint32) {
-		for some := range slices.Chunk(adj[lo:hi], limits.linkGrain) {
-			if ctx.Err() != nil {
-				return
-			}
-			for _, slot := range some {
-				stay[slot] = true
-			}
-		}
-	}
-	for _, x := range b.s.list {
-		mark(at, x.at)
-		at = x.at + x.drop
-	}
-	mark(at, uint32(len(adj)))
-	return stay, context.Cause(ctx)
 }

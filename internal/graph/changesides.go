@@ -191,8 +191,8 @@ func (b *blockChange) degreeChanges() [][]degreeChange {
 	parts := uint32(b.a.p.Of)
 	all := make([][]degreeChange, parts)
 	for _, r := range b.s.rows {
-		id := b.ids[r.row]
-		all[id%parts] = append(all[id%parts], degreeChange{uint64(id / parts), r.more})
+		q := r.id % parts
+		all[q] = append(all[q], degreeChange{uint64(r.id / parts), r.more})
 	}
 	return all
 }

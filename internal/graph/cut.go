@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -79,18 +80,7 @@ func (a *Builder) each(ctx context.Context, parts []*Partition, stage string, f 
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", stage, context.Cause(ctx))
 	}
-	return firstError(failed)
-}
-
-// firstError returns the first of some errors, or nil: of what is wrong with many partitions one
-// says enough.
-func firstError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(failed...)
 }
 
 // column returns the processor column of a vertex's owner.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
@@ -35,8 +34,7 @@ type edits struct {
 	idBits  uint
 }
 
-func (e *edits) row(i int) uint32      { return uint32(e.list[i].key >> e.idBits) }
-func (e *edits) neighbor(i int) uint32 { return uint32(e.list[i].key & (1<<e.idBits - 1)) }
+func (e *edits) row(i int) uint32 { return uint32(e.list[i].key >> e.idBits) }
 func (e *edits) weight(what uint64) float64 {
 	if len(e.weights) == 0 {
 		return 1
@@ -51,15 +49,18 @@ type arcs struct {
 	weights  []float64
 }
 
-// sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
-func (e *edits) sort(rows int) (*edits, error) {
+// sort orders the edits. It refuses more than have numbers of 32 bits.
+func (e *edits) sort() error {
 	if err := checkChanges(len(e.list)); err != nil {
-		return nil, err
+		return err
 	}
 	const digit = 12
 	from, to := e.list, make([]edit, len(e.list))
-	keyBits := e.idBits + uint(bits.Len(uint(rows)))
-	for shift := uint(0); shift < keyBits && len(from) > 0; shift += digit {
+	last := uint64(0)
+	for i := range from {
+		last = max(last, from[i].key)
+	}
+	for shift := uint(0); last>>shift > 0; shift += digit {
 		var next [1 << digit]uint32
 		for i := range from {
 			next[from[i].key>>shift&(1<<digit-1)]++
@@ -77,7 +78,7 @@ func (e *edits) sort(rows int) (*edits, error) {
 		from, to = to, from
 	}
 	e.list = from
-	return e, nil
+	return nil
 }
 
 // own returns the change's arcs, without those that are not stored.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -243,7 +244,7 @@ func (p *Partition) agrees(q *Partition) error {
 		all = append(all, agree(p, q, &r.slots, r.reversed.Pull.Senders, s.reversed.Pull.Senders),
 			agree(p, q, &r.slots, r.reversed.Push.Receivers, s.reversed.Push.Receivers))
 	}
-	return firstError(all)
+	return cmp.Or(all...)
 }
 
 // agree checks that the ghosts which p has of q at a side are the vertices that q shares with p

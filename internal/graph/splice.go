@@ -3,8 +3,8 @@ package graph
 import (
 	"cmp"
 	"context"
-	"math/bits"
 	"slices"
+	"sort"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -26,52 +26,71 @@ type splices struct {
 	ids     []uint32
 	weights []float64
 	places  []uint32
-	rows    []rowLength
+	rows    []changedRow
 	shift   int64 // of what is behind all splices
 }
 
-// rowLength is by how much a row grows.
-type rowLength struct {
-	row  uint32
-	more int64
+// changedRow is a row that gets longer or shorter.
+type changedRow struct {
+	id, count uint32
+	more      int64
 }
 
-// splicer finds out what edits do to rows of lists.
+// splicer finds out what some edits do to the lists of a block.
 type splicer struct {
-	a      *changer
+	b      *blockChange
 	l      *kernel.Lists
-	of     []uint32 // the vertices of slots, nil where they are the same
-	e      *edits
-	rowIDs []uint32 // the vertices of rows
+	merged []mergedArc
 	splices
-	adds []edit
+}
+
+// mergedArc is one of the parallel arcs that edits make.
+type mergedArc struct {
+	weight float64
+	place  uint32
 }
 
 // editRows is about how many edits a worker takes at a time.
 const editRows = 4096
 
-// splice finds out what edits do to lists: many of the splicer given work at once.
-func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
-	all, l, e := &splices{}, of.l, of.e
+// splice finds out what the edits do to the block's lists.
+func (b *blockChange) splice(ctx context.Context) error {
+	e, all := &b.e, &splices{}
+	if err := e.sort(); err != nil {
+		return err
+	}
+	if p := b.part; p.Of > 1 {
+		b.slotIDs = mem.Make[uint32](b.a.tmp, p.Slots)
+		for slot := range b.slotIDs {
+			b.slotIDs[slot] = uint32(p.slots.ID(uint32(slot)))
+		}
+	}
+	l := &b.old.ByReceiver.Lists
 	chunks := make([]*splicer, (len(e.list)+editRows-1)/editRows)
-	a.Team.For(len(chunks), 1, func(_, c, _ int) {
+	b.a.Team.For(len(chunks), 1, func(_, c, _ int) {
 		if ctx.Err() != nil {
 			return
 		}
-		s := &splicer{a: a, l: l, of: of.of, e: e, rowIDs: of.rowIDs}
+		s := &splicer{b: b, l: l}
 		lo, hi := e.border(c*editRows), e.border((c+1)*editRows)
 		s.reserve(hi-lo, hi-lo)
-		s.chunk(lo, hi)
+		for lo < hi {
+			first := lo
+			for lo++; lo < hi && e.row(lo) == e.row(first); {
+				lo++
+			}
+			s.row(b.vertex(e.row(first)), e.list[first:lo])
+		}
 		chunks[c] = s
 	})
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	list, inserted := 0, 0
 	for _, s := range chunks {
 		list, inserted = list+len(s.list), inserted+len(s.ids)
 	}
-	all.reserve(list, inserted)
+	all.reserve(list+1, inserted)
 	for _, s := range chunks {
 		base := uint32(len(all.places))
 		for _, x := range s.list {
@@ -85,15 +104,13 @@ func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
 		all.places = append(all.places, s.places...)
 		all.rows = append(all.rows, s.rows...)
 	}
-	if err := checkArcs(len(l.Adj) + int(all.shift)); err != nil {
-		return nil, err
-	}
-	return all, nil
+	b.s = all
+	return checkArcs(len(l.Adj) + int(all.shift))
 }
 
 // reserve makes room for so many splices and inserted arcs.
 func (s *splices) reserve(list, inserted int) {
-	s.list, s.rows = make([]splice, 0, list), make([]rowLength, 0, list)
+	s.list, s.rows = make([]splice, 0, list), make([]changedRow, 0, list)
 	s.ids, s.places = make([]uint32, 0, inserted), make([]uint32, 0, inserted)
 }
 
@@ -105,74 +122,35 @@ func (e *edits) border(i int) int {
 	return i
 }
 
-// chunk goes through the edits [lo, hi), of whole rows.
-func (s *splicer) chunk(lo, hi int) {
-	for lo < hi {
-		end := lo + 1
-		for end < hi && s.e.row(end) == s.e.row(lo) {
-			end++
+// row goes through the edits of a vertex's row.
+func (s *splicer) row(vertex uint32, edits []edit) {
+	at, hi := s.b.row(vertex)
+	count, before := hi-at, s.shift
+	for len(edits) > 0 {
+		n := 1
+		for n < len(edits) && edits[n].key == edits[0].key {
+			n++
 		}
-		s.editRow(lo, end)
-		lo = end
-	}
-}
-
-// rowPlace returns where a row's list is or would be.
-func rowPlace(l *kernel.Lists, row uint32) (lo, hi uint32) {
-	w := row >> 6
-	if int(w) >= len(l.Bits) {
-		return uint32(len(l.Adj)), uint32(len(l.Adj))
-	}
-	r := l.Rank[w] + uint32(bits.OnesCount64(l.Bits[w]&(1<<(row&63)-1)))
-	lo = l.Starts[r]
-	if l.Bits[w]>>(row&63)&1 == 0 {
-		return lo, lo
-	}
-	return lo, l.Starts[r+1]
-}
-
-// editRow goes through a row's edits.
-func (s *splicer) editRow(first, last int) {
-	row := s.e.row(first)
-	at, hi := rowPlace(s.l, row)
-	before := s.shift
-	for i := first; i < last; {
-		end := i + 1
-		for end < last && s.e.list[end].key == s.e.list[i].key {
-			end++
-		}
-		neighbor := s.e.neighbor(i)
+		neighbor := uint32(edits[0].key & (1<<s.b.e.idBits - 1))
 		at = s.search(at, hi, neighbor)
 		run := at
 		for run < hi && s.id(run) == neighbor {
 			run++
 		}
-		s.resolve(row, i, end, at, run)
-		at, i = run, end
+		s.arcs(vertex, neighbor, edits[:n], at, run)
+		at, edits = run, edits[n:]
 	}
-	if s.shift != before {
-		s.rows = append(s.rows, rowLength{row, s.shift - before})
+	if more := s.shift - before; more != 0 {
+		s.rows = append(s.rows, changedRow{vertex, uint32(int64(count) + more), more})
 	}
 }
 
 // id returns the neighbour at a place.
 func (s *splicer) id(at uint32) uint32 {
-	if s.of == nil {
+	if s.b.slotIDs == nil {
 		return s.l.Adj[at]
 	}
-	return s.of[s.l.Adj[at]]
-}
-
-// slotIDs returns the vertices of a partition's slots, nil if each is its own.
-func (a *changer) slotIDs(p *Partition) []uint32 {
-	if p.Of == 1 {
-		return nil
-	}
-	ids := mem.Make[uint32](a.tmp, p.Slots)
-	for slot := range ids {
-		ids[slot] = uint32(p.slots.ID(uint32(slot)))
-	}
-	return ids
+	return s.b.slotIDs[s.l.Adj[at]]
 }
 
 // search returns the first place from lo on, below hi, of a neighbour with the id or a larger one.
@@ -196,109 +174,151 @@ func (s *splicer) search(lo, hi, id uint32) uint32 {
 	return lo
 }
 
-// resolve says what edits [i, end) of one arc do to it, which is stored at [at, run).
-func (s *splicer) resolve(row uint32, i, end int, at, run uint32) {
-	removed := false
-	s.adds = s.adds[:0]
-	mirrored := 0
-	for _, x := range s.e.list[i:end] {
-		if x.what&removalEdit != 0 {
-			removed = true
-			continue
-		}
-		s.adds = append(s.adds, x)
-		mirrored += int(x.what & mirroredEdit)
+// arcs says what edits of the arcs between a row's vertex and a neighbour do to those stored at
+// [at, run).
+func (s *splicer) arcs(vertex, neighbor uint32, edits []edit, at, run uint32) {
+	stay := run // what is stored from there on goes
+	for len(edits) > 0 && edits[0].what&removalEdit != 0 {
+		stay, edits = at, edits[1:]
 	}
-	id := s.e.neighbor(i)
-	if mirrored > 0 && mirrored < len(s.adds) { // those given from the smaller end are first
+	if len(edits) == 0 && stay == run {
+		return
+	}
+	if len(edits) > 1 { // of the added ones, those given from the smaller end are first
 		first := uint64(0)
-		if id < s.rowIDs[row] {
+		if neighbor < vertex {
 			first = mirroredEdit
 		}
-		slices.SortStableFunc(s.adds, func(x, y edit) int {
+		slices.SortStableFunc(edits, func(x, y edit) int {
 			return cmp.Compare(x.what&mirroredEdit^first, y.what&mirroredEdit^first)
 		})
 	}
-	stored := run - at
-	if removed {
-		stored = 0
+	s.merged = s.merged[:0]
+	for i := at; i < stay; i++ {
+		s.merged = append(s.merged, mergedArc{weightsOf(s.l).At(int(i)), i})
 	}
-	switch {
-	case s.a.p.graph.Options.Duplicates == KeepDuplicates:
-		s.keep(id, at, run, stored)
-	case len(s.adds) > 0:
-		s.one(id, at, run, stored)
-	case stored < run-at:
-		s.cut(at, run-at)
+	for _, x := range edits {
+		s.merged = append(s.merged, mergedArc{s.b.e.weight(x.what), NewPlace})
 	}
-}
-
-// one stores one arc, as the graph's options say, in place of those at [at, run) of which so many
-// do not go.
-func (s *splicer) one(id, at, run, stored uint32) {
-	weight, place, same := 0.0, uint32(NewPlace), false
-	adds := s.adds
-	if stored > 0 {
-		weight, place, same = weightsOf(s.l).At(int(at)), at, true
-	} else {
-		weight, adds = s.e.weight(adds[0].what), adds[1:]
-	}
-	for _, x := range adds {
-		w := s.e.weight(x.what)
-		switch s.a.p.graph.Options.Duplicates {
-		case LeastDuplicate:
-			if cmp.Compare(w, weight) < 0 {
-				weight, same = w, false
-			}
-		case SumDuplicates:
-			weight, same = weight+w, false
-		}
-	}
-	if same || stored > 0 && !s.a.weighted() {
+	if len(edits) > 0 && !s.combine() {
 		return
 	}
-	s.cut(at, run-at)
-	s.insert(id, weight, place)
-}
-
-// keep inserts the added arcs beside those at [at, run), of which all stay if stored is not 0: by
-// weight.
-func (s *splicer) keep(id, at, run, stored uint32) {
-	if stored == 0 && run > at {
-		s.cut(at, run-at)
-	}
-	if s.a.weighted() {
-		slices.SortStableFunc(s.adds, func(x, y edit) int { return cmp.Compare(s.e.weight(x.what), s.e.weight(y.what)) })
-	}
-	next := run
-	if stored > 0 && s.a.weighted() {
-		next = at
-	}
-	for k, x := range s.adds {
-		w, was := s.e.weight(x.what), next
-		for next < run && stored > 0 && cmp.Compare(weightsOf(s.l).At(int(next)), w) <= 0 {
-			next++
+	s.list = append(s.list, splice{
+		at: at, drop: run - at, first: uint32(len(s.places)), count: uint32(len(s.merged)),
+	})
+	s.shift += int64(len(s.merged)) - int64(run-at)
+	for _, m := range s.merged {
+		s.ids = append(s.ids, neighbor)
+		if s.b.a.weighted() {
+			s.weights = append(s.weights, m.weight)
 		}
-		if (k == 0 || next != was) && (stored > 0 || run == at) {
-			s.cut(next, 0)
+		s.places = append(s.places, m.place)
+	}
+}
+
+// combine makes of parallel arcs what the graph's options say, and reports whether that is more
+// than the first of them.
+func (s *splicer) combine() (changed bool) {
+	a := s.b.a
+	if a.p.graph.Options.Duplicates == KeepDuplicates {
+		slices.SortStableFunc(s.merged, func(x, y mergedArc) int { return cmp.Compare(x.weight, y.weight) })
+		return true
+	}
+	one := &s.merged[0]
+	changed = one.place == NewPlace
+	for _, x := range s.merged[1:] {
+		switch a.p.graph.Options.Duplicates {
+		case LeastDuplicate:
+			if cmp.Compare(x.weight, one.weight) < 0 {
+				one.weight, changed = x.weight, true
+			}
+		case SumDuplicates:
+			one.weight, changed = one.weight+x.weight, changed || a.weighted()
 		}
-		s.insert(id, w, NewPlace)
+	}
+	s.merged = s.merged[:1]
+	return changed
+}
+
+// relistGrain is how many old arcs a worker takes at a time.
+const relistGrain = 1 << 16
+
+// relist makes the new lists, of rows of the lengths given, but for their heads and chunks, and
+// tells where arcs were. Neighbours are places in slotIDs.
+func (b *blockChange) relist(ctx context.Context, lengths []uint32) error {
+	a, old, arena := b.a, &b.old.ByReceiver.Lists, b.next.graph.arena
+	if a.p.Of > 1 {
+		from := len(b.slotIDs)
+		ids := mem.Make[uint32](a.tmp, from+len(b.s.ids))
+		if len(ids) > maxSlots { // which have no numbers of 32 bits
+			return checkSlots(len(ids))
+		}
+		copy(ids[copy(ids, b.slotIDs):], b.s.ids)
+		for i := range b.s.ids {
+			b.s.ids[i] = uint32(from + i)
+		}
+		b.slotIDs = ids
+	}
+	total := len(old.Adj) + int(b.s.shift)
+	l := &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
+	makeWeights(arena, &l.Lists, a.p.graph.Weights)
+	b.new.ByReceiver = l
+	if a.Places && a.p.Grid.Flat() {
+		b.places = make([]uint32, total)
+	}
+	end := splice{at: uint32(len(old.Adj)), first: uint32(len(b.s.places)), shift: b.s.shift}
+	r := &relister{b, weightsOf(old), weightsOf(&l.Lists), append(b.s.list, end)}
+	a.Team.For(len(old.Adj)/relistGrain+1, 1, func(_, i, _ int) {
+		if ctx.Err() == nil {
+			r.grain(uint32(i)*relistGrain, uint64(i+1)*relistGrain)
+		}
+	})
+	return context.Cause(ctx)
+}
+
+// relister writes the lists that splices make of others.
+type relister struct {
+	b        *blockChange
+	old, new WeightColumn
+	list     []splice // the last one is behind all arcs
+}
+
+// grain writes what becomes of the old arcs [begin, end), and the arcs inserted there.
+func (r *relister) grain(begin uint32, end uint64) {
+	s, adj, places := r.b.s, r.b.new.ByReceiver.Adj, r.b.places
+	k := sort.Search(len(r.list), func(k int) bool { return r.list[k].at >= begin })
+	at := begin
+	if k > 0 {
+		at = max(at, r.list[k-1].at+r.list[k-1].drop)
+	}
+	for ; k < len(r.list) && uint64(at) < end; k++ {
+		x := &r.list[k]
+		if r.copy(at, uint32(min(uint64(x.at), end)), x.shift); uint64(x.at) >= end {
+			return
+		}
+		to := uint32(int64(x.at) + x.shift)
+		for j := range x.count {
+			adj[to+j] = s.ids[x.first+j]
+			if len(s.weights) > 0 {
+				r.new.Set(int(to+j), s.weights[x.first+j])
+			}
+			if places != nil {
+				places[to+j] = s.places[x.first+j]
+			}
+		}
+		at = x.at + x.drop
 	}
 }
 
-// cut begins a splice.
-func (s *splicer) cut(at, drop uint32) {
-	s.list = append(s.list, splice{at: at, drop: drop, first: uint32(len(s.places))})
-	s.shift -= int64(drop)
-}
-
-// insert adds an arc to the last splice.
-func (s *splicer) insert(id uint32, weight float64, place uint32) {
-	s.ids = append(s.ids, id)
-	if s.a.weighted() {
-		s.weights = append(s.weights, weight)
+// copy writes the old arcs [lo, hi), which move by shift.
+func (r *relister) copy(lo, hi uint32, shift int64) {
+	if lo >= hi {
+		return
 	}
-	s.places = append(s.places, place)
-	s.list[len(s.list)-1].count++
-	s.shift++
+	to := uint32(int64(lo) + shift)
+	copy(r.b.new.ByReceiver.Adj[to:], r.b.old.ByReceiver.Adj[lo:hi])
+	r.new.Copy(int(to), r.old.Slice(int(lo), int(hi)))
+	for i := lo; i < hi && r.b.places != nil; i++ {
+		r.b.places[to+i-lo] = i
+	}
 }

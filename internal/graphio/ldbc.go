@@ -19,12 +19,7 @@ type ldbcFiles struct {
 // common.
 func ldbcFilesOf(path string) (ldbcFiles, error) {
 	base, c := splitCodec(path)
-	for _, end := range []string{".v", ".e", ".properties"} {
-		if cut, ok := strings.CutSuffix(base, end); ok {
-			base = cut
-			break
-		}
-	}
+	base = ldbcBase(base)
 	files := ldbcFiles{base: base}
 	missing := []string{}
 	var ok bool
@@ -41,6 +36,16 @@ func ldbcFilesOf(path string) (ldbcFiles, error) {
 		files.properties = p
 	}
 	return files, nil
+}
+
+// ldbcBase returns what the names of the files have in common, given that or one of them.
+func ldbcBase(name string) string {
+	for _, end := range []string{".v", ".e", ".properties"} {
+		if base, ok := strings.CutSuffix(name, end); ok {
+			return base
+		}
+	}
+	return name
 }
 
 // ldbcPairs is the layout of a line of FILE.e without weights, vertexGrammar that of FILE.v, where

@@ -110,13 +110,7 @@ func consecutiveLabels(l edges.Labels, n int) (first uint64, ok bool) {
 // ldbc writes FILE.v, FILE.e and FILE.properties, where path is one of them or what they have in
 // common.
 func (w *writer) ldbc() error {
-	base := w.base
-	for _, end := range []string{".v", ".e", ".properties"} {
-		if cut, ok := strings.CutSuffix(base, end); ok {
-			base = cut
-			break
-		}
-	}
+	base := ldbcBase(w.base)
 	vertices, _, err := w.extent()
 	if err != nil {
 		return err
