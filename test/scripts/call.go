@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -25,21 +24,21 @@ var variables = []string{
 	"SUPERSTEP_TLS_KEY", "XDG_STATE_HOME",
 }
 
-// server is the process that serves the calls of a script, of one program.
-type server struct {
+// Server is a process that runs superstep, or a user's own binary, for one call after the other.
+type Server struct {
 	*Member
 	calls   *json.Encoder
 	answers *json.Decoder
 }
 
-// request is a call: the arguments, the directory, and the values of the variables.
-type request struct {
+// Request is a call: the arguments, the directory, and the values of the variables, if they change.
+type Request struct {
 	Args, Values []string
 	Dir          string
 }
 
-// answer is the exit status of a call, and what it wrote.
-type answer struct {
+// Answer is the exit status of a call, and what it wrote.
+type Answer struct {
 	Status         int
 	Stdout, Stderr []byte
 }
@@ -62,7 +61,7 @@ func serve(programs []pregel.Registered) error {
 	}
 	requests, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for requests.More() {
-		var r request
+		var r Request
 		if err := requests.Decode(&r); err != nil {
 			return err
 		}
@@ -72,7 +71,7 @@ func serve(programs []pregel.Registered) error {
 		runtime.GOMAXPROCS(threads) // --threads of the call before may have raised it
 		var stdout, stderr Output
 		status := cli.Run(filepath.Base(os.Args[0]), r.Args, programs, &stdout, &stderr)
-		err := answers.Encode(answer{status, []byte(stdout.String()), []byte(stderr.String())})
+		err := answers.Encode(Answer{status, []byte(stdout.String()), []byte(stderr.String())})
 		if err != nil {
 			return err
 		}
@@ -81,32 +80,25 @@ func serve(programs []pregel.Registered) error {
 }
 
 // prepare sets the directory and the environment of this process to those of the call.
-func (r *request) prepare() error {
+func (r *Request) prepare() error {
 	if err := os.Chdir(r.Dir); err != nil {
 		return err
 	}
 	if err := os.Setenv("PWD", r.Dir); err != nil {
 		return err
 	}
-	for i, name := range variables {
-		if err := os.Setenv(name, r.Values[i]); err != nil {
+	for i, value := range r.Values {
+		if err := os.Setenv(variables[i], value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// server returns the process that serves the calls of a program, and starts it for the first one.
-func (c *Processes) server(name string) (*server, error) {
-	if s := c.servers[name]; s != nil {
-		return s, nil
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return nil, err
-	}
-	s := &server{Member: &Member{Cmd: exec.Command(path), Said: &Output{}, Ended: make(chan struct{})}}
-	s.Env, s.Dir, s.Stderr = append(slices.Clip(c.Env), serving+"=1"), c.Dir, s.Said
+// Serve starts a server. cmd is the program, without arguments.
+func Serve(cmd *exec.Cmd) (*Server, error) {
+	s := &Server{Member: &Member{Cmd: cmd, Said: &Output{}, Ended: make(chan struct{})}}
+	s.Env, s.Stderr = append(s.Environ(), serving+"=1"), s.Said
 	in, err := s.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -116,15 +108,11 @@ func (c *Processes) server(name string) (*server, error) {
 		return nil, err
 	}
 	s.calls, s.answers = json.NewEncoder(in), json.NewDecoder(out)
-	if err := s.Start(); err != nil {
-		return nil, err
-	}
-	c.servers[name] = s
-	return s, nil
+	return s, s.Start()
 }
 
-// do has the server run a command.
-func (s *server) do(r request) (a answer, err error) {
+// Do has the server run a command.
+func (s *Server) Do(r Request) (a Answer, err error) {
 	if err = s.calls.Encode(r); err == nil {
 		err = s.answers.Decode(&a)
 	}
@@ -134,15 +122,39 @@ func (s *server) do(r request) (a answer, err error) {
 	return a, err
 }
 
+// Stop ends the server.
+func (s *Server) Stop() {
+	_ = s.Process.Kill()
+	_ = s.Wait() // it was killed
+}
+
+// server returns the server of a program, and starts it for the first call.
+func (c *Processes) server(name string) (*Server, error) {
+	if s := c.servers[name]; s != nil {
+		return s, nil
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path)
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	s, err := Serve(cmd)
+	if err == nil {
+		c.servers[name] = s
+	}
+	return s, err
+}
+
 // perform runs superstep or own in the process of the script's calls.
-func perform(ts *testscript.TestScript, args []string) answer {
+func perform(ts *testscript.TestScript, args []string) Answer {
 	s, err := ts.Value(clusterKey{}).(*Processes).server(args[0])
 	ts.Check(err)
-	r := request{Args: args[1:], Dir: ts.MkAbs(".")}
+	r := Request{Args: args[1:], Dir: ts.MkAbs(".")}
 	for _, name := range variables {
 		r.Values = append(r.Values, ts.Getenv(name))
 	}
-	a, err := s.do(r)
+	a, err := s.Do(r)
 	ts.Check(err)
 	_, err = ts.Stdout().Write(a.Stdout)
 	ts.Check(err)

@@ -32,7 +32,7 @@ type Processes struct {
 	Flags   []string // of the master
 	Address string
 	Running map[string]*Member
-	servers map[string]*server // of calls, by the program
+	servers map[string]*Server // of calls, by the program
 }
 
 // Member is a process that runs.
@@ -161,8 +161,7 @@ func (c *Processes) end(t *testing.T) {
 		}
 	}
 	for _, s := range c.servers {
-		_ = s.Process.Kill()
-		_ = s.Wait() // it was killed
+		s.Stop()
 	}
 }
 

@@ -44,7 +44,7 @@ func Run(t *testing.T, root, dir string) {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			e.Setenv("GOGC", "1600") // processes that live a moment collect no garbage
-			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}, servers: map[string]*server{}}
+			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}, servers: map[string]*Server{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })
 			return nil
