@@ -6,8 +6,6 @@ package cluster_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,6 +46,7 @@ type cluster struct {
 	master string // where it answers
 	token  string // the file
 	dir    string
+	calls  *scripts.Server // on host 0
 }
 
 // start starts a cluster of n workers; wires says which hosts hang on one, and flags are the
@@ -61,6 +60,10 @@ func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *clus
 		0o600); err != nil {
 		t.Fatal(err)
 	}
+	var err error
+	c.calls, err = scripts.Serve(c.net.Host(0).Command(binary()))
+	scripts.Must(t, err)
+	t.Cleanup(c.calls.Stop)
 	// what is looked at is how a job fails
 	c.daemon(0, "master", "--listen", c.master, "--retries", "0")
 	for i := range n {
@@ -106,24 +109,20 @@ func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// client runs a command on the master's host and returns what it wrote.
+// client runs a command on the master's host, in a process that is there for that, and returns what
+// it wrote.
 func (c *cluster) client(args ...string) (out string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	cmd := c.net.Host(0).Command(binary(), append(args, "--master", c.master, "--token-file",
-		c.token)...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		return "", err
+	late := time.AfterFunc(patience, func() { _ = c.calls.Process.Kill() })
+	defer late.Stop()
+	a, err := c.calls.Do(scripts.Request{Args: append(args, c.access()...), Dir: c.dir})
+	if err == nil && a.Status != 0 {
+		err = fmt.Errorf("exit status %d: %s", a.Status, bytes.TrimSpace(a.Stderr))
 	}
-	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
-	if err := cmd.Wait(); err != nil {
-		return stdout.String(), errors.Join(context.Cause(ctx),
-			fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String())))
-	}
-	return stdout.String(), nil
+	return string(a.Stdout), err
 }
+
+// access are the flags by which a command reaches the master.
+func (c *cluster) access() []string { return []string{"--master", c.master, "--token-file", c.token} }
 
 // await waits until the cluster's status is as wanted.
 func (c *cluster) await(what string, is func(status string) bool) {
@@ -176,7 +175,10 @@ func (c *cluster) failing(do func()) (after time.Duration, text string) {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		_, err := c.client(long...)
+		out, err := c.net.Host(0).Command(binary(), append(long, c.access()...)...).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+		}
 		ended <- end{err, time.Now()}
 	}()
 	c.await("a running job", func(status string) bool { return strings.Contains(status, " running ") })

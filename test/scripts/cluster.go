@@ -32,6 +32,7 @@ type Processes struct {
 	Flags   []string // of the master
 	Address string
 	Running map[string]*Member
+	servers map[string]*Server // of calls, by the program
 }
 
 // Member is a process that runs.
@@ -158,6 +159,9 @@ func (c *Processes) end(t *testing.T) {
 		if t.Failed() && testing.Verbose() {
 			t.Logf("%s said\n%s", name, p.Said)
 		}
+	}
+	for _, s := range c.servers {
+		s.Stop()
 	}
 }
 

@@ -98,7 +98,7 @@ func slow(v *vertex, file string) {
 		return
 	}
 	if _, err := os.Stat(file); err == nil {
-		<-time.After(20 * time.Millisecond)
+		<-time.After(50 * time.Millisecond)
 	}
 }
 

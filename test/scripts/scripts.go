@@ -2,7 +2,6 @@
 package scripts
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,16 +18,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/superstep-go/superstep/command"
-	"github.com/superstep-go/superstep/internal/cli"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
 // Main lets the scripts run the test binary as superstep, as a user's own binary, and as others.
 func Main(m *testing.M, others map[string]func()) {
 	commands := map[string]func(){
-		"superstep": func() { command.Main() },
-		"own":       func() { command.Main(own()...) },
+		"superstep": func() { program() },
+		"own":       func() { program(own()...) },
 	}
 	maps.Copy(commands, others)
 	testscript.Main(m, commands)
@@ -47,7 +44,7 @@ func Run(t *testing.T, root, dir string) {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			e.Setenv("GOGC", "1600") // processes that live a moment collect no garbage
-			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}}
+			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}, servers: map[string]*Server{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })
 			return nil
@@ -59,7 +56,7 @@ func Run(t *testing.T, root, dir string) {
 			return false, fmt.Errorf("unknown condition %s", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue,
+			"call": call, "exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue,
 			"jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields,
 			"fails": fails, "cut": cut, "same": same,
 			"cluster": startCluster, "worker": startWorker, "stop": stopProcess,
@@ -69,13 +66,16 @@ func Run(t *testing.T, root, dir string) {
 	})
 }
 
-// exits STATUS PROGRAM ARG... runs a program and checks its exit status.
+// exits STATUS PROGRAM ARG... runs a program and checks its exit status. superstep and own run as
+// call runs them.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	got := 0
 	var exit *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+	if args[1] == "superstep" || args[1] == "own" {
+		got = perform(ts, args[1:]).Status
+	} else if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
 		got = exit.ExitCode()
 	} else {
 		ts.Check(err)
@@ -85,26 +85,17 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fails STATUS TEXT ARG... runs superstep, which must say just one line, and print nothing else. A
-// text that ends in ... is the beginning of the line. What is said wrong on a command line, where no
-// master is known, superstep says in this process too, unless it depends on the script's directory:
-// to start another process takes longer than all else.
-func fails(ts *testscript.TestScript, neg bool, args []string) {
-	if args[0] == "2" && ts.Getenv("SUPERSTEP_MASTER") == "" {
-		var printed, said bytes.Buffer
-		status := cli.Run("superstep", args[2:], nil, &printed, &said)
-		if status == 2 && printed.Len() == 0 && said.String() == "superstep: "+args[1]+"\n" {
-			return
-		}
-	}
-	exits(ts, neg, append([]string{args[0], "superstep"}, args[2:]...))
-	want, got := "superstep: "+args[1], ts.ReadFile("stderr")
+// fails STATUS TEXT ARG... calls superstep, which must say just one line, and print nothing else. A
+// text that ends in ... is the beginning of the line.
+func fails(ts *testscript.TestScript, _ bool, args []string) {
+	a := perform(ts, append([]string{"superstep"}, args[2:]...))
+	want, got := "superstep: "+args[1], string(a.Stderr)
 	if begin, ok := strings.CutSuffix(want, "..."); ok && strings.HasPrefix(got, begin) &&
 		strings.Count(got, "\n") == 1 {
 		want = strings.TrimSuffix(got, "\n")
 	}
-	if got != want+"\n" || ts.ReadFile("stdout") != "" {
-		ts.Fatalf("found\n%s\nwant\n%s", got, want)
+	if strconv.Itoa(a.Status) != args[0] || got != want+"\n" || len(a.Stdout) > 0 {
+		ts.Fatalf("status %d, found\n%s%s\nwant %s\n%s", a.Status, a.Stdout, got, args[0], want)
 	}
 }
 

@@ -1,0 +1,172 @@
+package scripts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/superstep-go/superstep/command"
+	"github.com/superstep-go/superstep/internal/cli"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// serving is the environment variable that makes a program serve the calls of a script.
+const serving = "SUPERSTEP_SERVE_CALLS"
+
+// variables are the environment variables of the program that scripts change.
+var variables = []string{
+	"SUPERSTEP_MASTER", "SUPERSTEP_TOKEN_FILE", "SUPERSTEP_TLS_CA", "SUPERSTEP_TLS_CERT",
+	"SUPERSTEP_TLS_KEY", "XDG_STATE_HOME",
+}
+
+// Server is a process that runs superstep, or a user's own binary, for one call after the other.
+type Server struct {
+	*Member
+	calls   *json.Encoder
+	answers *json.Decoder
+}
+
+// Request is a call: the arguments, the directory, and the values of the variables, if they change.
+type Request struct {
+	Args, Values []string
+	Dir          string
+}
+
+// Answer is the exit status of a call, and what it wrote.
+type Answer struct {
+	Status         int
+	Stdout, Stderr []byte
+}
+
+// program is the main function of superstep, and of a user's own binary.
+func program(programs ...pregel.Registered) {
+	if os.Getenv(serving) == "" {
+		command.Main(programs...)
+	}
+	if err := serve(programs); err != nil {
+		panic(err)
+	}
+}
+
+// serve runs the command line for each request on standard input, until its end.
+func serve(programs []pregel.Registered) error {
+	threads := runtime.GOMAXPROCS(0)
+	if err := os.Unsetenv(serving); err != nil { // processes that a command starts do not serve
+		return err
+	}
+	requests, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for requests.More() {
+		var r Request
+		if err := requests.Decode(&r); err != nil {
+			return err
+		}
+		if err := r.prepare(); err != nil {
+			return err
+		}
+		runtime.GOMAXPROCS(threads) // --threads of the call before may have raised it
+		var stdout, stderr Output
+		status := cli.Run(filepath.Base(os.Args[0]), r.Args, programs, &stdout, &stderr)
+		err := answers.Encode(Answer{status, []byte(stdout.String()), []byte(stderr.String())})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare sets the directory and the environment of this process to those of the call.
+func (r *Request) prepare() error {
+	if err := os.Chdir(r.Dir); err != nil {
+		return err
+	}
+	if err := os.Setenv("PWD", r.Dir); err != nil {
+		return err
+	}
+	for i, value := range r.Values {
+		if err := os.Setenv(variables[i], value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Serve starts a server. cmd is the program, without arguments.
+func Serve(cmd *exec.Cmd) (*Server, error) {
+	s := &Server{Member: &Member{Cmd: cmd, Said: &Output{}, Ended: make(chan struct{})}}
+	s.Env, s.Stderr = append(s.Environ(), serving+"=1"), s.Said
+	in, err := s.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.calls, s.answers = json.NewEncoder(in), json.NewDecoder(out)
+	return s, s.Start()
+}
+
+// Do has the server run a command.
+func (s *Server) Do(r Request) (a Answer, err error) {
+	if err = s.calls.Encode(r); err == nil {
+		err = s.answers.Decode(&a)
+	}
+	if err != nil {
+		err = fmt.Errorf("the process of the calls: %w: %s", err, s.Said)
+	}
+	return a, err
+}
+
+// Stop ends the server.
+func (s *Server) Stop() {
+	_ = s.Process.Kill()
+	_ = s.Wait() // it was killed
+}
+
+// server returns the server of a program, and starts it for the first call.
+func (c *Processes) server(name string) (*Server, error) {
+	if s := c.servers[name]; s != nil {
+		return s, nil
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path)
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	s, err := Serve(cmd)
+	if err == nil {
+		c.servers[name] = s
+	}
+	return s, err
+}
+
+// perform runs superstep or own in the process of the script's calls.
+func perform(ts *testscript.TestScript, args []string) Answer {
+	s, err := ts.Value(clusterKey{}).(*Processes).server(args[0])
+	ts.Check(err)
+	r := Request{Args: args[1:], Dir: ts.MkAbs(".")}
+	for _, name := range variables {
+		r.Values = append(r.Values, ts.Getenv(name))
+	}
+	a, err := s.Do(r)
+	ts.Check(err)
+	_, err = ts.Stdout().Write(a.Stdout)
+	ts.Check(err)
+	_, err = ts.Stderr().Write(a.Stderr)
+	ts.Check(err)
+	return a
+}
+
+// call is call PROGRAM ARG...: it runs superstep or own as exec does, but in one process for all
+// calls of the script, since the start of a process takes ten times as long as most commands.
+func call(ts *testscript.TestScript, neg bool, args []string) {
+	if a := perform(ts, args); (a.Status != 0) != neg {
+		ts.Fatalf("exit status %d: %s", a.Status, a.Stderr)
+	}
+}
