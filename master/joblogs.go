@@ -42,10 +42,11 @@ type jobLogs struct {
 	wake  chan struct{}
 	ended chan struct{}
 
-	mu     sync.Mutex
-	queue  []loggedEvent
-	bytes  int                          // of the queue
-	lost   map[string]*control.JobEvent // of jobs of which events were not written: a line that says so
+	mu    sync.Mutex
+	queue []loggedEvent
+	bytes int // of the queue
+	// lost has, of each job of which events were not written, a line that says so.
+	lost   map[string]*control.JobEvent
 	closed bool
 
 	disk   sync.Mutex // of who reads a log, adds to it, or puts another in its place

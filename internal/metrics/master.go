@@ -43,6 +43,7 @@ var (
 	usedDesc       = clusterDesc("worker_memory_used_bytes", "Resident memory of the worker's process, by its last heartbeat.", "worker")
 	limitDesc      = clusterDesc("worker_memory_limit_bytes", "The worker's budget of memory, if it has one.", "worker")
 	heldDesc       = clusterDesc("worker_memory_held_bytes", "What arrays and Go's heap hold of the worker's budget, by its last heartbeat; what is spilled to files is not in it.", "worker")
+	spilledDesc    = clusterDesc("worker_memory_spilled_bytes", "Arrays kept in files.", "worker")
 	silenceDesc    = clusterDesc("worker_silence_seconds", "Time since the worker was last heard of.", "worker")
 	upDesc         = clusterDesc("uptime_seconds", "Time since the master started.")
 )
@@ -76,6 +77,7 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 			if b := w.Budget; b != nil {
 				gauge(limitDesc, float64(b.Limit), w.Name)
 				gauge(heldDesc, float64(b.Arrays+b.Heap), w.Name)
+				gauge(spilledDesc, float64(b.Spilled), w.Name)
 			}
 			gauge(silenceDesc, w.HeardSeconds, w.Name)
 		}

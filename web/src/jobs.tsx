@@ -150,6 +150,15 @@ export function JobPage({ id }: { id: string }) {
           </nav>
         </div>
         {job.error && <p class={job.state === "queued" ? "quiet" : "bad"}>{job.error}</p>}
+        {job.lost && (
+          <ul class="said" aria-label="Lost attempts">
+            {job.lost.map((a, i) => (
+              <li key={i}>
+                Attempt {i + 1} began {format.when(a.began)}, and ended after {a.supersteps === 1 ? "1 superstep" : `${format.exact(a.supersteps)} supersteps`}: {a.error}
+              </li>
+            ))}
+          </ul>
+        )}
         {job.state === "running" && live.link === "live" && <Bound job={job} />}
         <Facts job={job} />
         <Aggregators of={job.aggregators ?? {}} />
@@ -293,6 +302,8 @@ export function Facts({ job }: { job: Job }) {
       {!!job.partitions && <Fact name="partitions" value={job.grid ? `${job.partitions} (${job.grid})` : String(job.partitions)} />}
       {!!job.threads && <Fact name="threads" value={String(job.threads)} />}
       {job.delivery && <Fact name="delivery" value={job.delivery} />}
+      {job.submitted && <Fact name="submitted" value={format.when(job.submitted)} />}
+      {format.when(job.began) !== "-" && <Fact name="began" value={format.when(job.began)} />}
       <Fact name="supersteps" value={format.exact(job.supersteps)} />
       <Fact name="time" value={format.seconds(job.seconds)} />
       <Fact name="messages" value={format.count(job.messages)} />

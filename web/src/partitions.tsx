@@ -73,6 +73,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   if (!whole || whole.totals.length === 0) return null;
   const several = whole.totals.length > 1;
   const paired = detail?.peers_gone ? undefined : detail;
+  const workers = whole.totals.map((p) => p.worker ?? "");
   return (
     <>
       <section class="panel" aria-label="Partitions">
@@ -87,7 +88,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
           <h2>
             Lanes <small>how much of the time each partition worked; click a superstep to choose it</small>
           </h2>
-          <LaneMap lanes={lanes} steps={steps} onSelect={onSelect} />
+          <LaneMap lanes={lanes} workers={workers} steps={steps} onSelect={onSelect} />
         </section>
       )}
       {several && (
@@ -95,7 +96,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
           <h2>
             Bytes between partitions <small>{paired ? of : `the whole run${detail?.peers_gone ? `: those of superstep ${selected} are not kept` : ""}`}</small>
           </h2>
-          <PairMap whole={whole} partitions={paired?.partitions} of={paired ? of : "the whole run"} />
+          <PairMap whole={whole} workers={workers} partitions={paired?.partitions} of={paired ? of : "the whole run"} />
         </section>
       )}
     </>
@@ -142,7 +143,7 @@ function Bars({ bars }: { bars: Bar[] }) {
           "There is one partition."
         ) : (
           <>
-            Partition {slowest.partition} worked longest, <b class={ratio > 1.5 ? "bad" : ""}>{ratio.toFixed(2)}× the mean</b>
+            Partition {called(slowest.partition, slowest.worker)} worked longest, <b class={ratio > 1.5 ? "bad" : ""}>{ratio.toFixed(2)}× the mean</b>
             {ratio > 1.5 ? ": the others waited for it." : "."}
           </>
         )}
@@ -156,7 +157,7 @@ function Bars({ bars }: { bars: Bar[] }) {
         )}
       </div>
       <Canvas
-        label={`Time by phase of ${bars.length} partitions. Partition ${slowest.partition} worked longest, ${ratio.toFixed(2)} times the mean.`}
+        label={`Time by phase of ${bars.length} partitions. Partition ${called(slowest.partition, slowest.worker)} worked longest, ${ratio.toFixed(2)} times the mean.`}
         height={height}
         on={[shown]}
         mark={pointed && { left: `${left - 2}px`, width: `calc(100% - ${left + right - 4}px)`, top: `${at! * line - 2}px`, height: `${Math.max(line, 3) + 2}px` }}
@@ -181,7 +182,7 @@ function Bars({ bars }: { bars: Bar[] }) {
             }
             if (line >= 12 || i % Math.ceil(14 / line) === 0) {
               g.fillStyle = c.faint;
-              g.fillText(String(b.partition), left - 8, Math.max(y + line / 2, 6));
+              g.fillText(label(b.partition, b.worker), left - 8, Math.max(y + line / 2, 6), left - 8);
             }
           });
           const x = left + mean * scale;
@@ -194,12 +195,18 @@ function Bars({ bars }: { bars: Bar[] }) {
   );
 }
 
+/** called is a partition with its worker's name. */
+const called = (partition: number, worker: string | undefined): string => (worker ? `${partition} of ${worker}` : `${partition}`);
+
+/** label is the same where there is little room. */
+const label = (partition: number, worker: string | undefined): string => (worker ? `${worker}: ${partition}` : `${partition}`);
+
 const said = (b: Bar): string => {
   const times = phases.filter((p) => b.times[p] > 0).map((p) => `${p} ${format.seconds(b.times[p])}`);
-  return `${b.partition}${b.worker && ` of ${b.worker}`}: worked ${format.seconds(b.busy)} (${times.join(", ")}), ${format.count(b.edges)} edges, ${format.bytes(b.bytes)} sent`;
+  return `${called(b.partition, b.worker)}: worked ${format.seconds(b.busy)} (${times.join(", ")}), ${format.count(b.edges)} edges, ${format.bytes(b.bytes)} sent`;
 };
 
-function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSelect: (superstep: number) => void }) {
+function LaneMap({ lanes, workers, steps, onSelect }: { lanes: Lanes; workers: string[]; steps: Step[]; onSelect: (superstep: number) => void }) {
   const [at, setAt] = useState<[number, number]>();
   const line = Math.min(Math.max(Math.floor(400 / lanes.partitions), 1), 18);
   const height = Math.max(line * lanes.partitions, 40);
@@ -247,13 +254,13 @@ function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSe
           g.textBaseline = "middle";
           g.fillStyle = c.faint;
           const each = Math.ceil(14 / (height / lanes.partitions));
-          for (let r = 0; r < lanes.partitions; r += each) g.fillText(String(r), left - 8, Math.max(((r + 0.5) * height) / lanes.partitions, 6));
+          for (let r = 0; r < lanes.partitions; r += each) g.fillText(label(r, workers[r]), left - 8, Math.max(((r + 0.5) * height) / lanes.partitions, 6), left - 8);
         }}
       />
       <Scale from="idle" to="busy" />
       <Readout
         text={at
-          ? `Partition ${at[1]}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
+          ? `Partition ${called(at[1], workers[at[1]])}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
           : "A faint column: all wait. A faint line beside strong ones: that partition has little to do."}
       />
     </div>
@@ -268,7 +275,7 @@ function Scale({ from, to }: { from: string; to: string }) {
   );
 }
 
-function PairMap({ whole, partitions, of }: { whole: Whole; partitions: Partition[] | undefined; of: string }) {
+function PairMap({ whole, workers, partitions, of }: { whole: Whole; workers: string[]; partitions: Partition[] | undefined; of: string }) {
   const [at, setAt] = useState<[number, number]>();
   const { side, per, summed } = whole.matrix;
   const bytes = useMemo(() => {
@@ -298,7 +305,7 @@ function PairMap({ whole, partitions, of }: { whole: Whole; partitions: Partitio
     const [to, from] = at ?? [0, 0];
     setAt([clamp(to + by[0]!), clamp(from + by[1]!)]);
   };
-  const group = (i: number) => (per === 1 ? String(i) : `${i * per}-${(i + 1) * per - 1}`);
+  const group = (i: number) => (per === 1 ? called(i, workers[i]) : `${i * per}-${(i + 1) * per - 1}`);
   return (
     <div class="pairs">
       {!summed && (

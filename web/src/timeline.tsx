@@ -41,7 +41,7 @@ export function Timeline({ steps, loading, version, running, selected, onSelect 
   const data = useMemo(() => plots(b), [b]);
   const shownAt = hovered ?? selected;
   const shown = shownAt === undefined ? (running ? steps.at(-1) : longest(steps)) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
-  if (!shown) return <p class="quiet">{loading ? "Loading…" : "No superstep has ended yet."}</p>;
+  if (!shown) return <p class="quiet">{loading ? "Loading…" : `No superstep has ended${running ? " yet" : ""}.`}</p>;
 
   const pick = (i: number) => b.first[i] !== undefined && onSelect(b.first[i]);
   const move = (by: number) => {
@@ -106,10 +106,10 @@ export function Timeline({ steps, loading, version, running, selected, onSelect 
       <figure>
         <figcaption>
           <h3>
-            Why <small>predicted and actual time of delivery: the lowest prediction is chosen</small>
+            Why <small>predicted and actual time of delivery: the lowest prediction is chosen; naive and mirrored push, pull pulls</small>
           </h3>
           <Legend
-            items={[...schemes.map((s) => [format.named(s), schemeColor(s), s === "mirrored" ? "dash" : "line"] as Item), ["what it took", "text", "dot"]]}
+            items={[...schemes.map((s) => [s, schemeColor(s), s === "mirrored" ? "dash" : "line"] as Item), ["what it took", "text", "dot"]]}
           />
         </figcaption>
         <Plot label={`Predicted and actual time of delivery by superstep. ${describe(shown)}`} height={170} options={() => costs(schemes)} optionsKey={schemes.join()} data={data.costs} tint={b} {...plot} />
