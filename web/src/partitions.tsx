@@ -80,6 +80,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
         <h2>
           Partitions <small>{of}</small>
         </h2>
+        {selected === undefined && <Slow totals={whole.totals} lanes={lanes} />}
         {bars ? <Bars bars={bars} /> : <p class="quiet">The details of superstep {selected} are not kept. A trace (--trace FILE) has all.</p>}
         {bars && <PartitionTable bars={bars} />}
       </section>
@@ -101,6 +102,42 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
       )}
     </>
   );
+}
+
+/** Slow says in words which worker the others wait for, since when, and whether its machine or its share of the edges is why. */
+function Slow({ totals, lanes }: { totals: Partition[]; lanes: Lanes | undefined }) {
+  const text = useMemo(() => slow(totals.map(bar), lanes), [totals, lanes]);
+  return text ? <p class="sentence" role="note">{text}</p> : null;
+}
+
+const much = 1.3; // times the others: less is not worth a sentence
+
+function slow(bars: Bar[], lanes: Lanes | undefined): string | undefined {
+  const workers = [...new Set(bars.map((b) => b.worker))];
+  if (workers.length < 2) return undefined;
+  const mean = (some: Bar[], of: (b: Bar) => number) => some.reduce((sum, b) => sum + of(b), 0) / some.length;
+  const of = workers.map((worker) => {
+    const [own, others] = [bars.filter((b) => b.worker === worker), bars.filter((b) => b.worker !== worker)];
+    const [busy, usual] = [mean(own, (b) => b.busy), mean(others, (b) => b.busy)];
+    const share = mean(own, (b) => b.edges) / mean(others, (b) => b.edges);
+    return { worker, own, others, cost: busy - usual, times: busy / usual, share };
+  });
+  const w = of.reduce((a, b) => (b.cost > a.cost ? b : a));
+  if (!(w.times >= much) || w.cost < 1e-3 || !Number.isFinite(w.share) || w.share <= 0) return undefined;
+  const each = w.times / w.share;
+  const when = since(w.own, w.others, lanes);
+  const cost = `${when}, cost ${format.seconds(w.cost)}`;
+  if (each >= much && each >= w.share) return `${w.worker} takes ${each.toFixed(1)} times as long per edge${cost}: the machine, not its share of edges.`;
+  return `${w.worker} walks ${w.share.toFixed(1)} times the edges of the others${cost}: its share of edges, not the machine.`;
+}
+
+/** since says from which superstep on some partitions have worked longer than others, if they did not from the first. */
+function since(own: Bar[], others: Bar[], lanes: Lanes | undefined): string {
+  if (!lanes || lanes.columns < 2) return "";
+  const busy = (some: Bar[], column: number) => some.reduce((sum, b) => sum + Math.max(lanes.busy[b.partition * lanes.columns + column] ?? 0, 0), 0) / some.length;
+  let column = lanes.columns;
+  while (column > 0 && busy(own, column - 1) >= much * busy(others, column - 1)) column--;
+  return column > 0 && column < lanes.columns ? ` since superstep ${lanes.from + column * lanes.every}` : "";
 }
 
 function bar(p: Partition): Bar {
