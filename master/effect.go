@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -29,7 +30,7 @@ func (s *server) effect(e effect) {
 			stop(why)
 		}
 	case jobTurned:
-		s.log.Info("job", "job", e.job.id, "state", e.state.Detail(), "reason", e.reason)
+		s.logJob(e)
 		s.note(e)
 		if e.state == control.JobState_JOB_STATE_QUEUED {
 			delete(s.runs, e.job.id) // of an attempt that is over
@@ -165,3 +166,12 @@ func (s *server) hints() {
 		}
 	}
 }
+
+// logJob logs that a job has a new state: a failure as an error.
+func (s *server) logJob(e jobTurned) {
+	s.log.Log(s.ctx, levels[e.state],
+		"job", "job", e.job.id, "state", e.state.Detail(), "reason", e.reason)
+}
+
+// levels are those that states are logged at, if it is not slog.LevelInfo.
+var levels = map[control.JobState]slog.Level{control.JobState_JOB_STATE_FAILED: slog.LevelError}

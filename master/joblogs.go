@@ -41,11 +41,12 @@ type jobLogs struct {
 	log  *slog.Logger
 	work sync.WaitGroup // the goroutine that writes, if there is one
 
-	mu      sync.Mutex
-	queue   []loggedEvent
-	bytes   int                          // of the queue
-	lost    map[string]*control.JobEvent // of jobs of which events were not written: a line that says so
-	writing bool                         // there is that goroutine
+	mu    sync.Mutex
+	queue []loggedEvent
+	bytes int // of the queue
+	// lost has, of each job of which events were not written, a line that says so.
+	lost    map[string]*control.JobEvent
+	writing bool // there is that goroutine
 	closed  bool
 
 	disk   sync.Mutex // of who reads a log, adds to it, or puts another in its place

@@ -251,8 +251,8 @@ type pace struct {
 type worked struct{ longest, sum, units float64 }
 
 // seconds is how long the worker worked: its partitions run at the same time, as far as it has
-// threads.
-func (w *worked) seconds(threads int) float64 { return max(w.longest, w.sum/max(float64(threads), 1)) }
+// n threads for them.
+func (w *worked) seconds(n int) float64 { return max(w.longest, w.sum/max(float64(n), 1)) }
 
 // streak sums up supersteps in a row in which a worker was slow.
 type streak struct {

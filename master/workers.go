@@ -367,7 +367,7 @@ func (c *cluster) silent(placements []*control.Placement) string {
 }
 
 func uses(placements []*control.Placement, worker string) bool {
-	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker })
+	return count(placements, worker) > 0
 }
 
 // workersOf returns the workers of placements, each once.

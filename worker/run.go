@@ -51,10 +51,11 @@ type run struct {
 
 // follower is a session that follows a run.
 type follower struct {
-	next   int                     // which of all reports it sends next
-	wanted uint64                  // the master has all before this serial, or it was sent
-	heard  uint64                  // the master has all before this serial, by its last acknowledgement
-	found  *control.Graph500Result // that was sent last
+	next   int    // which of all reports it sends next
+	wanted uint64 // the master has all before this serial, or it was sent
+	// heard is the serial before which the master has all, by its last acknowledgement.
+	heard uint64
+	found *control.Graph500Result // that was sent last
 }
 
 const (

@@ -173,7 +173,8 @@ func (s *session) read(ctx context.Context) error {
 			s.ready.Do(func() { s.Ready(s.Address) })
 			s.commands.Go(s.executor.retain(body.Attached.Jobs, body.Attached.Graphs))
 		case *control.ToWorker_Beat:
-			s.commands.Go(func() { s.executor.acknowledged(body.Beat.Heard) }) // which may free a job
+			// This may free a job.
+			s.commands.Go(func() { s.executor.acknowledged(body.Beat.Heard) })
 		case *control.ToWorker_Command:
 			s.queue.add(ctx, body.Command)
 		case *control.ToWorker_Goodbye:

@@ -218,7 +218,7 @@ func (l lines) line(dst []byte, id pregel.VertexID) []byte {
 		return l.program.AppendAs(append(dst, ' '), id, l.label, nil)
 	}
 	dst = append(dst, '\t')
-	dst = append(graphio.AppendField(dst, func(dst []byte) []byte { return l.name(dst, label) }), '\t')
+	dst = append(graphio.AppendField(dst, func(b []byte) []byte { return l.name(b, label) }), '\t')
 	return l.program.AppendAs(dst, id, l.label, l.name)
 }
 

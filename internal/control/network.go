@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // mostPairs is between how many workers of no site each pair has a line.
@@ -47,7 +48,7 @@ func networkTable(w io.Writer, workers []*Worker) {
 		if x.Traffic {
 			since += ", and by traffic since"
 		}
-		escape.Printf(w, "%s\t%.3g MB/s\t%.3g ms\t%s\t\n", name, x.BytesPerSecond/1e6, 1e3*x.DelaySeconds, since)
+		escape.Printf(w, "%s\t%s/s\t%.3g ms\t%s\t\n", name, mem.Text(int64(x.BytesPerSecond)), 1e3*x.DelaySeconds, since)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestNetworkTable(t *testing.T) {
 		{"nothing measured", []*Worker{{Name: "a", State: there}, {Name: "b", State: there}}, nil},
 		{"workers", []*Worker{{Name: "a", State: there, Ways: []*Way{near("b"), near("c")}}, {Name: "b", State: there, Ways: []*Way{far("a")}}, {Name: "c", State: gone}}, []string{
 			"NETWORK BANDWIDTH DELAY MEASURED",
-			"a - b 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since",
+			"a - b 95.4 MiB/s 10.1 ms 1 min 05 s ago, and by traffic since",
 		}},
 		{"sites", []*Worker{
 			{Name: "a", State: there, Site: "x", Ways: []*Way{near("b"), far("c")}},
@@ -29,8 +29,8 @@ func TestNetworkTable(t *testing.T) {
 			{Name: "c", State: there, Ways: []*Way{far("a"), far("b")}},
 		}, []string{
 			"NETWORK BANDWIDTH DELAY MEASURED",
-			"no site - x 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since",
-			"within x 2e+03 MB/s 0.04 ms 5.0 s ago",
+			"no site - x 95.4 MiB/s 10.1 ms 1 min 05 s ago, and by traffic since",
+			"within x 1.9 GiB/s 0.04 ms 5.0 s ago",
 		}},
 		{
 			"many workers",
@@ -41,7 +41,7 @@ func TestNetworkTable(t *testing.T) {
 				{Name: "d", State: there},
 				{Name: "e", State: there},
 			},
-			[]string{"NETWORK BANDWIDTH DELAY MEASURED", "within the cluster 100 MB/s 10.1 ms 1 min 05 s ago, and by traffic since"},
+			[]string{"NETWORK BANDWIDTH DELAY MEASURED", "within the cluster 95.4 MiB/s 10.1 ms 1 min 05 s ago, and by traffic since"},
 		},
 	} {
 		var b strings.Builder

@@ -12,10 +12,10 @@ import (
 
 // Description says what a generator is called and takes, for help texts.
 type Description struct {
-	Name       string
-	Help       string // one line
-	Parameters []Parameter
-	Example    string // accepted by Parse
+	Name       string      `json:"name"`
+	Help       string      `json:"help"` // one line
+	Parameters []Parameter `json:"-"`
+	Example    string      `json:"example"` // accepted by Parse
 }
 
 // Parameter is a parameter of a generator.

@@ -14,6 +14,11 @@ type Job struct {
 	ID string `json:"id"`
 	trace.Job
 	State string `json:"state"` // queued, running, done, failed, cancelled
+	// Submitted and Finished are zero where they are not known: of a run in one process, of a trace.
+	Submitted time.Time `json:"submitted,omitzero"`
+	Finished  time.Time `json:"finished,omitzero"`
+	// Lost are the earlier attempts, which lost a worker or moved, oldest first.
+	Lost []Attempt `json:"lost,omitempty"`
 	// of one that is done: converged, iterations, limit, halted, stopped
 	Ended trace.Ended `json:"ended,omitempty"`
 	Error string      `json:"error,omitempty"`
@@ -39,6 +44,13 @@ type Job struct {
 	Kernels []Kernel      `json:"kernels,omitempty"`
 	// Said is the summary in words, for who reads it.
 	Said []string `json:"said"`
+}
+
+// Attempt is one of a job's that did not come to its end.
+type Attempt struct {
+	Began      time.Time `json:"began"`
+	Supersteps int       `json:"supersteps"`
+	Error      string    `json:"error"`
 }
 
 // Detail is a superstep, partition by partition, as its record has it. It is missing of supersteps

@@ -3,6 +3,7 @@ package history
 import (
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -10,7 +11,11 @@ import (
 // TestNamedStore follows a job from the queue to its end.
 func TestNamedStore(t *testing.T) {
 	s := NewNamedStore()
-	s.Queue(&trace.Job{Job: "a 1"}, "waits")
+	began := time.Now()
+	s.Queue(&trace.Job{Job: "a 1", Began: began}, "waits")
+	if j, _ := s.Job("a-1"); !j.Began.IsZero() || j.Submitted != began {
+		t.Errorf("a job that waits began at %v, submitted at %v", j.Began, j.Submitted)
+	}
 	s.Queue(&trace.Job{Job: "a 1"}, "waits for a worker")
 	is := func(state, reason string, vertices uint64) {
 		t.Helper()
@@ -33,11 +38,16 @@ func TestNamedStore(t *testing.T) {
 	if g := s.Stages(); len(g) != 2 || g[0].Job != "a 1" || g[0].Seconds != 2 || g[1].Job != "b" {
 		t.Errorf("stages %+v", g)
 	}
-	must(t, s.Record(&trace.End{Job: "a 1", State: trace.Done, Ended: trace.Converged}))
-	is(trace.Done, "", 7)
+	must(t, s.Record(&trace.End{Job: "a 1", State: trace.Failed, Again: true, Error: "w1 was lost"}))
+	is(trace.Failed, "w1 was lost", 7)
 	// the job begins again, in place of what was
 	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost")
 	is(trace.Queued, "a worker was lost", 0)
+	j, _ := s.Job("a-1")
+	if len(j.Lost) != 1 || j.Lost[0].Error != "w1 was lost" || j.Lost[0].Supersteps != 1 ||
+		j.Submitted != began {
+		t.Errorf("after a lost attempt: submitted %v, lost %+v", j.Submitted, j.Lost)
+	}
 	for range maxLog + 5 {
 		must(t, s.Record(&trace.Stage{Stage: "x", Seconds: 1}))
 	}

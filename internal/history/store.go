@@ -98,6 +98,10 @@ func (s *Store) Queue(b *trace.Job, reason string) {
 	j := s.last[b.Job]
 	if j == nil || j.State != trace.Queued {
 		j = s.add(b, trace.Queued)
+		if j.Submitted.IsZero() {
+			j.Submitted = b.Began
+		}
+		j.Began = time.Time{}
 	}
 	j.Error = reason
 	s.ring.put("job", j.ID, j.Job)
@@ -179,7 +183,8 @@ func (s *Store) add(b *trace.Job, state string) *job {
 			old := s.jobs[i]
 			name := old.Job.Job.Job
 			if name == b.Job {
-				j.Kernels = old.Kernels
+				j.Kernels, j.Submitted = old.Kernels, old.Submitted
+				j.Lost = append(old.Lost, Attempt{old.Began, old.Supersteps, old.Error})
 			}
 			of, _, _ := strings.Cut(name, " ")
 			switch {
@@ -253,6 +258,9 @@ func (s *Store) addDetail(j *job, d *Detail) {
 // end ends a run.
 func (s *Store) end(j *job, e *trace.End) {
 	j.State, j.Ended, j.Error = e.State, e.Ended, e.Error
+	if !s.past {
+		j.Finished = time.Now()
+	}
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
 	}

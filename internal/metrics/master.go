@@ -32,7 +32,8 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 	for state := control.WorkerState_WORKER_STATE_REGISTERED; state <= control.WorkerState_WORKER_STATE_LEFT; state++ {
 		states[state.Word()] = 0
 	}
-	memory, used, limit, held, silence := values{}, values{}, values{}, values{}, values{}
+	memory, used, limit := values{}, values{}, values{}
+	held, spilled, silence := values{}, values{}, values{}
 	attached, suspected, cores := 0., 0., 0.
 	for _, w := range s.Workers {
 		states[w.State.Word()]++
@@ -53,6 +54,7 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 		silence[w.Name] = w.HeardSeconds
 		if b := w.Budget; b != nil {
 			limit[w.Name], held[w.Name] = float64(b.Limit), float64(b.Arrays+b.Heap)
+			spilled[w.Name] = float64(b.Spilled)
 		}
 	}
 	for _, j := range s.Jobs { // which have not ended
@@ -93,6 +95,7 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 		"The worker's budget of memory, if it has one.", limit)
 	gauge.by("worker", "worker_memory_held_bytes", "What arrays and Go's heap hold of the worker's "+
 		"budget, by its last heartbeat; what is spilled to files is not in it.", held)
+	gauge.by("worker", "worker_memory_spilled_bytes", "Arrays kept in files.", spilled)
 	gauge.by("worker", "worker_silence_seconds", "Time since the worker was last heard of.", silence)
 	gauge.one("uptime_seconds", "Time since the master started.", s.UptimeSeconds)
 }

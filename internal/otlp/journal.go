@@ -43,6 +43,11 @@ func (j *journal) Record(e trace.Event) error {
 		if !e.More && !strings.HasSuffix(e.Job, trace.WarmUp) {
 			j.begin(e)
 		}
+		if j.job != nil && e.Job == j.name { // More has the size of a cluster's graph
+			j.span.SetAttributes(text("grid", e.Grid), integer("vertices", signed(e.Vertices)),
+				integer("arcs", signed(e.Arcs)), integer("partitions", e.Partitions),
+				integer("threads", e.Threads))
+		}
 	case *record.Superstep:
 		if j.job != nil {
 			j.superstep(e)
@@ -61,9 +66,7 @@ func (j *journal) begin(b *trace.Job) {
 	j.name, j.counts, j.bare = b.Job, map[string]int{}, 0
 	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began),
 		oteltrace.WithAttributes(text("job", b.Job), text("program", b.Program),
-			text("graph", b.Graph), text("grid", b.Grid), text("delivery", b.Delivery),
-			integer("vertices", signed(b.Vertices)), integer("arcs", signed(b.Arcs)),
-			integer("partitions", b.Partitions), integer("threads", b.Threads)))
+			text("graph", b.Graph), text("delivery", b.Delivery)))
 }
 
 func (j *journal) stage(s *trace.Stage) {

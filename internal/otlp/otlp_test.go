@@ -104,7 +104,8 @@ func newExporter(t *testing.T, o trace.ExportOptions) *Exporter {
 // tell tells a journal of a run of two partitions.
 func tell(j trace.Journal, name string, supersteps int, state string) {
 	_ = j.Record(&trace.Stage{Stage: "reading", Seconds: .5})
-	_ = j.Record(&trace.Job{Job: name, Program: "bfs", Graph: "star", Partitions: 2, Vertices: 10, Began: time.Now()})
+	_ = j.Record(&trace.Job{Job: name, Program: "bfs", Graph: "star", Began: time.Now()})
+	_ = j.Record(&trace.Job{Job: name, More: true, Partitions: 2, Vertices: 10})
 	for s := range supersteps {
 		step := &record.Superstep{Job: name, Superstep: s, Scheme: "pull", Delivery: "pull", Reason: "few"}
 		for p := range 2 {
@@ -190,6 +191,10 @@ func TestSpans(t *testing.T) {
 		}
 		if s.EndTimeUnixNano < s.StartTimeUnixNano {
 			t.Errorf("%s ends before it begins", s.Name)
+		}
+		if s.Name == "job bfs" && (numberOf(s, "superstep.vertices") != 10 ||
+			numberOf(s, "superstep.partitions") != 2) {
+			t.Errorf("a job whose graph was loaded after it began has %v", s.Attributes)
 		}
 		switch {
 		case s.Name == "job bfs" && valueOf(s, "superstep.job") == "two":

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -52,11 +51,11 @@ func (s *Site) steps(r *http.Request) (any, error) {
 func (s *Site) detail(r *http.Request) (any, error) {
 	superstep, err := strconv.Atoi(r.PathValue("superstep"))
 	if err != nil || superstep < 0 {
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("found superstep %.20q, expected a whole number", r.PathValue("superstep"))}
+		return nil, refuse(http.StatusBadRequest, "found superstep %.20q, expected a whole number", r.PathValue("superstep"))
 	}
 	d, err := s.store.Detail(r.PathValue("job"), superstep)
 	if err == nil && d == nil {
-		err = &refusal{http.StatusNotFound, fmt.Sprintf("the details of superstep %d are not kept: a trace (--trace FILE) has all", superstep)}
+		err = refuse(http.StatusNotFound, "the details of superstep %d are not kept: a trace (--trace FILE) has all", superstep)
 	}
 	return d, err
 }
@@ -77,7 +76,7 @@ func number(r *http.Request, name string, usual, least, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, &refusal{http.StatusBadRequest, fmt.Sprintf("%s: found %.20q, expected a number from %d to %d", name, text, least, most)}
+		return 0, refuse(http.StatusBadRequest, "%s: found %.20q, expected a number from %d to %d", name, text, least, most)
 	}
 	return n, nil
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -35,7 +34,7 @@ func body(w http.ResponseWriter, r *http.Request, most int64, to any, like strin
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("expected at most %d bytes", most)}
+		return refuse(http.StatusRequestEntityTooLarge, "expected at most %d bytes", most)
 	case err != nil:
 		return unlike(err, like)
 	}

@@ -16,16 +16,16 @@ import (
 
 // Forms say what a job and a graph are asked for with: what the command line shows as help.
 type Forms struct {
-	Programs   []Program    `json:"programs"`
-	Generators []Generator  `json:"generators"`
-	Formats    []string     `json:"formats"`
-	Duplicates []string     `json:"duplicates"`
-	SelfLoops  []string     `json:"self_loops"`
-	Weights    []string     `json:"weights"`
-	IDs        []string     `json:"ids"`
-	Deliveries []string     `json:"deliveries"`
-	Priorities []string     `json:"priorities"`
-	Graph500   job.Graph500 `json:"graph500"` // with the values of keys that are left out
+	Programs   []Program              `json:"programs"`
+	Generators []generate.Description `json:"generators"`
+	Formats    []string               `json:"formats"`
+	Duplicates []string               `json:"duplicates"`
+	SelfLoops  []string               `json:"self_loops"`
+	Weights    []string               `json:"weights"`
+	IDs        []string               `json:"ids"`
+	Deliveries []string               `json:"deliveries"`
+	Priorities []string               `json:"priorities"`
+	Graph500   job.Graph500           `json:"graph500"` // with the values of keys that are left out
 }
 
 // Program is one that a job can be submitted of.
@@ -48,13 +48,6 @@ type Parameter struct {
 	Required bool     `json:"required"`
 }
 
-// Generator makes graphs.
-type Generator struct {
-	Name    string `json:"name"`
-	Help    string `json:"help"`
-	Example string `json:"example"`
-}
-
 // Forms says what jobs and graphs the cluster can be asked for.
 func (c *Cluster) Forms() Forms {
 	words := map[string][]string{}
@@ -62,8 +55,8 @@ func (c *Cluster) Forms() Forms {
 		words[field.Key] = field.Words()
 	}
 	f := Forms{
-		Programs: []Program{}, Formats: graphio.Formats, Duplicates: words["duplicates"],
-		SelfLoops: words["self_loops"], Weights: words["weights"], IDs: words["ids"][1:],
+		Programs: []Program{}, Generators: generate.Known(), Formats: graphio.Formats,
+		Duplicates: words["duplicates"], SelfLoops: words["self_loops"], Weights: words["weights"], IDs: words["ids"][1:],
 		Deliveries: words["delivery"], Priorities: words["priority"],
 	}
 	job.Complete(&f.Graph500)
@@ -75,9 +68,6 @@ func (c *Cluster) Forms() Forms {
 			})
 		}
 		f.Programs = append(f.Programs, shown)
-	}
-	for _, g := range generate.Known() {
-		f.Generators = append(f.Generators, Generator{g.Name, g.Help, g.Example})
 	}
 	return f
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -51,7 +50,7 @@ func (l *Local) offerOf(id string) (*offer, error) {
 	if _, err := l.Job(id); err != nil {
 		return nil, err
 	}
-	return nil, &refusal{http.StatusNotFound, fmt.Sprintf("there is no result of job %.80s here: superstep run --http-linger has one when the run has ended", id)}
+	return nil, refuse(http.StatusNotFound, "there is no result of job %.80s here: superstep run --http-linger has one when the run has ended", id)
 }
 
 // Result passes on what a run has computed.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -77,33 +78,23 @@ func saved(l *Local, most int) (map[string]json.RawMessage, error) {
 	s := New(l, Options{})
 	answers := map[string]json.RawMessage{"licences": licences}
 	bytes := 0
-	ask := func(path string) (err error) {
-		answers[path], err = s.answer(path)
-		bytes += len(answers[path])
-		return err
+	ask := func(path string) {
+		answer, fault := s.answer(path)
+		answers[path], err = answer, cmp.Or(err, fault)
+		bytes += len(answer)
 	}
 	for _, path := range []string{"about", "jobs", "stages", "log", "graphs", "workers"} {
-		if err := ask(path); err != nil {
-			return nil, err
-		}
+		ask(path)
 	}
 	jobs := l.Jobs()
 	for _, j := range jobs {
 		of := "jobs/" + url.PathEscape(j.ID)
 		for _, path := range []string{of, of + "/partitions", of + "/lanes", of + "/report"} {
-			if err := ask(path); err != nil {
-				return nil, err
-			}
+			ask(path)
 		}
 		for from, more := 0, true; more; {
-			path := of + "/steps?from=" + strconv.Itoa(from)
-			if err := ask(path); err != nil {
-				return nil, err
-			}
-			steps, err := l.Steps(j.ID, from, maxSteps)
-			if err != nil {
-				return nil, err
-			}
+			ask(of + "/steps?from=" + strconv.Itoa(from))
+			steps, _ := l.Steps(j.ID, from, maxSteps)
 			if more = len(steps) == maxSteps; more {
 				from = steps[len(steps)-1].Superstep + 1
 			}
@@ -113,16 +104,14 @@ func saved(l *Local, most int) (map[string]json.RawMessage, error) {
 	for _, j := range jobs {
 		for _, superstep := range l.detailed(j.ID) {
 			path := "jobs/" + url.PathEscape(j.ID) + "/steps/" + strconv.Itoa(superstep)
-			if err := ask(path); err != nil {
-				return nil, err
-			}
+			ask(path)
 			if bytes > most {
 				delete(answers, path)
-				return answers, nil
+				return answers, err
 			}
 		}
 	}
-	return answers, nil
+	return answers, err
 }
 
 // detailed lists the supersteps of a run whose details are kept, the last first.

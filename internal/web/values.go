@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -56,11 +55,11 @@ var errRead = errors.New("no more of the result is wanted")
 
 var (
 	errClosing    = &refusal{http.StatusServiceUnavailable, "the server ends"}
-	errBusy       = &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d results are being read already: try again", maxSurveys)}
-	errFindsBusy  = &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d vertices are being looked for already: try again", maxFinds)}
-	errFindsLong  = &refusal{http.StatusServiceUnavailable, fmt.Sprintf("it takes longer than %v to find: download the result", findTime)}
+	errBusy       = refuse(http.StatusServiceUnavailable, "%d results are being read already: try again", maxSurveys)
+	errFindsBusy  = refuse(http.StatusServiceUnavailable, "%d vertices are being looked for already: try again", maxFinds)
+	errFindsLong  = refuse(http.StatusServiceUnavailable, "it takes longer than %v to find: download the result", findTime)
 	errNoVertex   = &refusal{http.StatusBadRequest, "expected ?vertex=, an id or a name"}
-	errLongVertex = &refusal{http.StatusBadRequest, fmt.Sprintf("expected a vertex of at most %d bytes", maxBody)}
+	errLongVertex = refuse(http.StatusBadRequest, "expected a vertex of at most %d bytes", maxBody)
 )
 
 // of returns the survey of a job's result, and begins it if it is not there. ctx says who asks; its
@@ -197,7 +196,7 @@ func (s *Site) value(r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, &refusal{http.StatusNotFound, fmt.Sprintf("the result has no vertex %.80q", vertex)}
+		return nil, refuse(http.StatusNotFound, "the result has no vertex %.80q", vertex)
 	}
 	return struct {
 		Fields []string `json:"fields"`

@@ -178,7 +178,7 @@ func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	fail(w, &refusal{http.StatusMethodNotAllowed, fmt.Sprintf("found method %.20s, expected %s", r.Method, strings.Join(allowed, " or "))})
+	fail(w, refuse(http.StatusMethodNotAllowed, "found method %.20s, expected %s", r.Method, strings.Join(allowed, " or ")))
 }
 
 // ServeHTTP answers a request, if the guard lets it through.
@@ -207,6 +207,10 @@ type refusal struct {
 }
 
 func (e *refusal) Error() string { return e.text }
+
+func refuse(status int, format string, args ...any) error {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
 
 var errNoPath = &refusal{http.StatusNotFound, "the API has no such path: /api/v1/openapi.json lists them"}
 

@@ -81,6 +81,11 @@ export interface Job {
   /** how many it runs at most */
   max_supersteps?: number;
   began: string;
+  /** left out where it is not known: of a run in one process, of a trace */
+  submitted?: string;
+  finished?: string;
+  /** the earlier attempts, which lost a worker or moved */
+  lost?: { began: string; supersteps: number; error: string }[];
   /** queued, running, done, failed, cancelled */
   state: string;
   /** of one that is done: converged, iterations, limit, halted, stopped */

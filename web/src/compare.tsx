@@ -123,7 +123,7 @@ function Choose({ name, jobs, value, pick }: { name: string; jobs: Job[]; value:
   );
 }
 
-/** unlike says in what two jobs differ that makes their times no measure of each other. */
+/** unlike lists in what two jobs differ that makes their times no measure of each other. */
 function unlike(a: Job, b: Job): string[] {
   const grid = (j: Job) => j.grid ?? j.partitions?.toString();
   const both: [string, string | undefined, string | undefined][] = [
@@ -131,7 +131,13 @@ function unlike(a: Job, b: Job): string[] {
     ["graphs", a.graph, b.graph],
     ["sizes of the graph", size(a), size(b)],
     ["partitions", grid(a), grid(b)],
+    ["threads", a.threads?.toString(), b.threads?.toString()],
+    ["delivery", a.delivery, b.delivery],
   ];
+  if (a.program === b.program) {
+    const names = new Set([a, b].flatMap((j) => Object.keys(j.parameters ?? {})));
+    for (const name of names) both.push([name, a.parameters?.[name] ?? "not given", b.parameters?.[name] ?? "not given"]);
+  }
   const found = both.filter(([, x, y]) => x && y && x !== y).map(([name, x, y]) => ({ name, text: `${name} (${x} | ${y})` }));
   // Of graphs that differ by name one knows that they differ.
   return found.filter(({ name }) => name !== "sizes of the graph" || !found.some((f) => f.name === "graphs")).map((f) => f.text);

@@ -18,16 +18,19 @@ export function Decision({ step, pinned }: { step: Step; pinned: boolean }) {
       <h3>
         Superstep {step.superstep}: <b class={step.delivery}>{format.verb(step.delivery)}</b>
         {other && chosen !== undefined && (
-          <small> {comparison(chosen, other[1], format.named(other[0]))}</small>
+          <small> {comparison(chosen, other[1], other[0])}</small>
         )}
         {pinned && <small class="pin">chosen</small>}
       </h3>
-      <p class="reason">{step.reason}</p>
+      <p class="reason">
+        {step.reason}
+        {step.reason.includes("unfinished") && " (a vertex is unfinished while it can receive messages)"}
+      </p>
       <div class="costs">
         {costs.map(([name, s]) => (
           <div class={name === step.scheme ? "cost taken" : "cost"} key={name}>
             <span>
-              {format.named(name)}
+              {name}
               {name === step.scheme && " ✓"}
             </span>
             <span class="bar">

@@ -33,16 +33,6 @@ export const percent = (part: number, whole: number): string => (whole > 0 ? `${
 export const verb = (delivery: string): string =>
   delivery === "push" ? "pushed" : delivery === "pull" ? "pulled" : "nothing to deliver";
 
-// A Map, because names from outside, such as constructor, are properties of every object.
-const schemes = new Map([
-  ["naive", "push along own edges"],
-  ["mirrored", "push, mirrored"],
-  ["pull", "pull"],
-  ["none", "nothing"],
-]);
-
-export const named = (scheme: string): string => schemes.get(scheme) ?? scheme;
-
 export function when(time: string): string {
   const t = new Date(time);
   return Number.isNaN(t.getTime()) || t.getFullYear() < 1971 ? "-" : t.toLocaleString();

@@ -1,7 +1,8 @@
 // The list of jobs, and one job.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type About, api, type Job, type Kernel, type Stage } from "./api";
+import { type About, api, type Job, type Kernel, type Stage, type Worker } from "./api";
 import { Fact } from "./decision";
 import { Sure } from "./form";
 import * as format from "./format";
@@ -21,61 +22,223 @@ export function State({ state, ended }: Pick<Job, "state" | "ended">) {
   return <span class={`state ${state}`}>{ended ? `${state}, ${endings.get(ended) ?? ended}` : state}</span>;
 }
 
+/** Jobs is the first page: what is under way now, and what was. */
 export function Jobs() {
-  const { jobs: all, stages, about, loaded } = useLive();
+  const { about, jobs: all } = useLive();
   const names = new Set(all.map((j) => j.job));
   const jobs = all.filter((j) => !isSearch(j.job, names)); // searches are on their job's page
-  const newest = jobs.toReversed();
+  const file = about.kind === "file" || about.kind === "report";
   return (
     <>
-      <Stages of={(s) => !s.job || about.kind === "file" || about.kind === "report"} named />
+      <Stages of={(s) => !s.job || file} named />
+      {!file && <Now jobs={jobs} />}
       {about.programs && <Submit />}
-      <section class="panel">
-        <h2>Jobs</h2>
-        {jobs.length === 0 && <p class="quiet">{!loaded ? "Loading…" : stages.length > 0 ? "No job has begun yet." : "There are no jobs."}</p>}
-        {jobs.length > 0 && (
-          <div class="scroll">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">job</th>
-                  <th scope="col">graph</th>
-                  <th scope="col">state</th>
-                  <th scope="col" class="n">supersteps</th>
-                  <th scope="col" class="n">time</th>
-                  <th scope="col" class="n">messages</th>
-                  <th scope="col" class="n">partitions</th>
-                  <th scope="col">began</th>
-                </tr>
-              </thead>
-              <tbody>
-                {newest.map((j) => (
-                  <tr key={j.id}>
-                    <td>
-                      <a href={link("job", j.id)}>{called(j)}</a>
-                    </td>
-                    <td class="clip">{j.graph ?? "-"}</td>
-                    <td>
-                      <State {...j} />
-                    </td>
-                    <td class="n">{format.exact(j.supersteps)}</td>
-                    <td class="n">{format.seconds(j.seconds)}</td>
-                    <td class="n">{format.count(j.messages)}</td>
-                    <td class="n">{j.partitions ?? "-"}</td>
-                    <td>{format.when(j.began)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-        {jobs.length > 1 && (
-          <p>
-            <a href={link("compare", jobs.at(-2)!.id, jobs.at(-1)!.id)}>Compare two jobs</a>
-          </p>
-        )}
-      </section>
+      <History jobs={jobs} />
     </>
+  );
+}
+
+const day = 24 * 3600e3; // milliseconds
+const mostWaiting = 20; // that are listed above the history
+const mostFailed = 10;
+
+/** Now is what runs, what waits, what failed in the last day, and the workers. */
+function Now({ jobs }: { jobs: Job[] }) {
+  const { about } = useLive();
+  const running = jobs.filter((j) => j.state === "running");
+  const queue = inTurn(jobs.filter((j) => j.state === "queued"));
+  const recent = jobs.filter((j) => j.state === "failed" && j.finished && Date.now() - Date.parse(j.finished) < day).reverse();
+  if (running.length + queue.length + recent.length === 0 && about.kind !== "master") return null;
+  return (
+    <section class="panel now" aria-label="Now">
+      <h2>Now</h2>
+      {running.length === 0 && <p class="quiet">No job runs.</p>}
+      <ul class="running">
+        {running.map((j) => (
+          <Running job={j} key={j.id} />
+        ))}
+      </ul>
+      {queue.length > 0 && (
+        <List
+          title={`Queue: ${format.exact(queue.length)} ${queue.length === 1 ? "job waits" : "jobs wait"}`}
+          names={["place", "job", "graph", "submitted", "reason"]}
+          rows={queue.slice(0, mostWaiting).map((j, i) => [i + 1, <Named job={j} />, j.graph ?? "-", format.when(j.submitted ?? ""), j.error ?? ""])}
+        />
+      )}
+      {queue.length > mostWaiting && <p class="hint">The list below has the others: choose the state queued.</p>}
+      {recent.length > 0 && (
+        <List
+          title="Failed in the last day"
+          names={["job", "failed", "reason"]}
+          rows={recent.slice(0, mostFailed).map((j) => [<Named job={j} />, format.when(j.finished ?? ""), j.error ?? ""])}
+        />
+      )}
+      {about.kind === "master" && <Crowd />}
+    </section>
+  );
+}
+
+const priorities = ["low", "normal", "high"];
+
+/** inTurn is the order of the master's queue: jobs that have begun before, then by priority, which rises by one every ten minutes. */
+function inTurn(queue: Job[]): Job[] {
+  const priority = (j: Job) => Math.min(priorities.indexOf(j.priority ?? "normal") + Math.floor((Date.now() - Date.parse(j.submitted ?? "")) / 600e3 || 0), 2);
+  const again = (j: Job) => (j.lost ? 1 : 0);
+  return queue.toSorted((a, b) => again(b) - again(a) || priority(b) - priority(a));
+}
+
+const Named = ({ job }: { job: Job }) => <a href={link("job", job.id)}>{called(job)}</a>;
+
+function List({ title, names, rows }: { title: string; names: string[]; rows: ComponentChildren[][] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+      <h3>{title}</h3>
+      <table>
+        <thead>
+          <tr>{names.map((name) => <th scope="col" key={name}>{name}</th>)}</tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, i) => (
+            <tr key={i}>{cells.map((cell, k) => <td class={names[k] === "reason" ? "reason" : "clip"} key={k}>{cell}</td>)}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Running is a job that runs: how far it is, how fast, and how long it takes, where that is known. */
+function Running({ job }: { job: Job }) {
+  const { stages } = useLive();
+  const stage = stages.findLast((s) => s.job === job.job && !s.seconds);
+  const most = job.max_supersteps ?? 0;
+  const [done, total] = stage?.total ? [stage.done ?? 0, stage.total] : [job.supersteps, most];
+  const rate = job.seconds > 0 ? job.supersteps / job.seconds : 0;
+  return (
+    <li>
+      <Named job={job} /> {job.graph && <small>on {job.graph}</small>}{" "}
+      {total > 0 && <progress max={total} value={Math.min(done, total)} aria-label={`How far ${called(job)} is`} />}{" "}
+      {stage ? `${stage.stage}${stage.total ? ` ${far(stage)}` : "…"}` : `${format.exact(job.supersteps)} ${most > 0 ? `of at most ${format.exact(most)} ` : ""}supersteps`}
+      {!stage && rate > 0 && `, ${Number(rate.toPrecision(3))} a second`}
+      {!!job.left_seconds && `, at most ${format.left(job.left_seconds)}`}
+    </li>
+  );
+}
+
+/** Crowd counts the workers by state. */
+function Crowd() {
+  const [all, set] = useState<Worker[]>([]);
+  useEffect(() => {
+    const ask = () => api.workers().then(set, () => undefined);
+    void ask();
+    const timer = setInterval(() => document.hidden || void ask(), 2000);
+    return () => clearInterval(timer);
+  }, []);
+  const states = [...new Set(all.map((w) => w.state))].map((state) => `${all.filter((w) => w.state === state).length} ${state}`);
+  const sum = (of: (w: Worker) => number) => format.bytes(all.reduce((n, w) => n + of(w), 0));
+  return (
+    <p>
+      <a href={link("workers")}>Workers</a>: {states.join("; ") || "none"}
+      {all.length > 0 && `; ${sum((w) => w.memory_used)} of memory used, of ${sum((w) => w.memory)}`}
+    </p>
+  );
+}
+
+const pageSize = 50;
+const none = { state: "", program: "", graph: "", text: "" };
+
+/** orders are the columns that jobs can be sorted by; the empty one is that of their submission. */
+const orders: Record<string, (a: Job, b: Job) => number> = {
+  "": () => 0, job: (a, b) => (a.job < b.job ? -1 : a.job > b.job ? 1 : 0), graph: (a, b) => ((a.graph ?? "") < (b.graph ?? "") ? -1 : 1),
+  supersteps: (a, b) => a.supersteps - b.supersteps, seconds: (a, b) => a.seconds - b.seconds, messages: (a, b) => a.messages - b.messages,
+};
+
+/** wanted says whether a job is one that is asked for: text may be in its name, program, graph, owner or reason. */
+const wanted = (j: Job, f: typeof none): boolean =>
+  (!f.state || j.state === f.state) && (j.program ?? "").includes(f.program.trim()) && (j.graph ?? "").includes(f.graph.trim()) &&
+  [j.job, j.program, j.graph, j.owner, j.error].join("\n").toLowerCase().includes(f.text.trim().toLowerCase());
+
+/** History is all jobs, page by page: in the order that is asked for, and those alone that are. */
+function History({ jobs: all }: { jobs: Job[] }) {
+  const { stages, loaded } = useLive();
+  const [filter, setFilter] = useState(none);
+  const [sort, setSort] = useState("-");
+  const [from, setFrom] = useState(0);
+  const found = all.filter((j) => wanted(j, filter)).sort(orders[sort.replace("-", "")]);
+  if (sort.startsWith("-")) found.reverse();
+  const jobs = found.slice(from, from + pageSize);
+  const total = found.length;
+  const set = (name: keyof typeof none) => (e: { currentTarget: { value: string } }) => {
+    setFilter({ ...filter, [name]: e.currentTarget.value });
+    setFrom(0);
+  };
+  const head = (key: string, name: string, number = false) => (
+    <th scope="col" class={number ? "n" : ""} aria-sort={sort === key ? "ascending" : sort === `-${key}` ? "descending" : undefined}>
+      <button type="button" class="link" onClick={() => setSort(sort === `-${key}` ? key : `-${key}`)}>{name}</button>
+    </th>
+  );
+  const empty = all.length > 0 ? "No job is so." : stages.length > 0 ? "No job has begun yet." : "There are no jobs.";
+  return (
+    <section class="panel" aria-label="History">
+      <h2>Jobs</h2>
+      {all.length > 1 && (
+        <form class="row" role="search" aria-label="Jobs" onSubmit={(e) => e.preventDefault()}>
+          <label>
+            State{" "}
+            <select value={filter.state} onChange={set("state")}>
+              <option value="">any</option>
+              {["queued", "running", "done", "failed", "cancelled"].map((s) => <option key={s}>{s}</option>)}
+            </select>
+          </label>
+          {(["program", "graph", "text"] as const).map((name) => (
+            <label key={name}>
+              {name[0]!.toUpperCase() + name.slice(1)} <input name={name} size={12} value={filter[name]} onInput={set(name)} />
+            </label>
+          ))}
+        </form>
+      )}
+      {jobs.length === 0 && <p class="quiet">{!loaded ? "Loading…" : empty}</p>}
+      {jobs.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="List of jobs">
+          <table>
+            <thead>
+              <tr>
+                {head("job", "job")}
+                {head("graph", "graph")}
+                <th scope="col">state</th>
+                {head("supersteps", "supersteps", true)}
+                {head("seconds", "time", true)}
+                {head("messages", "messages", true)}
+                <th scope="col" class="n">partitions</th>
+                {head("", "began")}
+              </tr>
+            </thead>
+            <tbody>
+              {jobs.map((j) => (
+                <tr key={j.id}>
+                  <td><Named job={j} /></td>
+                  <td class="clip">{j.graph ?? "-"}</td>
+                  <td><State {...j} /></td>
+                  <td class="n">{format.exact(j.supersteps)}</td>
+                  <td class="n">{format.seconds(j.seconds)}</td>
+                  <td class="n">{format.count(j.messages)}</td>
+                  <td class="n">{j.partitions ?? "-"}</td>
+                  <td>{format.when(j.began)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {total > jobs.length && (
+        <p class="pages">
+          <button type="button" disabled={from === 0} onClick={() => setFrom(from - pageSize)}>Before</button>
+          {format.exact(from + 1)} to {format.exact(from + jobs.length)} of {format.exact(total)}
+          <button type="button" disabled={from + pageSize >= total} onClick={() => setFrom(from + pageSize)}>After</button>
+        </p>
+      )}
+      {all.length > 1 && <p><a href={link("compare")}>Compare two jobs</a></p>}
+    </section>
   );
 }
 
@@ -150,6 +313,15 @@ export function JobPage({ id }: { id: string }) {
           </nav>
         </div>
         {job.error && <p class={job.state === "queued" ? "quiet" : "bad"}>{job.error}</p>}
+        {job.lost && (
+          <ul class="said" aria-label="Lost attempts">
+            {job.lost.map((a, i) => (
+              <li key={i}>
+                Attempt {i + 1} began {format.when(a.began)}, and ended after {a.supersteps === 1 ? "1 superstep" : `${format.exact(a.supersteps)} supersteps`}: {a.error}
+              </li>
+            ))}
+          </ul>
+        )}
         {job.state === "running" && live.link === "live" && <Bound job={job} />}
         <Facts job={job} />
         <Aggregators of={job.aggregators ?? {}} />
@@ -293,6 +465,8 @@ export function Facts({ job }: { job: Job }) {
       {!!job.partitions && <Fact name="partitions" value={job.grid ? `${job.partitions} (${job.grid})` : String(job.partitions)} />}
       {!!job.threads && <Fact name="threads" value={String(job.threads)} />}
       {job.delivery && <Fact name="delivery" value={job.delivery} />}
+      {job.submitted && <Fact name="submitted" value={format.when(job.submitted)} />}
+      {format.when(job.began) !== "-" && <Fact name="began" value={format.when(job.began)} />}
       <Fact name="supersteps" value={format.exact(job.supersteps)} />
       <Fact name="time" value={format.seconds(job.seconds)} />
       <Fact name="messages" value={format.count(job.messages)} />

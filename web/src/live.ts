@@ -13,6 +13,7 @@ interface Change {
 
 const maxLog = 1000;
 const tellEvery = 200; // milliseconds between drawings of what is new
+const mostPolled = 20; // running jobs whose figures are kept up to date
 const noJob = "-"; // no job's name
 
 class Live {
@@ -137,7 +138,9 @@ class Live {
   private async poll() {
     if (this.link !== "live" || document.hidden || !this.jobs.some((j) => j.state === "running")) return;
     await this.attempt(async () => {
-      this.jobs = await api.jobs();
+      const running = this.jobs.filter((j) => j.state === "running").slice(0, mostPolled);
+      const found = await Promise.all(running.map((j) => api.job(j.id).catch(() => j))); // one that is gone has an event
+      for (const j of found) this.jobs = this.jobs.map((old) => (old.id === j.id && old.state === "running" ? j : old));
     });
   }
 

@@ -73,12 +73,14 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   if (!whole || whole.totals.length === 0) return null;
   const pairs = detail ? of : "the whole run";
   const several = whole.totals.length > 1;
+  const workers = whole.totals.map((p) => p.worker ?? "");
   return (
     <>
       <section class="panel" aria-label="Partitions">
         <h2>
           Partitions <small>{of}</small>
         </h2>
+        {selected === undefined && <Slow totals={whole.totals} lanes={lanes} />}
         {bars ? <Bars bars={bars} /> : <p class="quiet">The details of superstep {selected} are not kept. A trace (--trace FILE) has all.</p>}
         {bars && <PartitionTable bars={bars} />}
       </section>
@@ -87,7 +89,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
           <h2>
             Lanes <small>how much of the time each partition worked; click a superstep to choose it</small>
           </h2>
-          <LaneMap lanes={lanes} steps={steps} onSelect={onSelect} />
+          <LaneMap lanes={lanes} workers={workers} steps={steps} onSelect={onSelect} />
         </section>
       )}
       {several && (
@@ -95,11 +97,47 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
           <h2>
             Bytes between partitions <small>{pairs}</small>
           </h2>
-          <PairMap whole={whole} partitions={detail?.partitions} of={pairs} />
+          <PairMap whole={whole} workers={workers} partitions={detail?.partitions} of={pairs} />
         </section>
       )}
     </>
   );
+}
+
+/** Slow says in words which worker the others wait for, since when, and whether its machine or its share of the edges is why. */
+function Slow({ totals, lanes }: { totals: Partition[]; lanes: Lanes | undefined }) {
+  const text = useMemo(() => slow(totals.map(bar), lanes), [totals, lanes]);
+  return text ? <p class="sentence" role="note">{text}</p> : null;
+}
+
+const much = 1.3; // times the others: less is not worth a sentence
+
+function slow(bars: Bar[], lanes: Lanes | undefined): string | undefined {
+  const workers = [...new Set(bars.map((b) => b.worker))];
+  if (workers.length < 2) return undefined;
+  const mean = (some: Bar[], of: (b: Bar) => number) => some.reduce((sum, b) => sum + of(b), 0) / some.length;
+  const of = workers.map((worker) => {
+    const [own, others] = [bars.filter((b) => b.worker === worker), bars.filter((b) => b.worker !== worker)];
+    const [busy, usual] = [mean(own, (b) => b.busy), mean(others, (b) => b.busy)];
+    const share = mean(own, (b) => b.edges) / mean(others, (b) => b.edges);
+    return { worker, own, others, cost: busy - usual, times: busy / usual, share };
+  });
+  const w = of.reduce((a, b) => (b.cost > a.cost ? b : a));
+  if (!(w.times >= much) || w.cost < 1e-3 || !Number.isFinite(w.share) || w.share <= 0) return undefined;
+  const each = w.times / w.share;
+  const when = since(w.own, w.others, lanes);
+  const cost = `${when}, cost ${format.seconds(w.cost)}`;
+  if (each >= much && each >= w.share) return `${w.worker} takes ${each.toFixed(1)} times as long per edge${cost}: the machine, not its share of edges.`;
+  return `${w.worker} walks ${w.share.toFixed(1)} times the edges of the others${cost}: its share of edges, not the machine.`;
+}
+
+/** since says from which superstep on some partitions have worked longer than others, if they did not from the first. */
+function since(own: Bar[], others: Bar[], lanes: Lanes | undefined): string {
+  if (!lanes || lanes.columns < 2) return "";
+  const busy = (some: Bar[], column: number) => some.reduce((sum, b) => sum + Math.max(lanes.busy[b.partition * lanes.columns + column] ?? 0, 0), 0) / some.length;
+  let column = lanes.columns;
+  while (column > 0 && busy(own, column - 1) >= much * busy(others, column - 1)) column--;
+  return column > 0 && column < lanes.columns ? ` since superstep ${lanes.from + column * lanes.every}` : "";
 }
 
 function bar(p: Partition): Bar {
@@ -142,7 +180,7 @@ function Bars({ bars }: { bars: Bar[] }) {
           "There is one partition."
         ) : (
           <>
-            Partition {slowest.partition} worked longest, <b class={ratio > 1.5 ? "bad" : ""}>{ratio.toFixed(2)}× the mean</b>
+            Partition {called(slowest.partition, slowest.worker)} worked longest, <b class={ratio > 1.5 ? "bad" : ""}>{ratio.toFixed(2)}× the mean</b>
             {ratio > 1.5 ? ": the others waited for it." : "."}
           </>
         )}
@@ -156,7 +194,7 @@ function Bars({ bars }: { bars: Bar[] }) {
         )}
       </div>
       <Canvas
-        label={`Time by phase of ${bars.length} partitions. Partition ${slowest.partition} worked longest, ${ratio.toFixed(2)} times the mean.`}
+        label={`Time by phase of ${bars.length} partitions. Partition ${called(slowest.partition, slowest.worker)} worked longest, ${ratio.toFixed(2)} times the mean.`}
         height={height}
         on={[shown]}
         mark={pointed && { left: `${left - 2}px`, width: `calc(100% - ${left + right - 4}px)`, top: `${at! * line - 2}px`, height: `${Math.max(line, 3) + 2}px` }}
@@ -181,7 +219,7 @@ function Bars({ bars }: { bars: Bar[] }) {
             }
             if (line >= 12 || i % Math.ceil(14 / line) === 0) {
               g.fillStyle = c.faint;
-              g.fillText(String(b.partition), left - 8, Math.max(y + line / 2, 6));
+              g.fillText(label(b.partition, b.worker), left - 8, Math.max(y + line / 2, 6), left - 8);
             }
           });
           const x = left + mean * scale;
@@ -194,12 +232,18 @@ function Bars({ bars }: { bars: Bar[] }) {
   );
 }
 
+/** called is a partition with its worker's name. */
+const called = (partition: number, worker: string | undefined): string => (worker ? `${partition} of ${worker}` : `${partition}`);
+
+/** label is the same where there is little room. */
+const label = (partition: number, worker: string | undefined): string => (worker ? `${worker}: ${partition}` : `${partition}`);
+
 const said = (b: Bar): string => {
   const times = phases.filter((p) => b.times[p] > 0).map((p) => `${p} ${format.seconds(b.times[p])}`);
-  return `${b.partition}${b.worker && ` of ${b.worker}`}: worked ${format.seconds(b.busy)} (${times.join(", ")}), ${format.count(b.edges)} edges, ${format.bytes(b.bytes)} sent`;
+  return `${called(b.partition, b.worker)}: worked ${format.seconds(b.busy)} (${times.join(", ")}), ${format.count(b.edges)} edges, ${format.bytes(b.bytes)} sent`;
 };
 
-function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSelect: (superstep: number) => void }) {
+function LaneMap({ lanes, workers, steps, onSelect }: { lanes: Lanes; workers: string[]; steps: Step[]; onSelect: (superstep: number) => void }) {
   const [at, setAt] = useState<[number, number]>();
   const line = Math.min(Math.max(Math.floor(400 / lanes.partitions), 1), 18);
   const height = Math.max(line * lanes.partitions, 40);
@@ -247,13 +291,13 @@ function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSe
           g.textBaseline = "middle";
           g.fillStyle = c.faint;
           const each = Math.ceil(14 / (height / lanes.partitions));
-          for (let r = 0; r < lanes.partitions; r += each) g.fillText(String(r), left - 8, Math.max(((r + 0.5) * height) / lanes.partitions, 6));
+          for (let r = 0; r < lanes.partitions; r += each) g.fillText(label(r, workers[r]), left - 8, Math.max(((r + 0.5) * height) / lanes.partitions, 6), left - 8);
         }}
       />
       <Scale from="idle" to="busy" />
       <Readout
         text={at
-          ? `Partition ${at[1]}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
+          ? `Partition ${called(at[1], workers[at[1]])}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
           : "A faint column: all wait. A faint line beside strong ones: that partition has little to do."}
       />
     </div>
@@ -268,7 +312,7 @@ function Scale({ from, to }: { from: string; to: string }) {
   );
 }
 
-function PairMap({ whole, partitions, of }: { whole: Whole; partitions: Partition[] | undefined; of: string }) {
+function PairMap({ whole, workers, partitions, of }: { whole: Whole; workers: string[]; partitions: Partition[] | undefined; of: string }) {
   const [at, setAt] = useState<[number, number]>();
   const { side, per, summed } = whole.matrix;
   const bytes = useMemo(() => {
@@ -298,7 +342,7 @@ function PairMap({ whole, partitions, of }: { whole: Whole; partitions: Partitio
     const [to, from] = at ?? [0, 0];
     setAt([clamp(to + by[0]!), clamp(from + by[1]!)]);
   };
-  const group = (i: number) => (per === 1 ? String(i) : `${i * per}-${(i + 1) * per - 1}`);
+  const group = (i: number) => (per === 1 ? called(i, workers[i]) : `${i * per}-${(i + 1) * per - 1}`);
   return (
     <div class="pairs">
       {!summed && (

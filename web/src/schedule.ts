@@ -32,7 +32,13 @@ export function never(key: object): void {
 }
 
 // What is not in the window, or near it, is drawn when it comes there.
-const near = new WeakMap<Element, (is: boolean) => void>();
+const near = new Map<Element, (is: boolean) => void>();
+/** A printed page shows all of it: what is due is drawn before, wherever it is. */
+addEventListener("beforeprint", () => {
+  for (const see of near.values()) see(true);
+  for (const draw of waiting.values()) draw();
+  waiting.clear();
+});
 const observer = new IntersectionObserver((all) => all.forEach((e) => near.get(e.target)?.(e.isIntersecting)), { rootMargin: "150px" });
 
 export interface Drawer {

@@ -136,6 +136,7 @@ export function PartitionTable({ bars }: { bars: Bar[] }) {
       keyOf={(b) => b.partition}
       columns={[
         { name: "partition", text: (b) => b.partition },
+        ...(bars.some((b) => b.worker) ? [{ name: "worker", text: (b: Bar) => b.worker, left: true }] : []),
         { name: "worked", text: (b) => format.seconds(b.busy) },
         { name: "expand", text: (b) => format.seconds(b.times.expand) },
         { name: "traverse", text: (b) => format.seconds(b.times.traverse) },

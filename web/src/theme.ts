@@ -19,6 +19,7 @@ export interface Colors {
   pull: string;
   none: string;
   mark: string;
+  bad: string;
   phase: Record<Phase, string>;
   /** the ends of the scale of heat maps, as red, green and blue */
   cold: [number, number, number];
@@ -45,6 +46,7 @@ export function colors(): Colors {
     pull: get("pull"),
     none: get("none"),
     mark: get("mark"),
+    bad: get("bad"),
     phase: Object.fromEntries(phases.map((p) => [p, get(p)])) as Record<Phase, string>,
     cold: rgb("cold"),
     hot: rgb("hot"),

@@ -6,6 +6,7 @@ import type { Step } from "./api";
 import { type Buckets, bucket, indexOf, schemesOf } from "./buckets";
 import { Decision } from "./decision";
 import * as format from "./format";
+import { outliers } from "./outliers";
 import { axis, left, Plot, right } from "./plot";
 import { calm, type Drawer, drawer } from "./schedule";
 import { StepTable } from "./tables";
@@ -38,10 +39,11 @@ export function Timeline({ steps, loading, version, running, selected, onSelect 
     () => bucket(steps, indexOf(steps, from), indexOf(steps, to + 1), mostColumns, schemes),
     [version, from, to, schemes.join()],
   );
-  const data = useMemo(() => plots(b), [b]);
+  const odd = useMemo(() => outliers(steps), [version]);
+  const data = useMemo(() => plots(b, odd.map((o) => o.step.superstep).filter((s) => s >= from && s <= to)), [b, odd]);
   const shownAt = hovered ?? selected;
   const shown = shownAt === undefined ? (running ? steps.at(-1) : longest(steps)) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
-  if (!shown) return <p class="quiet">{loading ? "Loading…" : "No superstep has ended yet."}</p>;
+  if (!shown) return <p class="quiet">{loading ? "Loading…" : `No superstep has ended${running ? " yet" : ""}.`}</p>;
 
   const pick = (i: number) => b.first[i] !== undefined && onSelect(b.first[i]);
   const move = (by: number) => {
@@ -106,10 +108,10 @@ export function Timeline({ steps, loading, version, running, selected, onSelect 
       <figure>
         <figcaption>
           <h3>
-            Why <small>predicted and actual time of delivery: the lowest prediction is chosen</small>
+            Why <small>predicted and actual time of delivery: the lowest prediction is chosen; naive and mirrored push, pull pulls</small>
           </h3>
           <Legend
-            items={[...schemes.map((s) => [format.named(s), schemeColor(s), s === "mirrored" ? "dash" : "line"] as Item), ["what it took", "text", "dot"]]}
+            items={[...schemes.map((s) => [s, schemeColor(s), s === "mirrored" ? "dash" : "line"] as Item), ["what it took", "text", "dot"]]}
           />
         </figcaption>
         <Plot label={`Predicted and actual time of delivery by superstep. ${describe(shown)}`} height={170} options={() => costs(schemes)} optionsKey={schemes.join()} data={data.costs} tint={b} {...plot} />
@@ -128,10 +130,24 @@ export function Timeline({ steps, loading, version, running, selected, onSelect 
           <h3>
             Time by phase <small>mean of the partitions</small>
           </h3>
-          <Legend items={phases.map((p) => [p, p, "box"] as Item)} />
+          <Legend items={[...phases.map((p) => [p, p, "box"] as Item), ...(odd.length > 0 ? [["stands out", "bad", "ring"] as Item] : [])]} />
         </figcaption>
         <Plot label="Time by phase and superstep" height={170} options={stacked} optionsKey="" data={data.phases} {...plot} />
       </figure>
+      {odd.length > 0 && (
+        <section aria-label="What stands out">
+          <h3>
+            What stands out <small>over three times the neighbours' median, or the prediction; ringed above</small>
+          </h3>
+          <ul class="said">
+            {odd.map((o) => (
+              <li key={o.step.superstep}>
+                <button type="button" class="link" onClick={() => onSelect(o.step.superstep)}>Superstep {o.step.superstep}</button> {o.text}.
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <details class="more" onToggle={(e) => setMore(e.currentTarget.open)}>
         <summary>Memory and pauses</summary>
         {more && <><figure>
@@ -163,7 +179,7 @@ function longest(steps: Step[]): Step | undefined {
 
 const columnOf = (b: Buckets, superstep: number): number => Math.floor((superstep - (b.first[0] ?? 0)) / b.every);
 
-type Item = [name: string, color: string, shape: "line" | "dash" | "box" | "dot"];
+type Item = [name: string, color: string, shape: "line" | "dash" | "box" | "dot" | "ring"];
 
 export function Legend({ items }: { items: Item[] }) {
   return (
@@ -177,16 +193,19 @@ export function Legend({ items }: { items: Item[] }) {
   );
 }
 
-function plots(b: Buckets) {
+/** plots are the data of the charts. ringed are supersteps. */
+function plots(b: Buckets, ringed: number[]) {
   const sums = [b.expand, b.traverse, b.fold, b.compute, b.wait].reduce<number[][]>((all, phase) => {
     const below = all.at(-1);
     return [...all, phase.map((x, i) => x + (below?.[i] ?? 0))];
   }, []);
+  const at = new Set(ringed.map((s) => columnOf(b, s)));
   const whole = b.total.map((x, i) => Math.max(x, sums[4]?.[i] ?? 0));
   return {
     costs: [b.x, ...b.predicted, b.actual] as uPlot.AlignedData,
     frontier: [b.x, b.active, b.senders] as uPlot.AlignedData,
-    phases: [b.x, whole, ...sums.toReversed()] as uPlot.AlignedData, // the highest first, so that lower ones cover it
+    // the highest first, so that lower ones cover it
+    phases: [b.x, whole, ...sums.toReversed(), whole.map((x, i) => (at.has(i) ? x : null))] as uPlot.AlignedData,
     memory: [b.x, b.memory] as uPlot.AlignedData,
     pauses: [b.x, b.pause] as uPlot.AlignedData,
   };
@@ -249,7 +268,7 @@ const boxes =
     for (let i = from; i <= to; i++) {
       const v = ys[i];
       if (v === null || v === undefined) continue;
-      const below = u.data[series + 1]?.[i]; // would be drawn over what is below it
+      const below = u.series[series + 1]?.width === 0 && u.data[series + 1]?.[i]; // would be drawn over what is below it
       const foot = below ? Math.round(u.valToPos(below, "y", true)) : bottom;
       g.fillRect(...box(u.valToPos(xs[i]!, "x", true), Math.round(u.valToPos(v, "y", true)), width, foot));
     }
@@ -274,7 +293,11 @@ function stacked() {
   return {
     axes: [axis(), axis(format.seconds)],
     scales: { y: upward },
-    series: [{}, ...phases.toReversed().map((p) => ({ width: 0, paths: bars(c.phase[p]), points: { show: false } }))],
+    series: [
+      {},
+      ...phases.toReversed().map((p) => ({ width: 0, paths: bars(c.phase[p]), points: { show: false } })),
+      { stroke: c.bad, width: 1, paths: () => null, points: { show: true, size: 14, width: 2, fill: "transparent" } },
+    ],
   };
 }
 

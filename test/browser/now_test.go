@@ -1,0 +1,90 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// TestTheFirstPage has a thousand jobs, of which one runs and sixty wait: what is under way is
+// above what was, which is filtered, sorted and in pages.
+func TestTheFirstPage(t *testing.T) {
+	l, now := cluster(), time.Now()
+	job := func(i int) *trace.Job {
+		return &trace.Job{
+			Job: fmt.Sprintf("m-%d", i), Program: []string{"bfs", "wcc"}[i%2],
+			Graph: fmt.Sprintf("catalog:g%d", i%3), Partitions: 2, Began: now, MaxSupersteps: 100,
+		}
+	}
+	for i := range 1000 {
+		switch {
+		case i < 939:
+			e := &trace.End{Job: job(i).Job, State: trace.Done, Ended: trace.Converged, Seconds: float64(1 + i%7)}
+			if i%100 == 0 {
+				e.State, e.Ended, e.Error = trace.Failed, "", fmt.Sprintf("reason %d", i)
+			}
+			must(t, l.Record(job(i)))
+			must(t, l.Record(e))
+		case i == 939:
+			must(t, l.Record(job(i)))
+			steps(l, job(i).Job, 0, 40, 2)
+		default:
+			q := job(i)
+			if i == 999 {
+				q.Priority = "high"
+			}
+			l.Queue(q, "waits for its turn")
+		}
+	}
+	url := serve(t, l, control.Token{})
+	for _, width := range []int{390, 1000, 1600} {
+		b := open(t, url, width, 900)
+		b.until(t, "what runs",
+			`/m-939 wcc .*40 of at most 100 supersteps, .* a second, at most .* left/s.test(document.querySelector(".running")?.innerText) && document.querySelector(".running progress")?.value === 40`)
+		b.until(t, "the queue",
+			`(q => q?.innerText.startsWith("Queue: 60 jobs wait") && /^1\s+m-999 wcc\s.*waits for its turn$/s.test(q.querySelector("tbody tr").innerText))(document.querySelector("[aria-label^=Queue]"))`)
+		b.until(t, "failures",
+			`(f => f?.querySelectorAll("tbody tr").length === 10 && f.innerText.includes("reason 900"))(document.querySelector("[aria-label='Failed in the last day']"))`)
+		b.until(t, "the workers", `document.querySelector(".now").innerText.includes("Workers: 1 ")`)
+		const rows, first = `document.querySelectorAll("[aria-label='List of jobs'] tbody tr")`, `document.querySelector("[aria-label='List of jobs'] tbody tr").innerText`
+		b.until(t, "the newest fifty", rows+`.length === 50 && `+first+`.startsWith("m-999")`)
+		var bytes int
+		b.do(t, chromedp.Evaluate(`performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((n, e) => n + e.transferSize, 0)`, &bytes))
+		if bytes == 0 || bytes >= 100<<10 {
+			t.Errorf("at %d pixels: %d bytes, expected less than 100 KiB", width, bytes)
+		}
+		t.Logf("%d bytes", bytes)
+		for _, is := range []bool{false, true} {
+			var low string
+			b.do(t, dark(is), chromedp.Sleep(settle), chromedp.Evaluate(contrast, &low))
+			if low != "" {
+				t.Errorf("width %d, dark %t: too little contrast: %s", width, is, low)
+			}
+		}
+		var wide bool
+		b.do(t, chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &wide))
+		if wide {
+			t.Errorf("at %d pixels the page is wider than the window", width)
+		}
+		// by keyboard
+		b.do(t, chromedp.Evaluate(`[...document.querySelectorAll(".pages button")].at(-1).focus()`, nil), chromedp.KeyEvent(kb.Enter))
+		b.until(t, "the next page", first+`.startsWith("m-949") && document.querySelector(".pages").innerText.includes("51 to 100 of 1,000")`)
+		b.do(t, chromedp.SendKeys("[role=search] select", "f"))
+		b.until(t, "those that failed", rows+`.length === 10 && `+first+`.startsWith("m-900")`)
+		b.do(t, chromedp.SendKeys("[role=search] [name=graph]", "g2"), chromedp.SendKeys("[role=search] [name=program]", "bfs"))
+		b.until(t, "those of a graph", rows+`.length === 3`)
+		b.do(t, chromedp.SendKeys("[role=search] [name=text]", "REASON 500"))
+		b.until(t, "one reason", rows+`.length === 1 && `+first+`.startsWith("m-500")`)
+		b.do(t, chromedp.Evaluate(`location.reload()`, nil))
+		b.until(t, "all again", rows+`.length === 50`)
+		b.do(t, chromedp.Evaluate(`[...document.querySelectorAll("[aria-label='List of jobs'] th button")].find(x => x.innerText === "time").focus()`, nil), chromedp.KeyEvent(kb.Enter))
+		b.until(t, "the longest", `document.querySelector("[aria-sort=descending]")?.innerText === "time" && `+first+`.includes("7 s")`)
+		b.clean(t)
+	}
+}

@@ -1,0 +1,55 @@
+// Supersteps that stand out: those that took far longer than predicted, or than their neighbours.
+
+import type { Step } from "./api";
+import * as format from "./format";
+
+export interface Outlier {
+  step: Step;
+  /** what it took beyond what was expected, in seconds */
+  excess: number;
+  text: string;
+}
+
+const far = 3; // times what was expected
+const least = 1e-3; // seconds: below, times are the machine's, not the program's
+const around = 8; // neighbours on each side
+const most = 10; // that are listed
+
+const median = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
+
+/** outliers lists the supersteps that took over three times their neighbours' median or their prediction: the worst, by superstep. */
+export function outliers(steps: Step[]): Outlier[] {
+  const found: Outlier[] = [];
+  steps.forEach((step, i) => {
+    const took = step.seconds.total;
+    if (took < least) return;
+    const [from, to] = [Math.max(i - around, 0), Math.min(i + 1 + around, steps.length)];
+    let shorter = 0;
+    for (let k = from; k < to; k++) if (far * steps[k]!.seconds.total < took) shorter++;
+    const guess = step.predicted?.[step.scheme] ?? 0;
+    const actual = step.actual ?? 0;
+    const late = to - from > 4 && 2 * shorter > to - from - 1;
+    const wrong = guess > 0 && actual >= least && actual > far * guess;
+    if (!late && !wrong) return;
+    const near = [...steps.slice(from, i), ...steps.slice(i + 1, to)];
+    const usual = median(near.map((s) => s.seconds.total));
+    const excess = Math.max(late ? took - usual : 0, wrong ? actual - guess : 0);
+    const than = late ? `${times(took, usual)} its neighbours' median` : `its delivery ${times(actual, guess)} its prediction`;
+    found.push({ step, excess, text: `took ${format.seconds(took)}, ${than}: ${cause(step, near, excess)}` });
+  });
+  return found.sort((a, b) => b.excess - a.excess).slice(0, most).sort((a, b) => a.step.superstep - b.step.superstep);
+}
+
+const times = (x: number, of: number): string => `${(x / of).toFixed(1)} times`;
+
+/** cause is the probable one, by what the record of the superstep has. */
+function cause(s: Step, near: Step[], excess: number): string {
+  if (s.gc_pause > excess / 3) return `the garbage collector paused it for ${format.seconds(s.gc_pause)}`;
+  const waited = s.busy.most - s.busy.mean;
+  if (waited > excess / 2) return `partition ${s.busy.slowest} worked ${times(s.busy.most, s.busy.mean)} the mean, and the others waited`;
+  const edges = median(near.map((n) => n.edges));
+  if (near.length > 0 && s.edges > 2 * edges) return `it walked ${edges > 0 ? `${times(s.edges, edges)} as many edges` : `${format.count(s.edges)} edges`}`;
+  const bytes = median(near.map((n) => n.bytes));
+  if (near.length > 0 && s.bytes > 2 * bytes) return `it sent ${bytes > 0 ? `${times(s.bytes, bytes)} as many bytes` : format.bytes(s.bytes)}`;
+  return "its work was the usual: the machine, or other programs on it";
+}
