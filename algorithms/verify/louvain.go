@@ -2,8 +2,8 @@ package verify
 
 import "math"
 
-// gainless is the gain of modularity that rounding may make of none, and unlike how far apart two
-// sums of modularity may be for their order.
+// gainless is the gain of modularity that may be due to rounding. unlike is the tolerance for two
+// sums of modularity in different orders.
 const (
 	gainless = 1e-12
 	unlike   = 1e-9
