@@ -19,7 +19,7 @@ const maxDepth = 32
 // and arrays and maps nest no deeper than 32. So the decoder allocates at most one element per
 // byte.
 func Check(b []byte) error {
-	var left [maxDepth]uint64 // elements to come, by depth
+	var left [maxDepth]uint64 // number of remaining elements, by depth
 	depth, at := 0, 0
 	left[0] = 1
 	for {
