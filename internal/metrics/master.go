@@ -7,17 +7,17 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// maxWorkers bounds the workers that have series of their own, the first by name; all are counted
-// by state.
+// maxWorkers bounds the workers with their own series, the first by name. The counts by state
+// include all workers.
 const maxWorkers = 256
 
-// master is the state of a cluster, asked for at every scrape.
+// master collects the state of a cluster at every scrape.
 type master struct {
 	unchecked
 	status func() *control.StatusResponse
 }
 
-// NewMaster adds the metrics of a master to the set. status says how the cluster is.
+// NewMaster adds the metrics of a master to the set. status returns the state of the cluster.
 func (s *Set) NewMaster(status func() *control.StatusResponse) {
 	s.MustRegister(master{status: status})
 }
@@ -26,7 +26,7 @@ func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("superstep_"+name, help, labels, nil)
 }
 
-// What there is of a cluster.
+// Metrics of a cluster.
 var (
 	workersDesc    = clusterDesc("workers", "Workers, by state; those that are gone are remembered for a while.", "state")
 	sessionsDesc   = clusterDesc("workers_attached", "Workers that are registered and have a session: those that get work.")
@@ -47,7 +47,7 @@ var (
 	upDesc         = clusterDesc("uptime_seconds", "Time since the master started.")
 )
 
-// Collect asks how the cluster is.
+// Collect collects the state of the cluster.
 func (m master) Collect(to chan<- prometheus.Metric) {
 	s := m.status()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
@@ -110,7 +110,7 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 	gauge(upDesc, s.UptimeSeconds)
 }
 
-// send sends a metric; a label that is no text makes the scrape fail, and nothing else.
+// send sends a metric. An invalid label only makes the scrape fail.
 func send(to chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
 	if err != nil {

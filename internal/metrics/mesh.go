@@ -6,16 +6,16 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// dataPlane is what a worker's mesh has counted, asked for at every scrape.
+// dataPlane collects the counters of a worker's mesh at every scrape.
 type dataPlane struct {
 	unchecked
 	stats func() mesh.Stats
 }
 
-// NewMesh adds the metrics of a data plane to the set. stats must never fall.
+// NewMesh adds the metrics of a data plane to the set. The numbers of stats must never fall.
 func (s *Set) NewMesh(stats func() mesh.Stats) { s.MustRegister(dataPlane{stats: stats}) }
 
-// What there is of a data plane.
+// Metrics of a data plane.
 var (
 	framesDesc   = clusterDesc("mesh_frames_total", "Frames of supersteps that crossed the data plane.", "direction")
 	exchangeDesc = clusterDesc("mesh_messages_total", "Other messages that crossed the data plane, such as those of loading a graph.", "direction")
@@ -27,7 +27,7 @@ var (
 	corruptDesc  = clusterDesc("mesh_corrupt_connections_total", "Connections given up because a frame was corrupt.")
 )
 
-// Collect asks what was counted.
+// Collect collects the counters.
 func (p dataPlane) Collect(to chan<- prometheus.Metric) {
 	s := p.stats()
 	count := func(d *prometheus.Desc, v uint64, labels ...string) {
