@@ -14,7 +14,7 @@ type Own interface {
 	// Begin sets the state to that of the beginning of a run, or, if resumed is set, to that of a
 	// checkpoint.
 	Begin(kept []byte, resumed bool) error
-	// State encodes it, for a checkpoint.
+	// State encodes the state for a checkpoint.
 	State() ([]byte, error)
 }
 
