@@ -32,7 +32,7 @@ type Graph struct {
 	Err error
 
 	properties string                   // the properties file, or ""
-	entries    map[string]graphio.Entry // its entries, and those of the command line, without graph.NAME.
+	entries    map[string]graphio.Entry // its own and given ones, without graph.NAME.
 }
 
 // Find returns the graphs of a folder, by name. They have .properties files; if there are none,

@@ -109,7 +109,7 @@ func New(ctx context.Context, group *collective.Group, tag uint32, list edges.Li
 		parent: mem.Make[uint32](v.arena, v.per), depth: mem.Make[uint32](v.arena, v.per),
 		tags: mem.Make[uint16](v.arena, v.per), confirmed: mem.Make[uint64](v.arena, words),
 	}
-	v.other.dist = wire.Slice[float32](wire.Bytes(v.other.depth)) // a search needs only one of the two
+	v.other.dist = wire.Slice[float32](wire.Bytes(v.other.depth)) // never both at once
 	v.back = mem.Make[uint64](v.arena, words)
 	if err := v.deal(ctx, list, first); err != nil {
 		v.Close()
