@@ -39,9 +39,9 @@ type RankInput struct {
 	Added func(vertices int)
 	// Spans are the rank's parts of the files.
 	Spans []Span
-	// Check, if not nil, judges what is known when all have read: how many tuples they have
-	// together, and the largest endpoint. Every rank calls it. What it, Unbalanced, Undeclared and
-	// Repeated return names the file.
+	// Check, if not nil, is called by every rank after all have read, with the number of tuples of
+	// all ranks and the largest endpoint. The errors of Check, Unbalanced, Undeclared and Repeated
+	// name the file.
 	Check func(tuples int, largest uint64) error
 	// CountSkipped makes the tuples for Check include the malformed lines that were skipped.
 	CountSkipped bool
