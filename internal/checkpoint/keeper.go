@@ -122,8 +122,8 @@ func (k *Keeper) Begin(superstep int) {
 	k.last, k.at, k.began, k.pending, k.row = k.now(), superstep, superstep, nil, 0
 }
 
-// Ask requests a checkpoint before the next superstep. If one is being stored, it takes the one
-// after. Any goroutine may call it.
+// Ask requests a checkpoint before the next superstep. If an earlier checkpoint is still being
+// stored, the requested one follows it. Any goroutine may call it.
 func (k *Keeper) Ask() { k.asked.Store(true) }
 
 // LeaveWithin is the time that a run has, after its context has ended, to finish the superstep and

@@ -43,7 +43,7 @@ type RankInput struct {
 	// all ranks and the largest endpoint. The errors of Check, Unbalanced, Undeclared and Repeated
 	// name the file.
 	Check func(tuples int, largest uint64) error
-	// CountSkipped makes the tuples for Check include the malformed lines that were skipped.
+	// CountSkipped makes the number of tuples for Check include the skipped malformed lines.
 	CountSkipped bool
 	// SkipBad is the number of malformed lines that all ranks together may skip. A rank with more
 	// records one more than that.

@@ -38,7 +38,7 @@ type Report struct {
 
 // Kernel has the measurements of a kernel's searches, by root.
 type Kernel struct {
-	// Time is the official time of a search, until the result is available by input numbers.
+	// Time is the official time of a search. It ends when the result is available by input numbers.
 	Time []float64
 	// Translate is the part of Time for the translation from VertexIDs to input numbers.
 	Translate []float64

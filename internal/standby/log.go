@@ -66,7 +66,7 @@ type Log struct {
 	number  uint64 // the last record that was read or written
 	head    entry  // that record, without its changes
 	state   map[string][]byte
-	seen    time.Time // when it was seen
+	seen    time.Time // when this process saw or wrote that record
 	warned  bool
 	found   bool   // records existed when this process, which writes alone, began
 	last    uint64 // number of the last snapshot
