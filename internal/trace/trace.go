@@ -20,7 +20,7 @@ const Graph500 = "graph500"
 
 // Job is the beginning of a run: a program on a graph. Unknown fields are zero.
 type Job struct {
-	Job        string            `json:"job"`               // the name in the run's records
+	Job        string            `json:"job"` // the name in the run's records
 	Program    string            `json:"program,omitempty"`
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// the user who submitted it to a cluster, if users have certificates
