@@ -23,8 +23,8 @@ type Superstep struct {
 	Scheme   string `json:"scheme"`
 	Delivery string `json:"delivery"` // none, push, pull
 	Reason   string `json:"reason"`   // why this scheme was chosen
-	// Copies of a record share Predicted, which does not change.
-	// the model's prediction of the seconds of delivery, by scheme
+	// Predicted is the model's prediction of the seconds of delivery, by scheme. Copies of a record
+	// share it.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
 	// measured seconds of delivery: the superstep's time without the program's
 	Actual     float64     `json:"actual,omitempty"`
@@ -99,7 +99,7 @@ func (s *Superstep) Clone() *Superstep {
 // coordinator.
 type Seconds struct {
 	Expand float64 `json:"expand"` // sending the messages of senders to other partitions
-	// walking edges; part of Compute if one loop does both, except in list programs
+	// walking edges; part of compute if one loop does both, except in list programs
 	Traverse float64 `json:"traverse"`
 	Fold     float64 `json:"fold"`    // sending combined messages to the owners of their receivers
 	Compute  float64 `json:"compute"` // running the program

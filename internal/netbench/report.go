@@ -19,7 +19,7 @@ type Report struct {
 	// only one site.
 	Workers []string          `json:"workers"`
 	Sites   []string          `json:"sites,omitempty"`
-	Model   *collective.Model `json:"model"` // fitted; Points are predicted by it
+	Model   *collective.Model `json:"model"` // fitted, for the predictions
 	Points  []Point           `json:"points"`
 	// NoRaw is the reason why requested raw measurements are missing.
 	NoRaw string `json:"no_raw,omitempty"`

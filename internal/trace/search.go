@@ -6,7 +6,7 @@ import "fmt"
 type Search struct {
 	Job       string  `json:"job"`     // the name in the records of its supersteps: bfs root 7
 	Kernel    string  `json:"kernel"`  // bfs or sssp
-	Seconds   float64 `json:"seconds"` // the official time, which includes Translate
+	Seconds   float64 `json:"seconds"` // the official time, with translate
 	Translate float64 `json:"translate"`
 	Validate  float64 `json:"validate,omitempty"` // not included in Seconds
 	Edges     int64   `json:"nedge"`              // in the component of the root

@@ -20,8 +20,8 @@ const Graph500 = "graph500"
 
 // Job is the beginning of a run: a program on a graph. Unknown fields are zero.
 type Job struct {
-	Job        string            `json:"job"` // the name in the run's records
-	Program    string            `json:"program,omitempty"`
+	Job        string            `json:"job"`               // the name in the run's records
+	Program    string            `json:"program,omitempty"` // the name of the program
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// the user who submitted it to a cluster, if users have certificates
 	Owner string `json:"owner,omitempty"`
