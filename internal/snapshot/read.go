@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Requests for what cannot be mapped: how much each asks for, and how many are under way.
+// Requests for objects that cannot be mapped: the size of each, and the number at a time.
 const (
 	requestSize = 8 << 20
 	requests    = 8
