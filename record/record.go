@@ -158,7 +158,7 @@ func (p *Partition) Add(o *Partition) {
 type Peer struct {
 	Partition int    `json:"partition"` // the receiver
 	Exchange  string `json:"exchange"`  // expand, fold, sends and others
-	Encoding  string `json:"encoding"`  // all, bitmap, sparse, pairs; bytes for changes of the graph
+	Encoding  string `json:"encoding"`  // all, bitmap, sparse, pairs; bytes for changes
 	Messages  int    `json:"messages"`
 	Bytes     int    `json:"bytes"`
 }

@@ -248,8 +248,7 @@ func (d *Driver) Times() []float64 { return d.times }
 // end, and on the records left at its end.
 func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 
-// Run drives a run to its end. It returns an error if ctx ends, the program panics, or the journal
-// fails.
+// Run drives a run to its end. It fails if ctx ends, the program panics, or the journal fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
 	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final, d.last = Command{}, Outcome{},
 		d.times[:0], 0, nil, 0
@@ -266,8 +265,7 @@ func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) 
 	return &o, nil
 }
 
-// drive runs all supersteps. It does so on a separate goroutine if the program may call
-// runtime.Goexit.
+// drive runs all supersteps, on a separate goroutine if the program may call runtime.Goexit.
 func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	if d.options.Trusted {
 		return d.whole(ctx, p)
@@ -296,8 +294,7 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 // Last returns the time of the last superstep in seconds.
 func (d *Driver) Last() float64 { return d.last }
 
-// Took returns the time of the last run's supersteps and of the work between them, without earlier
-// phases.
+// Took returns the time from the last run's first superstep to its last, without earlier phases.
 func (d *Driver) Took() time.Duration { return d.took }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
