@@ -11,12 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/keeping"
 )
 
-// policy is when checkpoints are taken.
+// policy returns when checkpoints are taken.
 func (c *CheckpointOptions) policy() checkpoint.Policy {
 	return checkpoint.Policy{Every: c.Every, Interval: c.Interval, MTBF: c.MTBF, Strict: c.Strict}
 }
 
-// validate refuses what is wrong wherever a graph is.
+// validate returns an error for options that are invalid in this process and on a cluster.
 func (c *CheckpointOptions) validate() error {
 	switch {
 	case c.Every < 0 || c.Every > math.MaxUint32 || c.Interval < 0 || c.MTBF < 0:
@@ -28,8 +28,8 @@ func (c *CheckpointOptions) validate() error {
 	return nil
 }
 
-// keepCheckpoints opens the place, and has the run with options to keep its checkpoints there, or
-// continue from one.
+// keepCheckpoints opens the place. It sets the run's options so that it stores checkpoints there,
+// or resumes from one.
 func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, p engine.Erased, vertices int) (_ *keeping.Keeping, err error) {
 	of := &o.Checkpoints
 	switch {

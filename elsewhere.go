@@ -24,8 +24,8 @@ func init() {
 	}
 }
 
-// jobOf is a program as what runs it elsewhere is told of it, but for what depends on the type of
-// its values.
+// jobOf returns the program as a job for the backend, without what depends on the type of its
+// values.
 func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recorder) (*backend.Job, error) {
 	switch {
 	case o.Threads != 0:
@@ -69,7 +69,7 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 	return to, nil
 }
 
-// elsewhere is an input of a program on a graph elsewhere. Nothing is sent yet.
+// elsewhere returns an input for the backend. It sends nothing yet.
 func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bool) (to backend.Input, err error) {
 	if err := in.valid(given); err != nil {
 		return to, err
@@ -94,7 +94,7 @@ func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bo
 	return to, err
 }
 
-// runElsewhere runs a program where its graph is.
+// runElsewhere runs a program on the graph's backend.
 func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Options) (*Result[V], error) {
 	given := p.Program
 	encoding, err := pack.NewValues(p.Value, mem.PointerFreeType(p.Value))
@@ -117,7 +117,7 @@ func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Optio
 	job.Values = encoding.Type()
 	job.NewColumn = func(ids int, gaps bool) backend.Column {
 		if gaps {
-			// NewValues has refused the type if it would
+			// cannot fail: NewValues accepted the type
 			column, _ = pack.NewGappedColumn[V](ids, len(g.g.Parts))
 		} else {
 			column, _ = pack.NewColumn[V](ids, len(g.g.Parts))
@@ -131,7 +131,7 @@ func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Optio
 	r := newResult[V](g, &out.Outcome, out.Seconds, sink.records,
 		program.Aggregates(o.Deterministic), out.Totals)
 	r.job, r.values = out.Job, column.Values
-	if out.Left != nil { // which is closed with g
+	if out.Left != nil { // closed with g
 		r.changed = true
 		r.graph = &Graph{g: g.g.WithVertices(int(out.IDs), out.Left.Arcs,
 			column.Has), elsewhere: g.elsewhere, refs: g.refs}

@@ -18,12 +18,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Weights says what edge weights a graph keeps.
+// Weights selects the edge weights that a graph keeps.
 type Weights uint8
 
 const (
-	IfAny     Weights = iota // as float64, where the input has any
-	NoWeights                // none
+	IfAny     Weights = iota // as float64, if the input has weights
+	NoWeights                // no weights
 	Float64                  // as float64: an input without weights is an error
 	// as float32, which halves their memory: an input without weights is an error
 	Float32
@@ -38,52 +38,53 @@ func (g Grid) String() string { return graph.Grid(g).String() }
 // Flat reports whether one side is 1.
 func (g Grid) Flat() bool { return graph.Grid(g).Flat() }
 
-// Duplicates says what becomes of parallel edges.
+// Duplicates selects the treatment of parallel edges.
 type Duplicates uint8
 
-// What becomes of parallel edges.
+// Treatments of parallel edges.
 const (
 	KeepDuplicates  = Duplicates(graph.KeepDuplicates)   // all are kept
 	FirstDuplicates = Duplicates(graph.FirstDuplicate)   // the first of the input is kept
 	MinDuplicates   = Duplicates(graph.LeastDuplicate)   // one is kept, with the least weight
 	SumDuplicates   = Duplicates(graph.SumDuplicates)    // one is kept, with the sum of the weights
-	ErrorDuplicates = Duplicates(graph.RefuseDuplicates) // the graph is refused
+	ErrorDuplicates = Duplicates(graph.RefuseDuplicates) // an error
 )
 
-// String returns what the command line calls it: keep, first, min, sum or error.
+// String returns the name on the command line: keep, first, min, sum or error.
 func (d Duplicates) String() string { return graph.Duplicates(d).String() }
 
-// SelfLoops says what becomes of edges from a vertex to itself.
+// SelfLoops selects the treatment of edges from a vertex to itself.
 type SelfLoops uint8
 
 const (
-	KeepSelfLoops SelfLoops = iota // they are edges like others
-	DropSelfLoops                  // they are left out
+	KeepSelfLoops SelfLoops = iota // keep them
+	DropSelfLoops                  // leave them out
 )
 
-// Graph is a loaded graph, in this process or, of a cluster.Connection, on a cluster: then the
-// input ids of its vertices are here. It is safe for use by several goroutines.
+// Graph is a loaded graph: in this process, or on a cluster if it comes from a cluster.Connection.
+// This process has the input ids of its vertices in both cases. It is safe for use by several
+// goroutines.
 type Graph struct {
 	g         *graph.Graph
-	elsewhere backend.Graph // where its partitions are, nil of this process
-	// of the runs and calls that read it: Close frees it when the last of them has returned
+	elsewhere backend.Graph // the cluster that has the partitions; nil for a graph in this process
+	// counts the runs and calls that read the graph: after Close the last of them frees it
 	refs *mem.Refs
-	// Account says, for people, what was understood of the input.
+	// Account describes, for people, how the input was read.
 	Account []string
-	// Skipped says of each malformed line that was left out of the input, in order, where it is and
-	// what is wrong with it.
+	// Skipped has, for each malformed line that was left out of the input, its place and its
+	// defect, in order.
 	Skipped []string
 }
 
 // Edge is an edge of a graph made in memory, between input ids.
 type Edge = pregel.InputEdge
 
-// Load opens a graph. The name is a file, plain or compressed by gzip, zstd, bzip2 or xz; several
-// files, as a directory, a pattern such as "parts/*.csv" or names with commas between; "-" for
-// standard input; or a generator: kronecker:scale=20, rmat:scale=20,
+// Load opens a graph. The name is one of: a file, plain or compressed by gzip, zstd, bzip2 or xz;
+// several files, given as a directory, a pattern such as "parts/*.csv" or names separated by
+// commas; "-" for standard input; a generator: kronecker:scale=20, rmat:scale=20,
 // uniform:vertices=1000,degree=16, grid:rows=100,columns=100, star:vertices=1000 or
-// path:vertices=1000. [LoadOptions] have the format. Errors of a file's content name the file, the
-// line and the column.
+// path:vertices=1000. [LoadOptions] select the format. Errors in a file's content name the file,
+// the line and the column.
 func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
@@ -113,9 +114,9 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account, Skipped: in.Skipped}, nil
 }
 
-// FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the
-// ids that occur, and those of the options. Edges whose weights are all 0 count as edges without
-// weights, unless the options ask for weights.
+// FromEdges makes a graph from edges. It is directed unless the options have Undirected. Its
+// vertices are the ends of edges, and the options' Vertices. If the weights of all edges are 0, the
+// edges count as unweighted, unless the options require weights.
 func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
@@ -144,8 +145,8 @@ func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
 }
 
-// derived returns a graph that was made from g by changes, and shares memory with it: it takes over
-// the caller's hold on g, and lets go when it is closed.
+// derived returns a graph that was made from g by changes and shares memory with it. It takes over
+// the caller's reference to g, and releases it when it is closed.
 func (g *Graph) derived(changed *graph.Graph) *Graph {
 	return &Graph{g: changed, Account: slices.Clone(g.Account), refs: mem.NewRefs(func() {
 		changed.Close()
@@ -153,7 +154,7 @@ func (g *Graph) derived(changed *graph.Graph) *Graph {
 	})}
 }
 
-// one returns the options given, or none.
+// one returns the only element of options, or the zero value.
 func one[T interface{ Validate() error }](options []T) (o T, err error) {
 	if len(options) > 1 {
 		return o, errors.New("superstep: at most one options struct")
@@ -183,7 +184,7 @@ var (
 	errVertices = errors.New("superstep: LoadOptions.Vertices are for FromEdges: other graphs name their vertices themselves")
 )
 
-// Vertex returns the handle of the vertex with an input id, and whether there is one.
+// Vertex returns the VertexID of the vertex with an input id, and whether it exists.
 func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) {
 	if !g.refs.Acquire() {
 		return pregel.None, false
@@ -192,9 +193,10 @@ func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) {
 	return g.g.Find(label)
 }
 
-// Named returns the handle of the vertex that the input calls by a name, and whether there is one.
-// A file of CSV or TSV may have names: its input ids are then their places in rising order, from 0.
-// Of a graph on a cluster each call asks the cluster, and finds none if that does not answer.
+// Named returns the VertexID of the vertex with a name, and whether it exists. Files of CSV or TSV
+// may have names; the input id of a vertex is then the position of its name in sorted order, from
+// 0. For a graph on a cluster each call asks the cluster, and returns false if the cluster does not
+// answer.
 func (g *Graph) Named(name string) (pregel.VertexID, bool) {
 	if !g.refs.Acquire() {
 		return pregel.None, false
@@ -213,9 +215,9 @@ func (g *Graph) Named(name string) (pregel.VertexID, bool) {
 	return g.g.Find(label)
 }
 
-// Name returns what the input calls a vertex: its name, or its input id in digits where it has
-// none. It panics if there is no such vertex. Of a graph on a cluster each call asks the cluster;
-// without an answer it returns the input id.
+// Name returns the vertex's name in the input, or its input id in digits if it has no name. It
+// panics if the vertex does not exist. For a graph on a cluster each call asks the cluster, and
+// returns the input id if the cluster does not answer.
 func (g *Graph) Name(id pregel.VertexID) string {
 	label := g.Label(id)
 	if !g.refs.Acquire() {
@@ -230,7 +232,7 @@ func (g *Graph) Name(id pregel.VertexID) string {
 	return string(g.g.AppendName(nil, label))
 }
 
-// Label returns the input id of a vertex. It panics if there is no such vertex.
+// Label returns the input id of a vertex. It panics if the vertex does not exist.
 func (g *Graph) Label(id pregel.VertexID) uint64 {
 	n := 0
 	if g.refs.Acquire() {
@@ -243,8 +245,8 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	return g.g.Label(id)
 }
 
-// NumVertices returns the number of vertices. Their handles are below it, unless vertices were
-// removed, whose handles stay taken.
+// NumVertices returns the number of vertices. All VertexIDs are below it, unless vertices were
+// removed: their ids are not reused.
 func (g *Graph) NumVertices() int {
 	if !g.refs.Acquire() {
 		return 0
@@ -253,10 +255,10 @@ func (g *Graph) NumVertices() int {
 	return g.g.Vertices()
 }
 
-// NumEdges returns the number of arcs as stored: an undirected edge is two, an undirected loop one.
+// NumEdges returns the number of stored arcs. An undirected edge has two, an undirected loop one.
 func (g *Graph) NumEdges() uint64 { return g.g.Arcs }
 
-// IsDirected reports whether edges point one way.
+// IsDirected reports whether edges have a direction.
 func (g *Graph) IsDirected() bool { return g.g.Directed }
 
 // Partitions returns the number of partitions.
@@ -268,14 +270,14 @@ func (g *Graph) Partitions() int {
 	return len(g.g.Parts)
 }
 
-// Grid returns how the partitions are laid out.
+// Grid returns the layout of the partitions.
 func (g *Graph) Grid() Grid { return Grid(g.g.Options.Grid) }
 
-// Close frees the graph, as soon as no run uses it; it is idempotent. A closed graph has no
-// vertices: Run and Repartition refuse it, runs that have begun go on, and results can no longer
-// name theirs. A graph in this process that is forgotten frees itself; one that
-// cluster.Connection.Load has put on a cluster is dropped there when it, or the connection, is
-// closed.
+// Close frees the graph as soon as no run uses it. It is idempotent. A closed graph has no
+// vertices: Run and Repartition return errors, but runs that have begun continue. Results then
+// cannot name their vertices. A graph in this process is also freed when it is garbage. A graph
+// that cluster.Connection.Load has loaded is dropped from the cluster when the graph, or the
+// connection, is closed.
 func (g *Graph) Close() {
 	g.refs.Close()
 	if g.elsewhere != nil {
@@ -283,9 +285,9 @@ func (g *Graph) Close() {
 	}
 }
 
-// Repartition makes a second graph of the same stored edges with other options, which leave the
-// direction as it is. Weights are kept in their type unless the options ask for another. Handles
-// are the same if the edges are.
+// Repartition makes a second graph from the same stored edges with other options. They cannot
+// change the direction. Weights keep their type unless the options ask for another. VertexIDs stay
+// the same if the edges do.
 func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	if !g.refs.Acquire() {
@@ -311,14 +313,13 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	return store(ctx, in, o, team)
 }
 
-// Apply makes a second graph of this one with vertices and edges removed and added. It takes a
-// fraction of the time of loading: partitions in which nothing changes are shared, others are
-// copied, and the graph's vertices keep their handles. New ones get the next handles, so they are
-// not in the order of degree: after large changes [Graph.Repartition] makes a graph that is faster
-// to run on.
-// A vertex that is removed keeps its handle, which no other gets, and is in no result.
+// Apply returns a second graph with vertices and edges removed and added. It takes a fraction of
+// the time of loading: it shares partitions without changes, and copies the others. Vertices keep
+// their VertexIDs. A removed vertex keeps its id too; no other vertex gets it, and results leave it
+// out. New vertices get the next ids, which are not in the order of degree: after large changes
+// [Graph.Repartition] makes a graph on which runs are faster.
 //
-// Both graphs may be used, and are closed on their own. Errors of a delta name the input id.
+// Both graphs may be used, and each must be closed. Errors in a delta name the input id.
 func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	if !g.refs.Acquire() {

@@ -18,37 +18,36 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Input is what a run begins with in a column of its program. Make it with [From] or [FromFile].
+// Input gives initial values to a column of a program. Make it with [From] or [FromFile].
 type Input struct {
 	column kernel.Property
-	// result reports that the values are an earlier result's, of a job on a cluster; both are empty
-	// of a run in this process.
+	// The values are the result of an earlier job on a cluster. In this process these are unset.
 	result  bool
 	job     string
 	cluster any
 	changed bool  // the job's program has changed the graph
-	wrong   error // with the source
+	wrong   error // an error in the source
 	fill    func(ctx context.Context, g *Graph, p *engine.Prefilled) error
 	file    string
-	// send says how values are sent to where a graph is; nil of a result, which is there, and of a
-	// file.
+	// send sends the values to the graph's cluster. It is nil for a result, which is there already,
+	// and for a file.
 	send func(g *Graph, program string, to *backend.Input) error
 }
 
-// From gives a vertex column of a program values, for [Options]: Init and Compute read them from
-// superstep 0 on. They are those of an earlier result,
+// From gives initial values to a vertex column of a program, for [Options]. Init and Compute read
+// them from superstep 0 on. The source is an earlier result,
 //
 //	superstep.From(rank, ranks)
 //
-// or what a function returns for each vertex by its input id, which one goroutine calls when the
-// run begins; if it panics, Run returns a *pregel.ProgramError:
+// or a function of the vertex's input id. One goroutine calls it for each vertex when the run
+// begins. If it panics, Run returns a *pregel.ProgramError:
 //
 //	superstep.From(population, func(id uint64) int64 { return inhabitants[id] })
 //
-// In one process the graph of the result may be another: vertices are the same by their input ids,
-// and those that the result does not have begin with zero; but values that are vertices need the
-// same vertices. On a cluster it is the same graph there, and the values do not pass through the
-// client. A function is always called in this process; its values are sent to the cluster.
+// In one process the result may be of another graph: vertices are matched by their input ids, and
+// vertices without a value begin with zero. If the values are VertexIDs, both graphs must have the
+// same vertices. On a cluster the result must be of the same graph, and its values stay on the
+// cluster. A function is always called in this process; its values are sent to the cluster.
 func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T], source S) Input {
 	in := Input{column: kernel.Pregel.Property(column)}
 	switch source := any(source).(type) {
@@ -72,20 +71,21 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 	return in
 }
 
-// FromFile gives a column of a program the values in a file, for [Options]: a [pregel.VertexColumn]
-// those of lines "id value" as superstep run --output writes them, a [pregel.EdgeColumn] those of
-// lines "from to value"; plain or compressed by gzip or zstd. The column's type is a string,
-// boolean, number, time.Duration or pregel.VertexID. A file of more columns is given with the
-// number of one, FILE:N, where the ids are the first:
+// FromFile gives a column of a program initial values from a file, for [Options]. For a
+// [pregel.VertexColumn] the file has lines "id value", as superstep run --output writes them. For a
+// [pregel.EdgeColumn] it has lines "from to value". It may be compressed by gzip or zstd. The
+// column's type must be a string, boolean, number, time.Duration or pregel.VertexID. If the file
+// has more columns, FILE:N selects column N, where the ids are the first columns:
 //
 //	superstep.FromFile(capacity, "roads.txt:4") // of lines "from to weight capacity"
 //
-// and a file of LDBC Graphalytics, FILE.v or FILE.e, also with the name that FILE.properties has
-// for it. A vertex that the file does not have begins with zero; but every edge must be there, of
-// an undirected graph either way. What is not in the graph or is there twice, and a value that is
-// none, are errors with file and line. Of parallel edges that the graph has stored as the first of
-// them, that is the first line's value; under other rules all must be the same. Edges need a grid
-// of Nx1 partitions. The file is read in this process, and what it has is sent to a cluster.
+// In a file of LDBC Graphalytics, FILE.v or FILE.e, the column's name in FILE.properties may
+// replace N. A vertex that is not in the file begins with zero. Every edge must be in the file, in
+// an undirected graph in either direction. Lines for unknown vertices or edges, duplicate lines and
+// invalid values are errors with file and line. If the graph's rule keeps the first of parallel
+// edges, the value is that of the first line; under other rules parallel edges must have equal
+// values. Columns of edges need a grid of Nx1 partitions. This process reads the file, and sends
+// the values to a cluster.
 func FromFile(column pregel.Column, path string) Input {
 	property := kernel.Pregel.Property(column)
 	return Input{
@@ -104,7 +104,7 @@ func FromFile(column pregel.Column, path string) Input {
 	}
 }
 
-// prefillBy sets what a column begins with to what a function returns.
+// prefillBy sets the initial values of a column to the results of value.
 func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value func(id uint64) T) error {
 	for partition, storage := range p.Storage {
 		values := kernel.Elements[T](storage)
@@ -115,10 +115,11 @@ func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value 
 	return nil
 }
 
-// sendBlock is how many values of a function are made and sent at a time.
+// sendBlock is the number of a function's values that are computed and sent at a time.
 const sendBlock = 16 << 10
 
-// sendBy has what a function returns for the vertices of a graph sent to where that is.
+// sendBy computes a function's values for the vertices of a graph, and sends them to the graph's
+// cluster.
 func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id uint64) T) error {
 	name := to.Column.Name
 	t := reflect.TypeFor[T]()
@@ -150,10 +151,9 @@ func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id ui
 	return nil
 }
 
-// callFor sets values, those of a partition's vertices from one on, to what a function returns for
-// them.
+// callFor sets values to the function's results for a partition's vertices from first on.
 func callFor[T any](ctx context.Context, g *Graph, program, column string, partition, first int, values []T, value func(id uint64) T) error {
-	var label uint64 // that the function is called for
+	var label uint64 // the argument of the current call
 	err := bsp.Contain(program, &bsp.NoSuperstep, func() error {
 		for i := range values {
 			if i%1024 == 0 && ctx.Err() != nil {
@@ -170,7 +170,7 @@ func callFor[T any](ctx context.Context, g *Graph, program, column string, parti
 	return err
 }
 
-// prefill sets what a column begins with in a run in this process.
+// prefill sets the initial values of a column, in a run in this process.
 func prefill[T any](g *Graph, p *engine.Prefilled, result *Result[T]) error {
 	from := result.graph
 	if !from.refs.Acquire() {
@@ -195,7 +195,7 @@ func prefill[T any](g *Graph, p *engine.Prefilled, result *Result[T]) error {
 	return nil
 }
 
-// sameVertices reports whether two graphs have the same vertices under the same handles.
+// sameVertices reports whether two graphs have the same vertices with the same VertexIDs.
 func sameVertices(a, b *Graph) bool {
 	if a.g.N != b.g.N {
 		return false
@@ -208,12 +208,12 @@ func sameVertices(a, b *Graph) bool {
 	return true
 }
 
-// prefilling is any *engine.Job.
+// prefilling is implemented by every *engine.Job.
 type prefilling interface {
 	Prefill(name string) (*engine.Prefilled, error)
 }
 
-// prefillAll sets what columns of a job in this process begin with.
+// prefillAll sets the initial values of a job's columns, in this process.
 func prefillAll(ctx context.Context, g *Graph, job prefilling, inputs []Input) error {
 	given := map[string]bool{}
 	for _, in := range inputs {
@@ -234,8 +234,8 @@ func prefillAll(ctx context.Context, g *Graph, job prefilling, inputs []Input) e
 	return nil
 }
 
-// valid reports what is wrong with an input by itself, or that its column is among those given, to
-// which it is added.
+// valid returns an error if an input is invalid by itself, or if its column is already in given. It
+// adds the column to given.
 func (in *Input) valid(given map[string]bool) error {
 	switch {
 	case in.wrong != nil:

@@ -11,39 +11,39 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one
-// partition.
+// LoadOptions select how a graph is read and stored. The zero value keeps the input unchanged, in
+// one partition.
 type LoadOptions struct {
-	// Format is the file's format, by a name in docs/reference/formats.md, such as el or csv; empty
-	// means to find out.
+	// Format is the name of the file's format in docs/reference/formats.md, such as el or csv. If
+	// it is empty, Load detects the format.
 	Format string
-	// Directed edges point from the first vertex to the second, Undirected ones join both ways.
-	// With neither they are as the file or generator says; edge lists, which do not say, are
-	// directed.
+	// Directed edges go from the first vertex to the second. Undirected edges go both ways. With
+	// neither option the file or generator decides; edge lists are then directed.
 	Directed, Undirected bool
-	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them
-	// travel as columns.
+	// Partitions is the number of partitions; 0 means 1. With more than one, messages between
+	// partitions are sent as columns.
 	Partitions int
-	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above
-	// 1 each speaks with those of its row and column alone, and programs cannot call Edges.
+	// Grid is the layout of the partitions; by default a single column. If both sides are above 1,
+	// a partition exchanges messages only with its row and its column, and programs cannot call
+	// Edges.
 	Grid       Grid
 	Duplicates Duplicates
 	SelfLoops  SelfLoops
 	Weights    Weights
 	// UnitWeights makes every weight 1.
 	UnitWeights bool
-	// SkipBad is how many malformed lines of a text file are left out, which Graph.Skipped then
-	// tells; one more is an error.
+	// SkipBad is the number of malformed lines of a text file that may be skipped; Graph.Skipped
+	// lists them. One more is an error.
 	SkipBad int
-	// Vertices are ids of vertices there are besides those that edges name; for FromEdges alone.
+	// Vertices are the ids of additional vertices. Only FromEdges allows them.
 	Vertices []uint64
-	// Threads is how many threads load the graph; 0 is one for each processor.
+	// Threads is the number of threads that load the graph; 0 means one per processor.
 	Threads int
-	// Progress, if not nil, is told what is being done and how much of it.
+	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
 
-// stored says how a graph is stored.
+// stored converts the options for package graph.
 func (o LoadOptions) stored(team *parallel.Team) graph.Options {
 	weights, _ := o.weights()
 	return graph.Options{
@@ -73,7 +73,7 @@ func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
 	}
 }
 
-// Validate returns what is wrong with the options, as whoever takes them does.
+// Validate returns an error if the options are invalid. Load and FromEdges do the same check.
 func (o LoadOptions) Validate() error {
 	if o.Partitions < 0 {
 		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
@@ -91,7 +91,8 @@ func (o LoadOptions) Validate() error {
 	return validThreads("LoadOptions", o.Threads)
 }
 
-// fromEdges numbers the vertices of a list by rising id.
+// fromEdges makes an input of a list of edges. It numbers the vertices in ascending order of their
+// ids.
 func fromEdges(list []Edge, o LoadOptions) (*edges.Input, error) {
 	ids := make([]uint64, 0, 2*len(list))
 	weighted := false

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Top yields the input ids and the values of the n vertices of greatest value, greatest first and
-// of equal ones the least id first; all if there are fewer. Values are compared as by
-// slices.SortFunc: res.Top(10, cmp.Compare) does for numbers.
+// Top yields the input ids and the values of the n vertices with the greatest values, in descending
+// order; of equal values the least id comes first. It yields all if there are fewer than n. compare
+// works as in slices.SortFunc. Numbers take res.Top(10, cmp.Compare).
 func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 	if compare == nil {
 		panic("superstep: Result.Top: the function that compares is nil: cmp.Compare does for numbers")
@@ -40,10 +40,8 @@ func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 	}
 }
 
-// Column yields the input id and one field of the value of every vertex, in the order of All, where
-// values are structs: field is exported and of type T.
-//
-//	authorities, err := superstep.Column[float64](res, "Authority")
+// Column yields the input id and one field of the value of every vertex, in the order of All.
+// Values must be structs. field is the name of an exported field of type T.
 func Column[T, V any](r *Result[V], field string) (iter.Seq2[uint64, T], error) {
 	t := reflect.TypeFor[V]()
 	if t.Kind() != reflect.Struct {
@@ -74,7 +72,7 @@ func Column[T, V any](r *Result[V], field string) (iter.Seq2[uint64, T], error) 
 	}, nil
 }
 
-// open holds the graph, whose labels are read, until the returned function is called.
+// open keeps the graph open, because its labels are read, until the returned function is called.
 func (r *Result[V]) open() (release func()) {
 	if !r.graph.refs.Acquire() {
 		panic(errClosed)

@@ -18,133 +18,134 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Delivery says how messages to neighbours reach their receivers.
+// Delivery selects the scheme by which messages to all neighbours are delivered.
 type Delivery uint8
 
-// How messages to neighbours reach their receivers.
+// Schemes of delivery.
 const (
-	// every superstep as the model predicts to be the fastest
+	// in each superstep the scheme that the model predicts to be the fastest
 	Auto     = Delivery(delivery.ChooseAuto)
-	Push     = Delivery(delivery.ChoosePush)     // the best push there is
-	Naive    = Delivery(delivery.ChooseNaive)    // pushed along the senders' own edges
-	Mirrored = Delivery(delivery.ChooseMirrored) // sent once to each partition, pushed there
-	// pulled; in a grid with both sides above 1, through the whole block at once
+	Push     = Delivery(delivery.ChoosePush)     // the fastest push
+	Naive    = Delivery(delivery.ChooseNaive)    // push along the senders' own edges
+	Mirrored = Delivery(delivery.ChooseMirrored) // send once to each partition, and push there
+	// pull; in a grid with both sides above 1, from a whole block at once
 	Whole = Delivery(delivery.ChooseBlockPull)
-	// pulled; in such a grid by sub-steps along the row, for combiners that want any one message
+	// pull; in such a grid by sub-steps along the row, for combiners that need only one message
 	// (Nakao20, 3.5)
 	Ring = Delivery(delivery.ChooseRingPull)
-	// sent once to each partition, pulled by the receivers
+	// send once to each partition, and pull there
 	Pull = Delivery(delivery.ChoosePull)
 )
 
 // String returns the delivery's name: auto, push, naive and so on.
 func (d Delivery) String() string { return delivery.Choice(d).String() }
 
-// Options say how a program is run. The zero value runs it as fast as it goes, on all processors.
+// Options select how a program runs. The zero value runs it as fast as possible, on all processors.
 type Options struct {
-	// Threads is how many threads the run uses, of all partitions together; 0 is one for each
-	// processor.
+	// Threads is the total number of threads of the run; 0 means one per processor.
 	Threads  int
 	Delivery Delivery
-	// Deterministic makes every value the same for any threads, partitions and delivery: First and
-	// Sender keep the least id, and floats are added in the order of ids.
+	// Deterministic makes every value independent of threads, partitions and delivery: First and
+	// Sender keep the message of the least id, and floats are added in the order of ids.
 	Deterministic bool
-	// Seed chooses the random numbers that the program gets from Vertex.Rand. The same seed gives
-	// the same numbers.
+	// Seed selects the random numbers of Vertex.Rand. The same seed gives the same numbers.
 	Seed uint64
-	// Zero names the program's parameters whose zero is meant: a field that is zero has the
-	// parameter's default otherwise.
+	// Zero lists the parameters of the program whose zero is intended. Any other field that is zero
+	// gets the parameter's default.
 	Zero []string
-	// MaxSupersteps ends the run after so many; 0 is no limit.
+	// MaxSupersteps is the limit of supersteps; 0 means no limit.
 	MaxSupersteps int
-	// SuperstepTimeout ends the run, with an error that names the superstep, when one takes longer;
-	// 0 is no limit. A Compute that does not return is waited for.
+	// SuperstepTimeout is the limit of a superstep's time; 0 means no limit. If a superstep takes
+	// longer, the run ends with an error that names it. Run still waits for a Compute that has not
+	// returned.
 	SuperstepTimeout time.Duration
-	// Trace gets a JSON object a line for each superstep, after one that begins the run and before
-	// one that ends it (docs/reference/formats.md). KeepTrace keeps the supersteps' in the result.
+	// Trace gets one line of JSON for each superstep, and one for the beginning and the end of the
+	// run (docs/reference/formats.md). KeepTrace keeps the records of supersteps in the result.
 	Trace     io.Writer
 	KeepTrace bool
-	// Columns are columns of the program that begin with the values of earlier results, functions
-	// or files, those of edges with files alone: superstep.From(column, result),
-	// superstep.FromFile(column, path).
+	// Columns give initial values to columns of the program: superstep.From(column, result),
+	// superstep.FromFile(column, path). Columns of edges take values only from files.
 	Columns     []Input
 	Checkpoints CheckpointOptions
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
-	// Log gets the lines that the program logs; several goroutines may call it at once.
+	// Log gets the lines that the program logs. Several goroutines may call it at once.
 	Log func(line string)
 }
 
-// CheckpointOptions say where and when a run keeps checkpoints, and whether it goes on from one.
+// CheckpointOptions select where and when a run stores checkpoints, and whether it resumes from
+// one.
 type CheckpointOptions struct {
-	// Place is where a run in this process keeps checkpoints, its state between two supersteps: a
-	// directory, which is made if there is none, or s3://BUCKET/PREFIX, a place for each run; by
-	// default nowhere. They are stored beside the run, every Every supersteps or Interval; without
-	// either as often as pays by what one costs and MTBF, the mean time between failures, default
-	// 24 h. A run waits for a disk that is too slow for Every or Interval. When ctx ends, it leaves
-	// a checkpoint of where it is, within 20 s. Strict ends the run when two in a row cannot be
-	// stored; otherwise Log gets a line for each. They are removed when the run is done, unless
-	// Keep leaves the last ones; those of a run that fails, is interrupted or comes to its limit
-	// stay.
+	// A checkpoint is the state of a run between two supersteps. Place is the storage of the
+	// checkpoints of a run in this process: a directory, which is created if missing, or
+	// s3://BUCKET/PREFIX. Each run needs its own place. Without it there are no checkpoints.
 	//
-	// On a cluster the master says where jobs keep theirs (master.Options.Checkpoints), and Every,
-	// Interval, MTBF and Strict when this one takes them, if any is given; Place, Keep and Resume
-	// are refused.
+	// Checkpoints are stored while the run continues, every Every supersteps or Interval. Without
+	// either the run chooses the interval by the cost of a checkpoint and MTBF, the mean time
+	// between failures, 24 h by default. A run waits if the disk is too slow for Every or Interval.
+	// When ctx ends, the run stores a last checkpoint, within 20 s. If checkpoints cannot be
+	// stored, Log gets a line for each; with Strict the run ends after two in a row. The run
+	// removes its checkpoints at its end, unless Keep is set. The checkpoints of a run that fails,
+	// is interrupted or reaches its limit stay.
+	//
+	// On a cluster the master has the place (master.Options.Checkpoints). Every, Interval, MTBF and
+	// Strict apply to this job if any of them is given. Place, Keep and Resume are errors.
 	Place          string
 	Every          int
 	Interval, MTBF time.Duration
 	Strict, Keep   bool
-	// Resume continues from the newest checkpoint that is in order, or begins if there is none.
-	// Program, parameters, graph, Seed and Deterministic must be those of the run before. With
-	// Fork, parameters and Seed may be others: then it is another run, and Log gets a line that
-	// says so. Its checkpoints take the place of the first run's. Threads, partitions and Delivery
-	// may be others. Without Resume a place that has checkpoints is refused.
+	// Resume continues from the newest valid checkpoint, or begins a new run if there is none.
+	// Program, parameters, graph, Seed and Deterministic must be the same as before. Threads,
+	// partitions and Delivery may differ. With Fork, parameters and Seed may differ too: then it is
+	// another run, Log gets a line about that, and its checkpoints replace those of the first run.
+	// Without Resume it is an error if the place has checkpoints.
 	Resume, Fork bool
 }
 
-// Validate returns what is wrong with the options, as Run does.
+// Validate returns an error if the options are invalid. Run does the same check.
 func (o Options) Validate() error {
 	return errors.Join(validThreads("Options", o.Threads), o.Checkpoints.validate())
 }
 
-// Progress is how far a run is.
+// Progress is the state of a run after a superstep.
 type Progress struct {
 	Superstep int
-	// vertices that ran, and those whose messages to neighbours were delivered
+	// vertices that ran; vertices whose messages to all neighbours were delivered
 	Active, Senders int
-	Scheme          string  // how messages to neighbours were delivered
-	Seconds         float64 // of the superstep
+	Scheme          string  // how messages to all neighbours were delivered
+	Seconds         float64 // the superstep's time
 }
 
-// Result is what a run left: a value for each vertex, and how it went.
+// Result is the result of a run: a value for each vertex, and statistics.
 type Result[V any] struct {
-	graph   *Graph // that has the vertices
-	values  []V    // by handle
+	graph   *Graph // the graph with the vertices
+	values  []V    // by VertexID
 	job     string // on a cluster
 	changed bool   // on a cluster, by a program that changes the graph
 
-	// Supersteps is how many ran. Ended says how the run ended: "converged", the program's own
-	// criterion held; "iterations", it made all that it was asked for; "halted", all vertices slept
-	// and no message was left, in a program without a criterion (pregel: Converges); "limit", of
-	// supersteps; "stopped", by Coordinator.Stop. Converged is true of the first alone.
+	// Supersteps is the number of supersteps. Ended is the reason for the end: "converged", the
+	// program's own criterion holds; "iterations", it made the requested number of iterations;
+	// "halted", all vertices sleep and no message is left, in a program without a criterion
+	// (pregel.Traits.Converges); "limit", the limit of supersteps; "stopped", Coordinator.Stop.
+	// Converged is true only for "converged".
 	Supersteps int
 	Ended      string
 	Converged  bool
-	// Messages counts the messages sent, a message to all neighbours once for each edge, before
-	// combining; MessagesSent the values that crossed between partitions, and BytesSent their
+	// Messages counts the sent messages before combining, a message to all neighbours once per
+	// edge. MessagesSent counts the values that were sent between partitions, and BytesSent their
 	// bytes.
 	Messages, MessagesSent, BytesSent int
-	// NumVertices and NumEdges are of the graph as the program left it, counted as
-	// [Graph.NumVertices] and [Graph.NumEdges] do.
+	// NumVertices and NumEdges are the size of the graph after the run, as [Graph.NumVertices] and
+	// [Graph.NumEdges] count.
 	NumVertices int
 	NumEdges    uint64
-	// Seconds is the time of each superstep; NaN where a cluster had forgotten it before this
-	// process heard of it.
+	// Seconds is the time of each superstep. It is NaN if the cluster forgot the time before this
+	// process received it.
 	Seconds []float64
-	// Trace is what each superstep did, if it was kept.
+	// Trace has the record of each superstep, if Options.KeepTrace was set.
 	Trace []record.Superstep
-	// Aggregates are the values of the program's aggregators after the last superstep that ran, by
-	// name: total.Value(res) is one of them, in its type.
+	// Aggregates are the values of the program's aggregators after the last superstep, by name.
+	// total.Value(res) returns the value of the aggregator total with its type.
 	Aggregates map[string]any
 	totals
 }
@@ -152,10 +153,10 @@ type Result[V any] struct {
 // totals makes a Result a pregel.Context.
 type totals = pregel.Context
 
-// Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a
-// *pregel.ProgramError), and when the program does not fit the graph. On a graph of a
-// cluster.Connection the cluster runs it, under the name by which it is registered: its fields that
-// are no parameters must be as they were registered.
+// Run runs a program on a graph to its end. It returns an error if ctx ends, if the program panics
+// (a *pregel.ProgramError), or if the program does not fit the graph. If the graph belongs to a
+// cluster.Connection, the cluster runs the program that is registered there under the same name.
+// Fields that are not parameters must then have their registered values.
 func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V,
 	M], options ...Options,
 ) (r *Result[V], err error) {
@@ -167,7 +168,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V,
 	if !g.refs.Acquire() {
 		return nil, errClosed
 	}
-	held := true // unless the graph of the result keeps what it shares with g
+	held := true // unless the result's graph shares memory with g
 	defer func() {
 		if held {
 			g.refs.Release()
@@ -191,7 +192,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V,
 	return r, nil
 }
 
-// run runs a program in this process, and passes on what it leaves.
+// run runs a program in this process, and calls done with its results.
 func (o *Options) run(
 	ctx context.Context, g *Graph, p engine.Erased,
 	done func(job *engine.Job, out *bsp.Outcome, records []record.Superstep),
@@ -240,7 +241,7 @@ func (o *Options) run(
 	return nil
 }
 
-// newResult is the result of a run without the values of vertices.
+// newResult returns the result of a run without the values of vertices.
 func newResult[V any](
 	g *Graph, o *bsp.Outcome, seconds []float64, records []record.Superstep,
 	aggregates bsp.Aggregates, totals []kernel.Cell,
@@ -259,7 +260,7 @@ func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.S
 	of := len(job.Graph().Parts)
 	owned := func(part int) []V { return kernel.Elements[V](job.Values(part))[:job.Owned(part)] }
 	if of == 1 {
-		r.values = slices.Clone(owned(0)) // which clears nothing first
+		r.values = slices.Clone(owned(0)) // Clone does not clear the memory first
 	} else {
 		r.values = make([]V, job.IDs())
 		for part := range of {
@@ -275,7 +276,7 @@ func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.S
 	return r
 }
 
-// All yields the input id and the value of every vertex, in the order of handles: by falling
+// All yields the input id and the value of every vertex, ordered by VertexID, which is by falling
 // degree.
 func (r *Result[V]) All() iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
@@ -292,11 +293,11 @@ func (r *Result[V]) All() iter.Seq2[uint64, V] {
 	}
 }
 
-// Value returns the value of a vertex, zero if the program has removed it. It panics if there never
-// was such a vertex.
+// Value returns the value of a vertex, or zero if the program removed it. It panics if the vertex
+// never existed.
 func (r *Result[V]) Value(id pregel.VertexID) V { return r.values[id] }
 
-// At returns the value of the vertex with an input id, and whether there is one.
+// At returns the value of the vertex with an input id, and whether it exists.
 func (r *Result[V]) At(label uint64) (v V, ok bool) {
 	id, ok := r.graph.Vertex(label)
 	if !ok {
@@ -305,12 +306,12 @@ func (r *Result[V]) At(label uint64) (v V, ok bool) {
 	return r.values[id], true
 }
 
-// Graph returns the graph that the program ran on or, if it has changed that, as it has left it: a
-// graph of its own, on which other programs run, and which keeps what it shares with the first. It
-// must stay open while results are read.
+// Graph returns the graph after the run. If the program did not change the graph, that is the graph
+// it ran on. Otherwise it is a second graph, which shares memory with the first; other programs can
+// run on it. It must stay open while results are read.
 //
-// It is nil of a program that changes the graph, on a cluster: what has become of the graph is gone
-// with the job there. The result is read while the graph that the program ran on is open.
+// On a cluster it is nil if the program changed the graph, because the changed graph ended with the
+// job. The result can be read while the graph that the program ran on is open.
 func (r *Result[V]) Graph() *Graph {
 	if r.changed {
 		return nil
@@ -318,13 +319,13 @@ func (r *Result[V]) Graph() *Graph {
 	return r.graph
 }
 
-// recorder holds records, if they are to be kept.
+// recorder keeps the records of supersteps, if keep is set.
 type recorder struct {
 	keep    bool
 	records []record.Superstep
 }
 
-// Record takes an event.
+// Record implements trace.Sink.
 func (k *recorder) Record(e trace.Event) error {
 	if s, ok := e.(*record.Superstep); ok && k.keep {
 		k.records = append(k.records, *s.Clone())

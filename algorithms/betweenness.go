@@ -25,7 +25,7 @@ type Betweenness struct {
 }
 
 var (
-	// in the search, -1 if not reached
+	// the level of a vertex in the search, -1 if unreached
 	depth      = pregel.NewVertexColumn[int32]("level").Private()
 	paths      = pregel.NewVertexColumn[float64]("paths").Private()
 	centrality = pregel.NewVertexColumn[float64]("centrality").Private()
@@ -36,27 +36,27 @@ var (
 
 func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples) }
 
-// Validate refuses a number of samples that is none.
+// Validate checks the number of samples.
 func (p Betweenness) Validate(*pregel.GraphInfo) error { return p.origins().check() }
 
-// Plan is the choice of the sources, and two searches for each.
+// Plan chooses the sources, and runs two searches for each.
 func (p Betweenness) Plan() pregel.Plan {
 	return plan.Sequence(plan.Phase(p.origins()), plan.Repeat(noneLeft, plan.Phase(countPaths{}),
 		plan.Phase(addDependencies{})))
 }
 
-// Combiner is there for form: there are no messages after the plan.
+// Combiner is required, although there are no messages after the plan.
 func (Betweenness) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Traits are the program's facts. Aggregators: whether the values are estimates.
+// Traits returns the traits. Aggregators: whether the values are estimates.
 func (Betweenness) Traits() traits {
 	return traits{Converges: true, Aggregators: aggregates{estimated}, Columns: columns{centrality}}
 }
 
-// Coordinate says so, too.
+// Coordinate reports whether the values are estimates.
 func (p Betweenness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (Betweenness) Report() pregel.Report[float64] { return scored[float64]("betweenness") }
 
 // Compute scales the sum by the number of pairs.
@@ -68,7 +68,7 @@ func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
 	v.VoteToHalt()
 }
 
-// countPaths counts the shortest paths to every vertex from the source of the next search.
+// countPaths counts the shortest paths from the source of the next search to every vertex.
 type countPaths struct{}
 
 func (countPaths) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
@@ -92,8 +92,8 @@ func (countPaths) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
 	v.VoteToHalt()
 }
 
-// addDependencies goes from the deepest level to the source. Messages are (1 + dependency) / paths,
-// against the edges.
+// addDependencies goes from the deepest level back to the source. Messages are (1 + dependency) /
+// paths, along in-edges.
 type addDependencies struct{}
 
 func (addDependencies) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
@@ -104,7 +104,7 @@ func (addDependencies) Traits() traits {
 	}
 }
 
-// Coordinate fails where the number of paths is infinite, of which no share can be taken.
+// Coordinate fails the run if a number of paths is infinite, because no share of it can be computed.
 func (addDependencies) Coordinate(c *pregel.Coordinator) {
 	if v := uncounted.Value(c); v != math.MaxUint64 {
 		c.Fail(fmt.Errorf("more shortest paths lead from a source to vertex %d than a float64 counts", v))
@@ -123,7 +123,7 @@ func (addDependencies) Init(v *pregel.Vertex[struct{}, float64]) {
 
 func (addDependencies) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
 	if int(depth.Of(v)) != int(deepest.Value(v))-v.Superstep()+1 {
-		return // not yet
+		return // not its turn yet
 	}
 	dependency := sum * paths.Of(v)
 	if search.Of(v) != 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// ID is the handle of a vertex.
+// ID is the engine's id of a vertex.
 type ID = pregel.VertexID
 
 // BFS builds a breadth-first tree from Source. The value of a reached vertex is its parent, and
@@ -19,13 +19,13 @@ type BFS struct {
 // Combiner keeps any one sender: a vertex needs one parent.
 func (BFS) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
 
-// Traits are the program's facts.
+// Traits returns the traits.
 func (BFS) Traits() pregel.Traits { return traits{Converges: true} }
 
-// Start returns the parent of vertices not reached, and where the search starts.
+// Start returns the value of unreached vertices, and the vertex where the search starts.
 func (p BFS) Start() (ID, []ID) { return pregel.None, []ID{p.Source} }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (BFS) Report() pregel.Report[ID] {
 	return report[ID]{Reached: func(parent ID) bool { return parent != pregel.None }}
 }
@@ -57,13 +57,13 @@ type BFSLevels struct {
 // Combiner keeps any one message: all messages of a superstep are equal.
 func (BFSLevels) Combiner() pregel.Combiner[int64] { return combiners.First[int64]() }
 
-// Traits are the program's facts.
+// Traits returns the traits.
 func (BFSLevels) Traits() traits { return traits{Converges: true} }
 
-// Start returns the level of vertices not reached, and where the search starts.
+// Start returns the level of unreached vertices, and the vertex where the search starts.
 func (p BFSLevels) Start() (int64, []ID) { return math.MaxInt64, []ID{p.Source} }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (BFSLevels) Report() pregel.Report[int64] {
 	return report[int64]{Reached: func(level int64) bool { return level != math.MaxInt64 }}
 }
@@ -78,5 +78,5 @@ func (BFSLevels) Compute(v *pregel.Vertex[int64, int64], level int64) {
 	v.Finish()
 }
 
-// Resend sends the next level again, when a run goes on from a checkpoint.
+// Resend sends the next level again, when a run resumes from a checkpoint.
 func (BFSLevels) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Value() + 1) }

@@ -7,26 +7,26 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// CDLP is community detection by label propagation (Raghavan 2007) as LDBC Graphalytics has it,
-// which is deterministic: the label of a vertex is its input id at first, and in each iteration the
-// one that most of its neighbours have, of equals the least. Neighbours are those that edges of
-// either direction join it to, and count by edges: twice if joined both ways, and as often as there
-// are parallel edges; a loop is an edge to itself. A vertex without neighbours keeps its label.
+// CDLP is community detection by label propagation (Raghavan 2007), in the deterministic variant of
+// LDBC Graphalytics. The label of a vertex is its input id at first. In each iteration a vertex
+// takes the most frequent label of its neighbours, or the least of several. Neighbours are in
+// either direction and are counted by edges: twice with an edge each way, and once per parallel
+// edge; a loop is an edge to itself. A vertex without neighbours keeps its label.
 //
-// A label is a vertex, and is written as the input calls it. Where vertices have names, the least
-// is the first by name. It need not be a member of its community.
+// A label is a vertex, and is written as in the input. If vertices have names, the least label is
+// the first name. The vertex need not be in the community.
 //
-// All vertices take their labels at once, so that parts of a graph may oscillate, such as bipartite
-// ones: hence the limit of iterations. A run ends before it when no label changes, for then none
-// ever will. An iteration is one superstep of a message along every edge.
+// All vertices take their labels at once. In some graphs, such as bipartite ones, labels may
+// oscillate, so there is a limit of iterations. A run ends earlier if no label changes. An
+// iteration is one superstep with a message along every edge.
 //
-// Labels are counted without sorting where there are many: see [mode.Of]. It is a program of lists:
-// pass it as pregel.List(CDLP{}).
+// Many labels are counted without sorting: see [mode.Of]. It is a list program: pass it as
+// pregel.List(CDLP{}).
 type CDLP struct {
 	Iterations int `param:"iterations" default:"10" zero:"refused" help:"largest number of iterations"`
 }
 
-// Validate refuses a number of iterations that is none.
+// Validate checks the number of iterations.
 func (p CDLP) Validate(*pregel.GraphInfo) error {
 	if p.Iterations < 0 {
 		return fmt.Errorf("iterations is %d, want 1 or more", p.Iterations)
@@ -36,8 +36,8 @@ func (p CDLP) Validate(*pregel.GraphInfo) error {
 
 var relabelled = pregel.SumOf[int64]("relabelled")
 
-// Traits are the program's facts. Direction: labels go along edges and against them. MaxSupersteps:
-// one before the first iteration, and one for each. Aggregators: the number of vertices that took
+// Traits returns the traits. Direction: labels go along out-edges and in-edges. MaxSupersteps: one
+// before the first iteration, and one for each. Aggregators: the number of vertices that took
 // another label in the last iteration.
 func (p CDLP) Traits() pregel.Traits {
 	return traits{
@@ -46,17 +46,17 @@ func (p CDLP) Traits() pregel.Traits {
 	}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (CDLP) Report() pregel.Report[uint64] {
 	return report[uint64]{Number: func(label uint64) uint64 { return label }}
 }
 
-// Coordinate ends the run when no label has changed. Superstep s computes iteration s.
+// Coordinate ends the run if no label has changed. Superstep s computes iteration s.
 func (p CDLP) Coordinate(c *pregel.Coordinator) {
 	endRun(c, c.Superstep > 1 && relabelled.Value(c) == 0, c.Superstep > p.Iterations, false)
 }
 
-// Compute takes the label that most neighbours have, and sends it to them.
+// Compute takes the most frequent label of the neighbours, and sends it to them.
 func (p CDLP) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
 	switch {
 	case v.Superstep() == 0:
@@ -72,5 +72,5 @@ func (p CDLP) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
 	}
 }
 
-// Resend sends the label again, when a run goes on from a checkpoint.
+// Resend sends the label again, when a run resumes from a checkpoint.
 func (CDLP) Resend(v *pregel.Vertex[uint64, uint64]) { v.SendToAllNeighbors(v.Value()) }

@@ -35,26 +35,26 @@ type CG struct {
 // CGRightSide is the column b of CG.
 var CGRightSide = pregel.NewVertexColumn[float64]("b")
 
-// cgRow is a vertex's row of the vectors: the residual R, the direction P, A times P and M⁻¹R, and
-// the diagonal of M.
+// cgRow has a vertex's entries of the vectors: the residual R, the direction P, A times P (AP), A
+// times M⁻¹R (AZ); and the diagonal of M.
 type cgRow struct{ R, P, AP, AZ, M float64 }
 
-// cgScalars are what the coordinator computes from the sums, and remembers.
+// cgScalars is the state of the coordinator.
 type cgScalars struct {
-	Scale       float64 // of the residuals and directions: they are divided by it
+	Scale       float64 // residuals and directions are divided by it
 	B           float64 // length of the right-hand side, divided by Scale
-	Alpha, Beta float64 // how far to go along the direction, and how much of the last one is in it
-	// of the last iteration; 0 before the first since the residual was computed anew
+	Alpha, Beta float64 // length of the step along the direction; share of the last direction in it
+	// r'z of the last iteration; 0 if the residual was recomputed since
 	RZ        float64
-	Doubtful  bool    // Alpha was not to be had, and is 0
-	Started   float64 // what the residual was when it was last computed anew
+	Doubtful  bool    // Alpha could not be computed, and is 0
+	Started   float64 // the residual when it was last recomputed
 	Iteration int
 }
 
 var (
 	cgRows  = pregel.NewVertexColumn[cgRow]("rows").Private()
 	cgState = pregel.NewAggregator("cg", nil, func(a, b cgScalars) cgScalars { return cmp.Or(a, b) }).Persistent().Unreported()
-	// without its sign; NaN if any is
+	// absolute value; NaN if any entry is NaN
 	greatest = pregel.MaxOf("greatest entry of b", 0.0).Unreported()
 	rr       = pregel.SumOf[float64]("r'r").Unreported()
 	rz       = pregel.SumOf[float64]("r'z").Unreported()
@@ -63,21 +63,20 @@ var (
 	noPivot  = pregel.MinOf("least row without a positive diagonal",
 		uint64(math.MaxUint64)).Unreported()
 	residual = pregel.MaxOf("residual", 0.0).Persistent() // |b-Ax|/|b|
-	cgSteps  = pregel.MaxOf("iterations", 0).Persistent() // that have been
+	cgSteps  = pregel.MaxOf("iterations", 0).Persistent() // number of iterations so far
 )
 
-// The phases of CG, a superstep each: cgBegin, cgAnew, then cgMultiply and cgMove by turns, and
-// cgShow and cgAnew in between and at the end.
+// The phases of CG, each a superstep: cgBegin, cgAnew, then cgMultiply and cgMove in turn. cgShow
+// and cgAnew recompute the residual in between and at the end.
 const (
 	cgBegin    = iota // finds the greatest entry of b
-	cgAnew            // computes the residual of the x that came, and sends M⁻¹r
-	cgMultiply        // gets AM⁻¹r
+	cgAnew            // recomputes the residual from the x received, and sends M⁻¹r
+	cgMultiply        // receives AM⁻¹r
 	cgMove            // moves x along the direction, and sends M⁻¹r
 	cgShow            // sends x
 )
 
-// Validate refuses limits that are none, unknown preconditioners and matrices that are not
-// symmetric.
+// Validate checks the limits, the preconditioner, and that the matrix is symmetric.
 func (p CG) Validate(g *pregel.GraphInfo) error {
 	if g != nil && g.Directed {
 		return errors.New("cg wants a symmetric matrix, each entry off the diagonal once: an undirected graph, or a Matrix Market file that says symmetric")
@@ -89,11 +88,11 @@ func (p CG) Validate(g *pregel.GraphInfo) error {
 	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }
 
-// Combiner multiplies by the entry of the matrix that a message crosses, and adds.
+// Combiner multiplies each message by the matrix entry of its edge, and adds the products.
 func (CG) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
 
-// Traits are the program's facts. Aggregators: the relative residual and the number of iterations,
-// and what it takes to know them. Columns: the right-hand side, and the vectors.
+// Traits returns the traits. Aggregators: the relative residual and the number of iterations, and
+// the sums that they are computed from. Columns: the right-hand side, and the vectors.
 func (CG) Traits() pregel.Traits {
 	return traits{
 		Aggregators: aggregates{cgState, greatest, rr, rz, zAz, pAp, noPivot, residual, cgSteps},
@@ -101,7 +100,7 @@ func (CG) Traits() pregel.Traits {
 	}
 }
 
-// Compute is what a row does in a phase.
+// Compute does the work of a row in the current phase.
 func (p CG) Compute(v *pregel.Vertex[float64, float64], product float64) {
 	row, s := cgRows.Of(v), cgState.Value(v)
 	switch v.Phase() {

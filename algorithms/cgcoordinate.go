@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Coordinate computes the scalars of CG from the sums of the last superstep, and says what comes
-// next.
+// Coordinate computes the scalars of CG from the sums of the last superstep, and sets the next
+// phase.
 func (p CG) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 0 {
 		return
@@ -31,8 +31,8 @@ func (p CG) Coordinate(c *pregel.Coordinator) {
 	cgState.Replace(c, s)
 }
 
-// begin scales by the power of two below the greatest entry of b: so squares of entries neither
-// underflow nor overflow, and nothing is rounded.
+// begin scales by the power of two below the greatest entry of b. So squares of entries neither
+// underflow nor overflow, and no entry is rounded.
 func (p CG) begin(c *pregel.Coordinator, s *cgScalars) {
 	if row := noPivot.Value(c); row != math.MaxUint64 {
 		c.Fail(fmt.Errorf("row %d of the matrix has no positive entry on the diagonal, as the preconditioner jacobi wants", row))

@@ -23,12 +23,12 @@ type Closeness struct {
 	Samples int  `param:"samples" default:"256" unless:"sources" zero:"refused" help:"number of vertices in the sample, at most 65536"`
 }
 
-// Nearness is what Closeness finds about a vertex.
+// Nearness is the result for a vertex.
 type Nearness struct{ Closeness, Harmonic float64 }
 
-// distances are sums over the searches that reached a vertex.
+// distances has sums over the searches that reached a vertex.
 type distances struct {
-	Reached, Sum, Own int // Own is how many searches started here
+	Reached, Sum, Own int // Own is the number of searches that started here
 	Inverse           float64
 }
 
@@ -36,31 +36,31 @@ var measured = pregel.NewVertexColumn[distances]("distances").Private()
 
 func (p Closeness) origins() origins { return chosen(p.Sources, p.Samples) }
 
-// Validate refuses a number of samples that is none.
+// Validate checks the number of samples.
 func (p Closeness) Validate(*pregel.GraphInfo) error { return p.origins().check() }
 
-// Plan is the choice of the sources, and a search for each 64.
+// Plan chooses the sources, and runs a phase for each 64 of them.
 func (p Closeness) Plan() pregel.Plan {
 	return plan.Sequence(plan.Phase(p.origins()), plan.Repeat(noneLeft, plan.Phase(manySearches{})))
 }
 
-// Combiner is there for form: there are no messages after the plan.
+// Combiner is required, although there are no messages after the plan.
 func (Closeness) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
 
-// Traits are the program's facts. Aggregators: whether the values are estimates.
+// Traits returns the traits. Aggregators: whether the values are estimates.
 func (Closeness) Traits() traits {
 	return traits{Converges: true, Aggregators: aggregates{estimated}, Columns: columns{measured}}
 }
 
-// Coordinate says so, too.
+// Coordinate reports whether the values are estimates.
 func (p Closeness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (Closeness) Report() pregel.Report[Nearness] {
 	return scoredBy("closeness", func(n Nearness) float64 { return n.Closeness })
 }
 
-// Compute makes the centralities of the sums.
+// Compute computes the centralities from the sums.
 func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
 	d, others := measured.Of(v), p.origins().count(v.NumVertices())
 	if others -= d.Own; d.Reached > 0 {
@@ -73,8 +73,8 @@ func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
 	v.VoteToHalt()
 }
 
-// manySearches are the next 64 searches. The value of a vertex has a bit for each that has reached
-// it.
+// manySearches runs the next 64 searches. The value of a vertex has a bit for each search that has
+// reached it.
 type manySearches struct{}
 
 func (manySearches) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }

@@ -18,15 +18,15 @@ import (
 type Coloring struct{}
 
 var (
-	colors = pregel.MaxOf[int64]("colors", 0).Persistent() // how many there are
-	// for so many colors of neighbours
+	colors = pregel.MaxOf[int64]("colors", 0).Persistent() // the number of colors
+	// the number of neighbours whose color the vertex waits for
 	waiting = pregel.NewVertexColumn[int]("waiting").Private()
-	// by neighbours: bit c of the set is color c
+	// colors of neighbours: bit c of the set is color c
 	taken = pregel.NewVertexColumn[[]uint64]("taken").Private()
 )
 
-// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
-// the number of colors. Columns: what a vertex knows before it has a color.
+// Traits returns the traits. Direction: neighbours are in either direction. Aggregators: the number
+// of colors. Columns: the state of a vertex before it has a color.
 func (Coloring) Traits() traits {
 	return traits{
 		Direction: pregel.Both, Converges: true, Aggregators: aggregates{colors},
@@ -34,13 +34,13 @@ func (Coloring) Traits() traits {
 	}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (Coloring) Report() pregel.Report[int64] {
 	return report[int64]{Number: func(color int64) uint64 { return uint64(color) }}
 }
 
-// place is where a vertex is in the order, greater for those before: the logarithm of its degree,
-// above a hash of 58 bits, in which no two handles are alike.
+// place returns the vertex's position in the order; greater positions come first. It is the
+// logarithm of the degree, followed by a hash of 58 bits that is different for all VertexIDs.
 func (Coloring) place(v *pregel.Vertex[int64, uint64]) uint64 {
 	const mask = 1<<58 - 1
 	x := uint64(v.ID()) * 0x9e3779b97f4a7c15 & mask
@@ -48,14 +48,14 @@ func (Coloring) place(v *pregel.Vertex[int64, uint64]) uint64 {
 	return uint64(bits.Len(uint(v.OutDegree())))<<58 | x ^ x>>29
 }
 
-// Init tells the neighbours the vertex's place.
+// Init sends the vertex's position to its neighbours.
 func (p Coloring) Init(v *pregel.Vertex[int64, uint64]) {
 	v.Set(-1)
 	v.SendToAllNeighbors(p.place(v))
 }
 
-// Compute reads places first, and then colors, until those of all neighbours that are before the
-// vertex have come.
+// Compute reads positions first, and then colors. It takes a color when it has the colors of all
+// neighbours that come before the vertex.
 func (p Coloring) Compute(v *pregel.Vertex[int64, uint64], messages []uint64) {
 	wait, used := waiting.Of(v), taken.Of(v)
 	for _, m := range messages {
@@ -80,7 +80,7 @@ func (p Coloring) Compute(v *pregel.Vertex[int64, uint64], messages []uint64) {
 	v.Finish()
 }
 
-// Resend sends the color again, or the place before there is one, when a run goes on from a
+// Resend sends the color again, or the position if there is none yet, when a run resumes from a
 // checkpoint.
 func (p Coloring) Resend(v *pregel.Vertex[int64, uint64]) {
 	if color := v.Value(); color >= 0 {

@@ -8,40 +8,42 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// corners is how triangles are found, each once, for LCC and Triangles. Vertices are ordered by
-// falling degree, as their ids are, and a vertex looks only to those before it, its ends: of a hub
-// these are few, and of any vertex at most as many as the root of twice the number of edges (Chiba
-// and Nishizeki 1985, Schank and Wagner 2005). So hubs cost no more than others.
+// corners is the message by which LCC and Triangles find each triangle once. Vertices are ordered
+// by falling degree, as their ids are. A vertex looks only at its ends: the neighbours before it. A
+// hub has few ends, and no vertex has more than the square root of twice the number of edges (Chiba
+// and Nishizeki 1985, Schank and Wagner 2005). So hubs cost no more than other vertices.
 //
 //	superstep 0  each vertex sends its ends to its neighbours
-//	superstep 1  a vertex v looks for what its ends have in common with the ends of each end u: with a common z < u < v the three
-//	             are a triangle. It takes its own count, and sends those that its ends are to have
+//	superstep 1  each vertex v intersects its ends with the ends of each end u. A common end z
+//	             makes the triangle z < u < v. v keeps its own count, and sends the counts of
+//	             its ends
 //	superstep 2  each vertex adds the counts that it finds under its id
 //
-// Lists travel in columns, once to each partition, and are not copied within a process. A program
-// that asks for vertices' edges cannot be run in a grid of partitions with both sides above 1: that
-// wants --grid Nx1.
+// Lists are sent as messages to all neighbours: once to each partition, and without a copy within a
+// process. The program looks at edges, so it cannot run in a grid of partitions with more than one
+// row and column: use --grid Nx1.
 type corners struct {
 	From   ID
 	Ends   []end
 	Counts []int64 // of each end
 }
 
-// end is a vertex that edges lead to: its id, and in the low two bits what is known of these edges.
+// end is a neighbour: its id, and in the low two bits facts about the edges to it.
 type end uint64
 
 const (
-	bothWays end = 1 << iota // they lead both ways, as all of an undirected graph do
-	repeated                 // they are more than one, so that messages come more than once
+	bothWays end = 1 << iota // there are edges both ways, as always in an undirected graph
+	repeated                 // there are several edges, so messages come more than once
 	endBits  = iota
 )
 
 func (e end) id() ID { return ID(e >> endBits) }
 
-// weight is how many of the two ordered pairs that a vertex and its end make are joined.
+// weight returns the number of ordered pairs, of the two of a vertex and its end, that an edge
+// joins.
 func (e end) weight() int64 { return 1 + int64(e&bothWays) }
 
-// lightEnds returns ends of weight 1 each, in place.
+// lightEnds sets the weight of all ends to 1, in place.
 func lightEnds(ends []end) []end {
 	for i := range ends {
 		ends[i] &^= bothWays
@@ -49,8 +51,8 @@ func lightEnds(ends []end) []end {
 	return ends
 }
 
-// endsOf returns the neighbours of a vertex that are below a limit, other than itself, in rising
-// order, each once.
+// endsOf returns the neighbours of a vertex below limit, without itself and without duplicates, in
+// ascending order.
 func endsOf[V any](v *pregel.Vertex[V, corners], limit ID) []end {
 	arcs := 0
 	out := appendEnds(make([]end, 0, 16), v.OutEdges(), v.ID(), limit, &arcs)
@@ -66,7 +68,7 @@ func endsOf[V any](v *pregel.Vertex[V, corners], limit ID) []end {
 	return mergeEnds(out, appendEnds(nil, v.InEdges(), v.ID(), limit, &arcs))
 }
 
-// appendEnds appends the ends of edges, which rise.
+// appendEnds appends the ends of edges, which come in ascending order.
 func appendEnds(ends []end, edges iter.Seq[pregel.Edge], own, limit ID, arcs *int) []end {
 	for e := range edges {
 		*arcs++
@@ -81,7 +83,7 @@ func appendEnds(ends []end, edges iter.Seq[pregel.Edge], own, limit ID, arcs *in
 	return ends
 }
 
-// mergeEnds merges the ends of out- and in-edges. A vertex in both is joined both ways.
+// mergeEnds merges the ends of out-edges and in-edges. An end in both has edges both ways.
 func mergeEnds(out, in []end) []end {
 	if len(in) == 0 {
 		return out
@@ -100,8 +102,9 @@ func mergeEnds(out, in []end) []end {
 	return append(append(all, out...), in...)
 }
 
-// count finds the triangles of which v is the last vertex, by its ends, and sends the others their
-// counts; it returns v's. A vertex's count of a triangle is the weight of the edge across from it.
+// count finds the triangles whose last vertex is v. ends are its ends, and lists the messages. It
+// sends the other vertices their counts, and returns the count of v. A triangle adds to the count
+// of each corner the weight of the opposite edge.
 func count[V any](v *pregel.Vertex[V, corners], ends []end, lists []corners) (own int64) {
 	if len(ends) < 2 {
 		return 0
@@ -114,13 +117,13 @@ func count[V any](v *pregel.Vertex[V, corners], ends []end, lists []corners) (ow
 		if from >= v.ID() || len(lists[i].Ends) == 0 {
 			continue
 		}
-		// Lists come in the order of ends as a rule.
+		// Lists usually come in the order of ends.
 		at := next
 		if at >= len(ends) || ends[at].id() != from {
 			at = findEnd(ends, from)
 		}
 		if next = at + 1; met[at] {
-			continue // a list that came before
+			continue // the same list again
 		}
 		met[at] = true
 		own += t.common(ends[:at], lists[i].Ends, ends[at])
@@ -133,11 +136,11 @@ func count[V any](v *pregel.Vertex[V, corners], ends []end, lists []corners) (ow
 	return own
 }
 
-// endTable finds a vertex's ends by their ids without searching. All but the ends of the vertex at
-// hand are 0.
+// endTable maps ids to the ends of a vertex, without searching. All elements are 0, except for the
+// ends of the current vertex.
 type endTable struct {
-	weights []uint8 // of the end of an id
-	counts  []int64 // what it is to have
+	weights []uint8 // weights by id
+	counts  []int64 // counts by id
 }
 
 var endTables = sync.Pool{New: func() any { return new(endTable) }}
@@ -153,7 +156,7 @@ func (t *endTable) fill(ends []end) {
 	}
 }
 
-// empty returns the counts of the ends in a table, and takes them out.
+// empty returns the counts of the ends, and clears the table.
 func (t *endTable) empty(ends []end) []int64 {
 	counts := make([]int64, len(ends))
 	for i, e := range ends {
@@ -163,12 +166,12 @@ func (t *endTable) empty(ends []end) []int64 {
 	return counts
 }
 
-// common intersects the ends of v before an end u, and those of u. For each z in both it counts for
-// z the weight of the edge from v to u, which is across from it, and for u that from v to z; it
-// returns the sum for v of those from u to z.
+// common intersects ofV, the ends of v before its end u, with ofU, the ends of u. For each common z
+// it adds the weight of the edge v-u to the count of z, and the weight of v-z to the count of u. It
+// returns the sum of the weights of u-z, which is for v.
 func (t *endTable) common(ofV, ofU []end, u end) (atV int64) {
 	across, atU := u.weight(), int64(0)
-	if len(ofU) > 16*len(ofV) { // then the shorter list is looked up in the longer one
+	if len(ofU) > 16*len(ofV) { // look up the shorter list in the longer one
 		for _, x := range ofV {
 			at := findEnd(ofU, x.id())
 			if ofU = ofU[at:]; len(ofU) == 0 {
@@ -184,7 +187,8 @@ func (t *endTable) common(ofV, ofU []end, u end) (atV int64) {
 		return atV
 	}
 	weights, counts := t.weights, t.counts[:len(t.weights)]
-	// Without a branch, which would be foreseen badly: about a third of these are ends of v.
+	// Without branches: about a third of these are ends of v, so a branch would often be
+	// mispredicted.
 	for _, y := range ofU {
 		w := int64(weights[y.id()])
 		met := (w + 1) >> 1
@@ -196,12 +200,12 @@ func (t *endTable) common(ofV, ofU []end, u end) (atV int64) {
 	return atV
 }
 
-// findEnd returns the place of an id among ends, or where it would be.
+// findEnd returns the position of an id in ends, or where to insert it.
 func findEnd(ends []end, id ID) int {
 	return sort.Search(len(ends), func(i int) bool { return ends[i].id() >= id })
 }
 
-// sum returns the counts of a vertex in those that came.
+// sum returns the sum of the vertex's counts in the messages lists.
 func sum(id ID, lists []corners) (n int64) {
 	var again map[ID]bool
 	for i := range lists {

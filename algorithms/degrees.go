@@ -15,7 +15,7 @@ import (
 // use --grid Nx1.
 type Degrees struct{}
 
-// Degree is what Degrees counts.
+// Degree is the result for a vertex.
 type Degree struct{ Out, In, Total int64 }
 
 var (
@@ -35,8 +35,8 @@ func meanDegree(name string) pregel.Aggregator[float64] {
 	return pregel.SumOf[float64](name)
 }
 
-// Traits are the program's facts. Direction: the degree of a vertex is then the total. Aggregators:
-// the least, the greatest and the mean of each.
+// Traits returns the traits. Direction: with Both, OutDegree is the total degree. Aggregators: the
+// least, the greatest and the mean of each number.
 func (Degrees) Traits() traits {
 	return traits{
 		Direction:   pregel.Both,
@@ -44,7 +44,7 @@ func (Degrees) Traits() traits {
 	}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (Degrees) Report() pregel.Report[Degree] {
 	return scoredBy("degree", func(d Degree) float64 { return float64(d.Total) })
 }

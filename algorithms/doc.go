@@ -1,5 +1,5 @@
 // Package algorithms has the vertex programs that come with superstep: searches, shortest paths,
-// centralities, components, communities, and others. They use the public API alone, as your own
+// centralities, components, communities, and others. They use only the public API, as your own
 // programs do.
 //
 //	superstep.Run(ctx, g, algorithms.PageRank{}) --> Result[float64]
@@ -15,7 +15,7 @@ package algorithms
 
 import "github.com/superstep-go/superstep/pregel"
 
-// Short names of what programs return.
+// Short names for types of package pregel.
 type (
 	traits        = pregel.Traits
 	report[V any] = pregel.Report[V]
@@ -23,15 +23,15 @@ type (
 	columns       = []pregel.Column
 )
 
-// byRepresentative counts groups that are named by the values.
+// byRepresentative makes reports count the groups whose representatives are the values.
 var byRepresentative = report[ID]{Group: func(id ID) ID { return id }}
 
-// scored ranks vertices by their values.
+// scored makes reports rank vertices by their values.
 func scored[V int64 | float64](name string) report[V] {
 	return scoredBy(name, func(x V) float64 { return float64(x) })
 }
 
-// scoredBy ranks vertices by what a function makes of their values.
+// scoredBy makes reports rank vertices by score of their values.
 func scoredBy[V any](name string, score func(V) float64) report[V] {
 	return report[V]{ScoreName: name, Score: score}
 }

@@ -24,10 +24,10 @@ type Eigenvector struct {
 	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the length of the change of the scores is less; 0 if only iterations is given"`
 }
 
-// eigenvalue is the estimate of the greatest eigenvalue of A that the last vector gives.
+// eigenvalue is the estimate of the greatest eigenvalue of A from the last vector.
 var eigenvalue = pregel.MaxOf("eigenvalue", 0.0).Persistent()
 
-// Validate refuses what is no limit.
+// Validate checks the limits.
 func (p Eigenvector) Validate(*pregel.GraphInfo) error {
 	return checkLimits(p.Iterations, p.Tolerance, "0 or more")
 }
@@ -35,9 +35,9 @@ func (p Eigenvector) Validate(*pregel.GraphInfo) error {
 // Combiner adds the scores of the in-neighbours.
 func (Eigenvector) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Traits are the program's facts. MaxSupersteps: one before the first iteration, one for each, and
-// the one that divides the last scores. Aggregators: the eigenvalue, the change of the last
-// iteration, and what it takes to know them. Columns: the scores that are not yet divided by their
+// Traits returns the traits. MaxSupersteps: one before the first iteration, one for each, and the
+// one that divides the last scores. Aggregators: the eigenvalue, the change in the last iteration,
+// and the sums that they are computed from. Columns: the scores before the division by their
 // length.
 func (p Eigenvector) Traits() pregel.Traits {
 	return traits{
@@ -46,18 +46,18 @@ func (p Eigenvector) Traits() pregel.Traits {
 	}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (Eigenvector) Report() pregel.Report[float64] { return scored[float64]("eigenvector centrality") }
 
-// Init makes all vertices alike.
+// Init gives all vertices the same score.
 func (p Eigenvector) Init(v *pregel.Vertex[float64, float64]) {
 	x := 1 / math.Sqrt(float64(v.NumVertices()))
 	v.Set(x)
 	p.send(v, x)
 }
 
-// Compute divides the last score by the length, known only now, and adds those of the in-neighbours
-// for the next.
+// Compute divides the last score by the length, which is known only now. Then it adds the scores of
+// the in-neighbours.
 func (p Eigenvector) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	length := length(v)
 	x := raw.Of(v) / length
@@ -72,17 +72,15 @@ func (Eigenvector) send(v *pregel.Vertex[float64, float64], x float64) {
 	v.SendToAllNeighbors(x)
 }
 
-// Resend sends what is raw again, when a run goes on from a checkpoint.
+// Resend sends the undivided score again, when a run resumes from a checkpoint.
 func (Eigenvector) Resend(v *pregel.Vertex[float64, float64]) { v.SendToAllNeighbors(raw.Of(v)) }
 
-// Limits returns the number of iterations after which a run ends, and the change below which it
-// ends before.
+// Limits returns the largest number of iterations, and the change below which a run ends earlier.
 func (p Eigenvector) Limits() (iterations int, tolerance float64) {
 	return p.Iterations, p.Tolerance
 }
 
-// Coordinate ends the run before the first superstep that would be one too many: superstep s has
-// the scores of iteration s-1.
+// Coordinate ends the run after the last iteration. Superstep s has the scores of iteration s-1.
 func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep < 3 {
 		return

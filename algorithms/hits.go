@@ -20,13 +20,13 @@ type HITS struct {
 	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the length of the change of the authorities is less; 0 if only iterations is given"`
 }
 
-// Standing is what HITS finds about a vertex.
+// Standing is the result for a vertex.
 type Standing struct{ Hub, Authority float64 }
 
 // last is the phase in which scores are only divided by their length.
 const last = 1
 
-// Validate refuses what is no limit.
+// Validate checks the limits.
 func (p HITS) Validate(*pregel.GraphInfo) error {
 	return checkLimits(p.Iterations, p.Tolerance, "0 or more")
 }
@@ -34,10 +34,10 @@ func (p HITS) Validate(*pregel.GraphInfo) error {
 // Combiner adds the scores of the neighbours.
 func (HITS) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Traits are the program's facts. Direction: authorities come along the edges, hubs against them.
+// Traits returns the traits. Direction: authorities are sums along in-edges, hubs along out-edges.
 // MaxSupersteps: one before the first iteration, two for each, and the one that divides the hubs.
-// Aggregators: the change of the last iteration, and what it takes to know it. Columns: the scores
-// that are not yet divided by their length.
+// Aggregators: the change in the last iteration, and the sums that it is computed from. Columns:
+// the scores before the division by their length.
 func (p HITS) Traits() pregel.Traits {
 	return traits{
 		Direction: pregel.Either, MaxSupersteps: mostSupersteps(p.Iterations, 2, 2),
@@ -45,19 +45,19 @@ func (p HITS) Traits() pregel.Traits {
 	}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (HITS) Report() pregel.Report[Standing] {
 	return scoredBy("authority", func(s Standing) float64 { return s.Authority })
 }
 
-// Init makes all vertices hubs alike.
+// Init gives all vertices the same hub score.
 func (p HITS) Init(v *pregel.Vertex[Standing, float64]) {
 	s := Standing{Hub: 1 / math.Sqrt(float64(v.NumVertices()))}
 	v.Set(s)
 	p.send(v, pregel.Out, s.Hub)
 }
 
-// Compute takes authorities from hubs in odd supersteps, and hubs from authorities in even ones.
+// Compute computes authorities from hubs in odd supersteps, and hubs from authorities in even ones.
 func (p HITS) Compute(v *pregel.Vertex[Standing, float64], sum float64) {
 	s, length := v.Ref(), length(v)
 	x := raw.Of(v) / length
@@ -78,14 +78,13 @@ func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x floa
 	v.SendAlong(d, x)
 }
 
-// Limits returns the number of iterations after which a run ends, and the change below which it
-// ends before.
+// Limits returns the largest number of iterations, and the change below which a run ends earlier.
 func (p HITS) Limits() (iterations int, tolerance float64) {
 	return p.Iterations, p.Tolerance
 }
 
-// Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run
-// after it.
+// Coordinate sets the last phase for the superstep that divides the hubs, and ends the run after
+// it.
 func (p HITS) Coordinate(c *pregel.Coordinator) {
 	limit, tolerance := p.Iterations, p.Tolerance
 	switch {

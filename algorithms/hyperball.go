@@ -18,31 +18,31 @@ import (
 // as many supersteps as the longest distance, and one or two more.
 type HyperBall struct{}
 
-// Counter is a HyperLogLog counter (Flajolet et al. 2007): each element sets one register to the
-// place of the first one in its hash, if it is not greater already. The standard error is
-// 1.04/sqrt(64), 13%.
+// Counter is a HyperLogLog counter (Flajolet et al. 2007). The hash of an element selects a
+// register. The register keeps the greatest number of leading zeros in a hash, plus 1. The standard
+// error is 1.04/sqrt(64), 13%.
 type Counter [64]uint8
 
-// Ball is what HyperBall finds about a vertex.
+// Ball is the result for a vertex.
 type Ball struct {
-	Reached  Counter // the vertices that can be reached
+	Reached  Counter // the vertices that this vertex reaches
 	Harmonic float64
 }
 
-// pairs estimates how many pairs of vertices there are of which one reaches the other, one with
-// itself included.
+// pairs estimates the number of ordered pairs in which the first vertex reaches the second,
+// including each vertex with itself.
 var pairs = pregel.SumOf[float64]("pairs").Persistent()
 
-// Combiner is the union.
+// Combiner returns the union of counters.
 func (HyperBall) Combiner() pregel.Combiner[Counter] { return combiners.Func(Counter{}, union) }
 
-// Traits are the program's facts. Direction: counters go to those from whom a vertex is reached.
-// Aggregators: the estimated number of pairs that are joined by a path.
+// Traits returns the traits. Direction: counters go to the vertices that reach this one.
+// Aggregators: the estimated number of pairs with a path.
 func (HyperBall) Traits() traits {
 	return traits{Direction: pregel.In, Converges: true, Aggregators: aggregates{pairs}}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (HyperBall) Report() pregel.Report[Ball] {
 	return scoredBy("harmonic centrality", func(b Ball) float64 { return b.Harmonic })
 }
@@ -53,7 +53,8 @@ func (HyperBall) Output(dst []byte, b Ball) []byte {
 	return strconv.AppendFloat(dst, b.Harmonic, 'g', -1, 64)
 }
 
-// Compute takes the counters of the out-neighbours: what is new in superstep t is at distance t.
+// Compute merges the counters of the out-neighbours. Elements that are new in superstep t are at
+// distance t.
 func (HyperBall) Compute(v *pregel.Vertex[Ball, Counter], m Counter) {
 	if v.Superstep() == 0 {
 		m.Add(v.Label())
@@ -71,7 +72,7 @@ func (HyperBall) Compute(v *pregel.Vertex[Ball, Counter], m Counter) {
 	v.VoteToHalt()
 }
 
-// Resend sends the counter again, when a run goes on from a checkpoint.
+// Resend sends the counter again, when a run resumes from a checkpoint.
 func (HyperBall) Resend(v *pregel.Vertex[Ball, Counter]) { v.SendToAllNeighbors(v.Ref().Reached) }
 
 func union(a, b Counter) Counter {
@@ -87,7 +88,7 @@ func (c *Counter) Add(x uint64) {
 	c[x%64] = max(c[x%64], uint8(bits.LeadingZeros64(x))+1)
 }
 
-// Size estimates how many different elements were added.
+// Size estimates the number of different elements that were added.
 func (c Counter) Size() float64 {
 	sum, empty := 0.0, 0
 	for _, r := range c {
@@ -99,5 +100,5 @@ func (c Counter) Size() float64 {
 	if n := 0.709 * 64 * 64 / sum; n > 2.5*64 || empty == 0 {
 		return n
 	}
-	return 64 * math.Log(64/float64(empty)) // linear counting, which is better for few
+	return 64 * math.Log(64/float64(empty)) // linear counting: better for few elements
 }

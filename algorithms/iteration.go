@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// checkLimits refuses what is no limit; want says what a tolerance may be. A tolerance of 0 is
-// never reached.
+// checkLimits returns an error if a limit is invalid. want describes valid tolerances. A tolerance
+// of 0 is never reached.
 func checkLimits(iterations int, tolerance float64, want string) error {
 	var errs []error
 	if iterations < 0 {
@@ -25,8 +25,8 @@ func checkLimits(iterations int, tolerance float64, want string) error {
 	return errors.Join(errs...)
 }
 
-// endRun ends a run that has converged, or has come to its limit of iterations; the log says so if
-// it was to converge before.
+// endRun ends a run that has converged, or has reached its limit of iterations. If the run has a
+// tolerance (watched) and did not reach it, the log gets a line.
 func endRun(c *pregel.Coordinator, converged, atLimit, watched bool) {
 	switch {
 	case converged:
@@ -38,9 +38,8 @@ func endRun(c *pregel.Coordinator, converged, atLimit, watched bool) {
 	}
 }
 
-// mostSupersteps returns how many supersteps a run has that does so many iterations of so many
-// each, and others beside; 0, which is not known, of so many iterations that nobody will see the
-// end.
+// mostSupersteps returns the number of supersteps for a number of iterations with each supersteps,
+// plus others. If the number is too large it returns 0, which means unknown.
 func mostSupersteps(iterations, each, others int) int {
 	if iterations > math.MaxInt32/each-others {
 		return 0
@@ -48,29 +47,30 @@ func mostSupersteps(iterations, each, others int) int {
 	return iterations*each + others
 }
 
-// Power iterations make every vector of the one before and divide it by its length, which all
-// vertices know only a superstep later. So what a vertex sends is raw, and whoever receives it
-// divides.
+// A power iteration computes each vector from the one before, and divides it by its length. All
+// vertices know the length only a superstep later. So vertices send undivided entries (raw), and
+// receivers divide.
 
 var (
 	raw     = pregel.NewVertexColumn[float64]("raw").Private()
-	squares = pregel.SumOf[float64]("squares").Unreported() // of what is raw
-	// the squares of the changes of divided values
+	squares = pregel.SumOf[float64]("squares").Unreported() // of raw
+	// the squares of the changes of divided entries
 	moves = pregel.SumOf[float64]("moves").Unreported()
 	step  = pregel.MaxOf("change", 0.0).Persistent() // the length of the last change
 )
 
-// length returns the length of the raw vector of the last superstep, by which to divide.
+// length returns the length of the last superstep's raw vector, by which receivers divide; 1 if it
+// is 0.
 func length(t pregel.Context) float64 { return cmp.Or(math.Sqrt(squares.Value(t)), 1) }
 
-// stepLength returns the length of the change in the last superstep, and reports it.
+// stepLength returns the length of the last superstep's change, and puts it into the report.
 func stepLength(c *pregel.Coordinator) float64 {
 	change := math.Sqrt(moves.Value(c))
 	step.Replace(c, change)
 	return change
 }
 
-// hash is the mix of SplitMix64 (Steele, Lea, Flood 2014). Different numbers have different hashes.
+// hash is the output function of SplitMix64 (Steele, Lea, Flood 2014). It is one-to-one.
 func hash(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -27,7 +27,7 @@ type KCore struct {
 	K int64 `param:"k" help:"the core to find, 1 or more; 0 finds the core number of every vertex"`
 }
 
-// Validate refuses a core that is none.
+// Validate checks K.
 func (p KCore) Validate(*pregel.GraphInfo) error {
 	switch {
 	case p.K < 0:
@@ -48,13 +48,13 @@ var (
 // Combiner counts the neighbours that leave.
 func (KCore) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (KCore) Report() pregel.Report[int64] { return scored[int64]("core number") }
 
-// Traits are the program's facts. Direction: neighbours are those of either direction.
+// Traits returns the traits. Direction: neighbours are in either direction.
 func (p KCore) Traits() pregel.Traits {
-	// The degeneracy, which is the greatest core number; or with K the number of vertices in the
-	// core.
+	// The degeneracy is the greatest core number. With K the report has the number of vertices in
+	// the core instead.
 	found := degeneracy
 	if p.K > 0 {
 		found = inCore
@@ -64,7 +64,7 @@ func (p KCore) Traits() pregel.Traits {
 	}
 }
 
-// Coordinate sets the level, as the phase.
+// Coordinate sets the level. The phase holds it.
 func (p KCore) Coordinate(c *pregel.Coordinator) {
 	switch {
 	case p.K > 0:
@@ -74,7 +74,7 @@ func (p KCore) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// Init gives every vertex all its neighbours.
+// Init counts the neighbours of every vertex.
 func (p KCore) Init(v *pregel.Vertex[int64, int64]) {
 	v.Set(int64(v.OutDegree()))
 	if p.K > 0 {
@@ -83,7 +83,7 @@ func (p KCore) Init(v *pregel.Vertex[int64, int64]) {
 	p.Compute(v, 0)
 }
 
-// Compute takes off the neighbours that left, and leaves if those left are too few.
+// Compute subtracts the neighbours that left. The vertex leaves if too few remain.
 func (p KCore) Compute(v *pregel.Vertex[int64, int64], gone int64) {
 	left := v.Value() - gone
 	v.Set(left)
@@ -99,7 +99,7 @@ func (p KCore) Compute(v *pregel.Vertex[int64, int64], gone int64) {
 	}
 }
 
-// Resend says again that the vertex has left, when a run goes on from a checkpoint.
+// Resend sends again that the vertex has left, when a run resumes from a checkpoint.
 func (KCore) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(1) }
 
 // ComputeBlock is Compute for the vertices of b.Run.
@@ -132,7 +132,7 @@ func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
 	}
 }
 
-// leave counts vertices that leave at a level, and returns their value.
+// leave counts n vertices that leave at a level, and returns their value.
 func (p KCore) leave(s pregel.Context, level, n int) int64 {
 	peeled.Add(s, int64(n))
 	if p.K > 0 {

@@ -15,16 +15,16 @@ type LCC struct{}
 
 var meanLCC = pregel.SumOf[float64]("mean")
 
-// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
-// the mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
+// Traits returns the traits. Direction: neighbours are in either direction. Aggregators: the mean
+// of the coefficients, which is the graph's clustering coefficient of Watts and Strogatz (1998).
 func (LCC) Traits() pregel.Traits {
 	return traits{Direction: pregel.Both, Aggregators: aggregates{meanLCC}}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (LCC) Report() pregel.Report[float64] { return scored[float64]("clustering coefficient") }
 
-// Compute sends lists of neighbours, counts the edges between those in common, and divides the
+// Compute sends lists of neighbours, counts the edges between common neighbours, and divides the
 // counts by the numbers of pairs.
 func (LCC) Compute(v *pregel.Vertex[float64, corners], lists []corners) {
 	switch v.Superstep() {

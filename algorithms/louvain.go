@@ -40,35 +40,35 @@ type Louvain struct {
 }
 
 var (
-	// and one more, of a vertex that was merged into another; else 0
+	// plus 1, of a vertex that was merged into another; else 0
 	louvainParent = pregel.NewVertexColumn[ID]("parent").Private()
-	// weight inside what a vertex of the level stands for, from both ends
+	// weight of the edges inside the vertices that a vertex of the level represents, from both ends
 	louvainInside = pregel.NewVertexColumn[float64]("inside").Private()
-	// None is one of its own
+	// None for a new community
 	louvainCommunity = pregel.NewVertexColumn[ID]("community").Private()
-	// of the loaded graph
+	// the arcs of the loaded graph
 	louvainArcs = pregel.NewVertexColumn[[]louvainArc]("arcs").Private()
-	// the best search so far
+	// the result of the best search so far
 	louvainBest = pregel.NewVertexColumn[louvainSearch]("best").Private()
-	// for graphs without weights, too
+	// the weight of an edge of a level; graphs without weights need it too
 	louvainWeight = pregel.NewEdgeColumn[float64]("sum_weight").Private()
 
 	modularity   = pregel.SumOf[float64]("modularity").Persistent()
 	totalWeight  = pregel.SumOf[float64]("total_weight").Persistent().Unreported()
 	insideWeight = pregel.SumOf[float64]("inside_weight").Persistent().Unreported()
 	squareTotals = pregel.SumOf[float64]("square_totals").Persistent().Unreported()
-	// how many searches are done
+	// number of finished searches
 	searches = pregel.MaxOf("searches", 0).Persistent().Unreported()
 )
 
-// louvainArc is an edge of the loaded graph, as one of its ends has it. Parallel ones are one. The
-// first of a vertex is for its loops.
+// louvainArc is an edge of the loaded graph, seen from one of its ends. Parallel edges are merged.
+// The first arc of a vertex has the weight of its loops.
 type louvainArc struct {
 	To     ID
 	Weight float64
 }
 
-// louvainSearch is what the best of some searches found for a vertex.
+// louvainSearch is the result for a vertex in the best search so far.
 type louvainSearch struct {
 	Searches   int
 	Modularity float64
@@ -81,7 +81,7 @@ const (
 	mostSearches = 4
 )
 
-// quality is the modularity of communities by their sums.
+// quality returns the modularity of communities from their sums.
 func quality(inside, squares, total float64) float64 {
 	if total == 0 {
 		return 0
@@ -89,7 +89,8 @@ func quality(inside, squares, total float64) float64 {
 	return inside/total - squares/total/total
 }
 
-// Validate refuses limits that are none, and directed graphs, of which modularity is another.
+// Validate checks the limits, and rejects directed graphs, for which modularity has another
+// definition.
 func (p Louvain) Validate(g *pregel.GraphInfo) error {
 	if g != nil && g.Directed {
 		return errors.New("louvain is of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected")
@@ -97,7 +98,7 @@ func (p Louvain) Validate(g *pregel.GraphInfo) error {
 	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }
 
-// Traits are the program's facts. Aggregators: the modularity and its parts.
+// Traits returns the traits. Aggregators: the modularity and its parts.
 func (Louvain) Traits() traits {
 	return traits{
 		NonNegative: true, Converges: true,
@@ -106,7 +107,7 @@ func (Louvain) Traits() traits {
 	}
 }
 
-// Plan is the searches. At the end the graph is that of the communities of the best one.
+// Plan runs the searches. At the end the graph has a vertex for each community of the best one.
 func (p Louvain) Plan() pregel.Plan {
 	move := plan.Phase(pregel.List(louvainMove{p.Tolerance, p.Iterations}))
 	merge := plan.Sequence(plan.Phase(pregel.List(louvainSplit{})),
@@ -125,13 +126,13 @@ func (p Louvain) Plan() pregel.Plan {
 		merge)
 }
 
-// Combiner is that of no messages.
+// Combiner is required; there are no messages.
 func (Louvain) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (Louvain) Report() pregel.Report[ID] { return byRepresentative }
 
-// Coordinate computes the modularity when all communities have given their sums.
+// Coordinate computes the modularity when all communities have added their sums.
 func (Louvain) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 1 {
 		modularity.Replace(c, quality(insideWeight.Value(c), squareTotals.Value(c),
@@ -139,8 +140,8 @@ func (Louvain) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// Compute takes the result of the last merge. A community's sums are those of its one vertex in the
-// last graph.
+// Compute takes the result of the last merge. In the last graph the only vertex of a community has
+// its sums.
 func (Louvain) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 	if v.Superstep() > 0 {
 		v.VoteToHalt()
@@ -153,15 +154,15 @@ func (Louvain) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 	addCommunity(v, louvainInside.Of(v), weightedDegree(v))
 }
 
-// addCommunity gives a community's weight inside and its sum of degrees to the aggregators that
-// quality takes.
+// addCommunity adds a community's inside weight and sum of degrees to the aggregators that quality
+// needs.
 func addCommunity(s pregel.Context, inside, total float64) {
 	insideWeight.Add(s, inside)
 	squareTotals.Add(s, total*total)
 	totalWeight.Add(s, total)
 }
 
-// louvainBegin is the first phase: every vertex keeps its edges, and is a community.
+// louvainBegin is the first phase: every vertex stores its edges, and is a community.
 type louvainBegin struct{}
 
 func (louvainBegin) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
@@ -197,8 +198,8 @@ func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	v.VoteToHalt()
 }
 
-// louvainRestore puts the loaded graph back: a vertex removes the edges of the level, then adds its
-// own, and then weighs them. It keeps the community that louvainFind found.
+// louvainRestore restores the loaded graph. A vertex removes the edges of the level, then adds its
+// own edges, and then sets their weights. It keeps the community that louvainFind found.
 type louvainRestore struct{}
 
 func (louvainRestore) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
@@ -227,7 +228,7 @@ func (louvainRestore) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 		}
 	default:
 		i := 1
-		for e := range v.Edges() { // by rising ids, too
+		for e := range v.Edges() { // ordered by id, like arcs
 			louvainWeight.Set(e, arcs[i].Weight)
 			i++
 		}
@@ -235,8 +236,8 @@ func (louvainRestore) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	}
 }
 
-// removeEdges removes a vertex's edges. Of an edge's two ends the one of the greater id does it:
-// ids are by falling degree, so hubs leave it to others.
+// removeEdges removes a vertex's edges. The end with the greater id removes an edge: ids are by
+// falling degree, so hubs have little work.
 func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 	var ends []ID
 	for e := range v.Edges() {
@@ -249,8 +250,9 @@ func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 	}
 }
 
-// louvainJudge ends a search: if its communities are the best so far, they are kept. Then every
-// vertex is a community again, for the next search, or has the best that was found.
+// louvainJudge ends a search. If its communities are the best so far, they are stored. For the next
+// search every vertex becomes a community again. After the last search every vertex gets its
+// community of the best search.
 type louvainJudge struct{}
 
 func (louvainJudge) Traits() traits {
@@ -260,7 +262,7 @@ func (louvainJudge) Traits() traits {
 	}
 }
 
-// Coordinate computes the modularity when all vertices have given their sums.
+// Coordinate computes the modularity when all vertices have added their sums.
 func (louvainJudge) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 2 {
 		modularity.Replace(c, quality(insideWeight.Value(c), squareTotals.Value(c),
@@ -305,7 +307,7 @@ func (louvainJudge) Compute(v *pregel.Vertex[struct{}, louvainNews], news []louv
 	}
 }
 
-// weightedDegree returns the weight inside a vertex of a level and of its edges to others.
+// weightedDegree returns the sum of a vertex's inside weight and of its edges to other vertices.
 func weightedDegree[V, M any](v *pregel.Vertex[V, M]) float64 {
 	weights := []float64{louvainInside.Of(v)}
 	for e := range v.Edges() {
@@ -316,7 +318,7 @@ func weightedDegree[V, M any](v *pregel.Vertex[V, M]) float64 {
 	return sortedSum(weights)
 }
 
-// sortedSum adds numbers in an order that is always the same. It reorders them.
+// sortedSum adds numbers in ascending order, so that the sum is always the same. It sorts xs.
 func sortedSum(xs []float64) (sum float64) {
 	slices.Sort(xs)
 	for _, x := range xs {
@@ -325,9 +327,9 @@ func sortedSum(xs []float64) (sum float64) {
 	return sum
 }
 
-// louvainFind is the end of the levels: by pointer jumping, every vertex finds the one that stands
-// for it in the last graph, in two supersteps for each doubling of the number of levels. The value
-// of a vertex is an ancestor; messages are who asks for it, and the answers.
+// louvainFind ends the levels. By pointer jumping every vertex finds the vertex that represents it
+// in the last graph, in two supersteps for each doubling of the number of levels. The value of a
+// vertex is an ancestor. Messages are the ids of vertices that ask for it, and the answers.
 type louvainFind struct{}
 
 func (louvainFind) Traits() traits { return traits{Columns: columns{louvainParent}} }

@@ -7,11 +7,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// louvainSplit makes the connected parts of a level's communities communities of their own, named
-// after their leaders, the members of the least ids: edges of weight 0 connect nothing.
+// louvainSplit splits the communities of a level into their connected parts. A part is a community
+// of its own, named by its leader, the member with the least id. Edges of weight 0 do not connect.
 type louvainSplit struct{}
 
-// louvainPart is the community of a vertex, and the least id that is known of its part.
+// louvainPart is the community of a vertex, and the least known id of its part.
 type louvainPart struct{ From, Community, Least ID }
 
 func (louvainSplit) Traits() traits {
@@ -29,7 +29,7 @@ func (louvainSplit) Compute(v *pregel.Vertex[louvainPart, louvainPart], news []l
 		}
 	}
 	slices.SortFunc(news, func(a, b louvainPart) int { return cmp.Compare(a.From, b.From) })
-	for e := range v.Edges() { // by rising ids, too
+	for e := range v.Edges() { // ordered by id, like news
 		for len(news) > 0 && news[0].From < e.To {
 			news = news[1:]
 		}
@@ -46,18 +46,19 @@ func (louvainSplit) Compute(v *pregel.Vertex[louvainPart, louvainPart], news []l
 	v.VoteToHalt()
 }
 
-// louvainMerge makes a vertex of each community of a level: its leader.
+// louvainMerge makes each community of a level one vertex: its leader.
 //
 //	0  a vertex sends its leader to its neighbours
-//	1  it removes its edges, and sends the sum of their weights for each neighbouring leader to its own
-//	2  a leader adds up the sums, and an edge for each, if its id is less than the other's: either end of an edge may add it
-//	3  a leader weighs its edges, which it has only now
+//	1  a vertex sums the weights of its edges by the neighbours' leaders. It sends the sums to its
+//	   own leader, and removes its edges
+//	2  a leader adds up the sums. It adds an edge to each leader with a greater id
+//	3  a leader sets the weights of its edges, which exist only now
 //
-// The vertices that are not leaders stay in the graph, without edges. The weight of an edge is a
-// column, for a graph without weights has only edges of weight 1.
+// The other vertices stay in the graph, without edges. The weights of edges are a column, because a
+// graph without weights has only edges of weight 1.
 type louvainMerge struct{}
 
-// louvainMerged is how many vertices are merged into others.
+// louvainMerged is the number of vertices that were merged into others.
 var louvainMerged = pregel.SumOf[int64]("merged").Persistent().Unreported()
 
 func (louvainMerge) Traits() traits {
@@ -82,7 +83,7 @@ func (p louvainMerge) Compute(v *pregel.Vertex[struct{}, louvainNews], news []lo
 	default:
 		slices.SortFunc(news, func(a, b louvainNews) int { return cmp.Compare(a.Community, b.Community) })
 		i := 0
-		for e := range v.Edges() { // by rising ids, too
+		for e := range v.Edges() { // ordered by id, like news
 			louvainWeight.Set(e, news[i].Weight)
 			i++
 		}
@@ -90,7 +91,7 @@ func (p louvainMerge) Compute(v *pregel.Vertex[struct{}, louvainNews], news []lo
 	}
 }
 
-// give sends a vertex's sums to its leader and removes its edges.
+// give sends a vertex's sums to its leader, and removes its edges.
 func (louvainMerge) give(v *pregel.Vertex[struct{}, louvainNews], news []louvainNews) {
 	own := louvainCommunity.Of(v)
 	weighEdges(v, news)
@@ -127,8 +128,8 @@ func (louvainMerge) join(v *pregel.Vertex[struct{}, louvainNews], news []louvain
 	})
 }
 
-// eachSum calls use with the sum of the weights of each community, by rising ids, of messages in
-// that order.
+// eachSum calls use with the sum of the weights of each community. news must be ordered by
+// community.
 func eachSum(news []louvainNews, use func(community ID, sum float64)) {
 	for len(news) > 0 {
 		community, sum := news[0].Community, 0.0

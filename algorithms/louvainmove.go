@@ -10,57 +10,58 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// louvainMove is the local moving of one level: every vertex moves to the community of a neighbour
-// as long as this gains. The name of a community is the id of any vertex of the level, which keeps
-// its sums, member or not. A round is five supersteps:
+// louvainMove is the local moving of one level: vertices move to neighbouring communities as long
+// as this gains modularity. A community is named by the id of a vertex of the level. This vertex
+// keeps the community's sums, and need not be a member. A round has five supersteps:
 //
-//	0  a vertex moves, if both its communities let it, and sends its degree to its community
+//	0  a vertex moves if both communities allow it. It sends its degree to its community
 //	1  a community adds up degrees, and sends the total to its members
 //	2  a vertex sends its community and the total to its neighbours
-//	3  a vertex that gains by moving asks its community, and that to which it wants to go
-//	4  a community lets vertices go or come: the first, and others as far as all gain together
+//	3  a vertex that would gain by moving asks its own community and the target community
+//	4  a community allows moves: the first, and others as long as all gain together
 //
-// Vertices that move at once, by what was before, gain less than they think. So a community does in
-// a round what the first to ask wants, either lets go or lets come, and of the others only those
-// whose gains outweigh what they cost each other: every round raises the modularity. In the first
-// search the first is who gains most; in others the order is by a hash. When nobody asks, those ask
-// who gain by being alone. It ends when nobody asks again, or when some are to be alone, which
-// louvainSplit makes them.
+// Vertices that move at once gain less than each computed, because each computed with the old
+// communities. So in one round a community lets vertices only leave or only come, whichever the
+// first request wants. Of the other requests it allows those whose gain exceeds the loss that the
+// moves cause each other. So every round raises the modularity. In the first search the first
+// request is the one with the largest gain; in other searches a hash gives the order. When nobody
+// asks, vertices ask that gain by being alone. The phase ends when nobody asks, or after vertices
+// left to be alone: louvainSplit makes communities of them.
 type louvainMove struct {
 	tolerance float64
 	rounds    int
 }
 
-// louvainPlace is where a vertex is.
+// louvainPlace is the state of a vertex.
 type louvainPlace struct {
-	Community, Target ID      // now, and to which it asks to go: None is one of its own
-	Total, Degree     float64 // the community's, and the vertex's own
+	Community, Target ID      // Target is the requested community; None for a new one
+	Total, Degree     float64 // the community's total, and the vertex's degree
 }
 
-// louvainNews is a message of all kinds.
+// louvainNews is the message type for all purposes.
 type louvainNews struct {
 	From, Community ID
 	Weight          float64 // of the vertex, the community or, once received, the edge
-	Total           float64 // of a community; of a vertex that asks, the gain
+	Total           float64 // of a community; in a request to move, the gain
 	Members         int
 }
 
 var (
 	louvainMoved = pregel.SumOf[int64]("moved").Persistent().Unreported()
 	louvainAsked = pregel.SumOf[int64]("asked").Unreported()
-	// only the coordinator sets it
+	// set by the coordinator only
 	louvainAlone = pregel.MaxOf("alone", 0).Persistent().Unreported()
 )
 
-// Who may ask, and when the phase ends.
+// Values of louvainAlone: which vertices may ask, and when the phase ends.
 const (
 	anyAsk = iota
 	aloneAsk
 	aloneMove
 )
 
-// leastSquare is of a total weight with which products of degrees, which are far less, keep their
-// digits.
+// leastSquare is the least square of a total weight with which products of degrees, which are far
+// smaller, keep their precision.
 const leastSquare = 1e-270
 
 func (louvainMove) Traits() traits {
@@ -70,8 +71,8 @@ func (louvainMove) Traits() traits {
 	}
 }
 
-// Coordinate ends the phase after a round in which nobody asked to move, and one in which nobody
-// asked to be alone.
+// Coordinate ends the phase after a round without a request to move, followed by one without a
+// request to be alone.
 func (p louvainMove) Coordinate(c *pregel.Coordinator) {
 	if total := totalWeight.Value(c); c.Superstep == 1 && total != 0 &&
 		!(total*total >= leastSquare && total*total <= math.MaxFloat64) {
@@ -124,7 +125,7 @@ func (p louvainMove) Compute(v *pregel.Vertex[louvainPlace, louvainNews], news [
 	}
 }
 
-// begin takes a vertex's community. One without edges has nothing to do in the level.
+// begin reads a vertex's community. A vertex without edges has nothing to do in the level.
 func (louvainMove) begin(v *pregel.Vertex[louvainPlace, louvainNews]) {
 	here := v.Ref()
 	here.Community, here.Degree = louvainCommunity.Of(v), weightedDegree(v)
@@ -134,8 +135,8 @@ func (louvainMove) begin(v *pregel.Vertex[louvainPlace, louvainNews]) {
 	}
 }
 
-// ask finds the community that gains most, of equals the one of the least name, and asks both
-// communities for the move.
+// ask finds the community with the largest gain, or the one with the least name of several. It asks
+// both communities to allow the move.
 func (p louvainMove) ask(v *pregel.Vertex[louvainPlace, louvainNews], news []louvainNews) {
 	here, total := v.Ref(), totalWeight.Value(v)
 	own := insideOf(v, news, here.Community)*total - here.Degree*(here.Total-here.Degree)
@@ -165,9 +166,9 @@ func (p louvainMove) ask(v *pregel.Vertex[louvainPlace, louvainNews], news []lou
 	}
 }
 
-// let answers those who may move. Of two vertices of degrees a and b that both come or both go,
-// either gains up to 2ab/total² less: half of a gain is for what this costs in the community that
-// is left, and half in the other.
+// let answers the vertices that may move. If two vertices of degrees a and b both come or both
+// leave, either gains up to 2ab/total² less. Half of a gain is reserved for this loss in the
+// community that is left, and half in the other.
 func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []louvainNews) {
 	search, round := uint64(louvainBest.Of(v).Searches), uint64(v.Superstep()/5)
 	slices.SortFunc(wishes, func(a, b louvainNews) int {
@@ -187,8 +188,8 @@ func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []lou
 	}
 }
 
-// insideOf weighs the messages of all of a vertex's edges, and returns how much those to a
-// community weigh.
+// insideOf sets the weights of the messages of all of a vertex's edges, and returns the total
+// weight of those from a community.
 func insideOf[V any](v *pregel.Vertex[V,
 	louvainNews], news []louvainNews, community ID,
 ) (inside float64) {
@@ -201,10 +202,10 @@ func insideOf[V any](v *pregel.Vertex[V,
 	return inside
 }
 
-// louvainTable sums weights by community: a place for each vertex that may name one.
+// louvainTable sums weights by community. It has an element for each vertex that may name one.
 type louvainTable struct {
-	communities []louvainNews // of no members where nothing was added
-	found       []ID          // to which something was
+	communities []louvainNews // Members is 0 in unused elements
+	found       []ID          // the used elements
 }
 
 var louvainTables = sync.Pool{New: func() any { return new(louvainTable) }}
@@ -225,7 +226,7 @@ func (t *louvainTable) add(news []louvainNews) {
 	}
 }
 
-// empty takes all out.
+// empty clears the table.
 func (t *louvainTable) empty() {
 	for _, c := range t.found {
 		t.communities[c].Members = 0
@@ -233,15 +234,16 @@ func (t *louvainTable) empty() {
 	t.found = t.found[:0]
 }
 
-// weighEdges sets the weights of messages that came along all of a vertex's edges, and orders them
-// by sender, and by weight so that sums are always the same. A loop weighs nothing: it is inside.
+// weighEdges sets the weights of messages that came along all of a vertex's edges. It orders them
+// by sender, and by weight so that sums are always the same. A loop gets weight 0, because it
+// counts as inside.
 func weighEdges[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews) {
 	bySender := func(a, b louvainNews) int { return cmp.Compare(a.From, b.From) }
 	if !slices.IsSortedFunc(news, bySender) {
 		slices.SortFunc(news, bySender)
 	}
 	i := 0
-	for e := range v.Edges() { // by rising ids, too
+	for e := range v.Edges() { // ordered by id, like news
 		if news[i].Weight = louvainWeight.Of(e); e.To == v.ID() {
 			news[i].Weight = 0
 		}
@@ -259,7 +261,7 @@ func weighEdges[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews) {
 	}
 }
 
-// sortByCommunity orders messages by community, and by weight.
+// sortByCommunity orders messages by community, then by weight.
 func sortByCommunity(news []louvainNews) {
 	slices.SortFunc(news, func(a, b louvainNews) int {
 		return cmp.Or(cmp.Compare(a.Community, b.Community), cmp.Compare(a.Weight, b.Weight))

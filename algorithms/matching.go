@@ -21,17 +21,17 @@ type Matching struct{}
 // matched is the number of pairs.
 var matched = pregel.SumOf[int64]("matched_pairs").Persistent()
 
-// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
-// the number of pairs.
+// Traits returns the traits. Direction: neighbours are in either direction. Aggregators: the number
+// of pairs.
 func (Matching) Traits() traits {
 	return traits{Direction: pregel.Both, Converges: true, Aggregators: aggregates{matched}}
 }
 
-// Init tells the neighbours that the vertex is free.
+// Init sends to the neighbours that the vertex is free.
 func (Matching) Init(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.ID()) }
 
-// Compute hears of free neighbours in odd supersteps and proposes to one, and hears of proposals in
-// even ones.
+// Compute reads the free neighbours in odd supersteps and proposes to one of them. In even
+// supersteps it reads the proposals.
 func (Matching) Compute(v *pregel.Vertex[ID, ID], from []ID) {
 	if v.Superstep()%2 == 0 {
 		if slices.Contains(from, v.Value()) {
@@ -64,5 +64,5 @@ func comparePairs(v, a, b ID) int {
 		cmp.Compare(max(v, a), max(v, b)))
 }
 
-// pairHash is that of an edge: its ends' order does not matter.
+// pairHash returns the hash of an edge. The order of its ends does not matter.
 func pairHash(u, v ID) uint64 { return hash(hash(uint64(min(u, v))) + uint64(max(u, v))) }

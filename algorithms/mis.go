@@ -15,8 +15,8 @@ import (
 // after O(log n) rounds of two supersteps. Only remaining vertices send messages.
 type MIS struct{}
 
-// joined is the message of a vertex of the set. A vertex whose hash is the same comes before all
-// others, and so will be.
+// joined is the message of a vertex that joined the set. If the hash of a vertex is 0 too, no
+// neighbour comes before the vertex, so it joins anyway.
 const joined = 0
 
 // members is the number of vertices in the set.
@@ -25,17 +25,17 @@ var members = pregel.SumOf[int64]("members").Persistent()
 // Combiner keeps the least hash.
 func (MIS) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
 
-// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
-// the size of the set.
+// Traits returns the traits. Direction: neighbours are in either direction. Aggregators: the size
+// of the set.
 func (MIS) Traits() pregel.Traits {
 	return traits{Direction: pregel.Both, Converges: true, Aggregators: aggregates{members}}
 }
 
-// Init tells the neighbours the vertex's place in the order.
+// Init sends the vertex's position in the order to its neighbours.
 func (MIS) Init(v *pregel.Vertex[bool, uint64]) { v.SendToAllNeighbors(hash(v.Label())) }
 
-// Compute joins the set in odd supersteps, if no neighbour comes before, and leaves in even ones,
-// if a neighbour has joined.
+// In odd supersteps a vertex joins the set if no neighbour comes before it. In even supersteps it
+// leaves if a neighbour has joined.
 func (MIS) Compute(v *pregel.Vertex[bool, uint64], least uint64) {
 	place := hash(v.Label())
 	switch {
@@ -53,7 +53,7 @@ func (MIS) Compute(v *pregel.Vertex[bool, uint64], least uint64) {
 	}
 }
 
-// Resend sends again that the vertex has joined, or its place, when a run goes on from a
+// Resend sends again that the vertex has joined, or its position, when a run resumes from a
 // checkpoint.
 func (MIS) Resend(v *pregel.Vertex[bool, uint64]) {
 	if v.Value() {

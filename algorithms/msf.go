@@ -11,33 +11,33 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// MSF finds a minimum spanning forest of an undirected graph: a tree for each component, whose
-// edges have the least total weight. Weights are 1 in a graph without, and may be negative; of
-// equal ones those with the lower VertexIDs at their ends count as lighter, so that the forest is
-// the same for any number of partitions.
+// MSF finds a minimum spanning forest of an undirected graph: for each component a tree whose edges
+// have the least total weight. Without weights each edge has weight 1. Weights may be negative. Of
+// equal weights the edge with the lower VertexIDs counts as lighter, so the forest is the same for
+// any number of partitions.
 //
-// The value of a vertex is the representative of its tree, which is the member with most edges, of
-// equals the first in the input, and its edges in the forest as other:weight. A name has a
-// backslash before each of its blanks, colons, semicolons and backslashes.
+// The value of a vertex has the representative of its tree, which is the member with most edges, or
+// the first of them in the input. Then it has the vertex's edges in the forest, as other:weight. In
+// names a backslash precedes blanks, colons, semicolons and backslashes.
 //
-// It is Boruvka's algorithm (1926): in each round every tree takes the lightest edge that leaves
-// it, and the trees that it joins become one, so that there are at most half as many, but for those
-// that no edge leaves. Vertices know their tree by its root. The roots that are joined hook on each
-// other, and everyone finds the new root by pointer jumping (Chung and Condon 1996). A round takes
-// seven supersteps and two for each doubling of the length of a chain of hooks; there are log n
-// rounds at most. Only vertices with an edge that leaves their tree send along their edges, and
-// they ask their root and are answered. It looks at edges: in a grid of partitions with both sides
-// above 1 it cannot run; that wants --grid Nx1.
+// It is Boruvka's algorithm (1926). In each round every tree takes the lightest edge that leaves
+// it, and the trees that such edges join become one. So each round at least halves the number of
+// trees that an edge leaves. A tree is known by its root. The roots of joined trees hook onto each
+// other, and all vertices find the new root by pointer jumping (Chung and Condon 1996). A round
+// takes seven supersteps, and two for each doubling of the length of a chain of hooks. There are at
+// most log n rounds. Only vertices with an edge that leaves their tree send along their edges, and
+// ask their root. It looks at edges, so it cannot run in a grid of partitions with more than one
+// row and column: use --grid Nx1.
 type MSF struct{}
 
-// Branch is what MSF finds about a vertex: the representative of its tree, and its edges in the
-// forest by rising To.
+// Branch is the result for a vertex: the representative of its tree, and its edges in the forest,
+// ordered by To.
 type Branch struct {
 	Tree  ID
 	Edges []TreeEdge
 }
 
-// TreeEdge is an edge of a spanning forest, as one of its ends has it.
+// TreeEdge is an edge of a spanning forest, seen from one of its ends.
 type TreeEdge struct {
 	To     ID
 	Weight float64
@@ -53,7 +53,7 @@ var (
 	treeCount  = pregel.SumOf[int64]("trees").Persistent()
 )
 
-// Validate refuses directed graphs.
+// Validate rejects directed graphs.
 func (MSF) Validate(g *pregel.GraphInfo) error {
 	if g != nil && g.Directed {
 		return errors.New("msf is of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected")
@@ -61,8 +61,7 @@ func (MSF) Validate(g *pregel.GraphInfo) error {
 	return nil
 }
 
-// Plan is the rounds. At the end all vertices find their root, those inside of trees too, and then
-// the representative of their tree.
+// Plan runs the rounds. Then all vertices find their root, and the representative of their tree.
 func (MSF) Plan() pregel.Plan {
 	done := func(r *plan.Round) bool { return !msfGrown.Value(r) }
 	return plan.Sequence(
@@ -72,10 +71,10 @@ func (MSF) Plan() pregel.Plan {
 		plan.Phase(pregel.List(msfName{})))
 }
 
-// Combiner is that of no messages.
+// Combiner is required; there are no messages.
 func (MSF) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-// Traits are the program's facts. Aggregators: the weight of the forest and the number of trees.
+// Traits returns the traits. Aggregators: the weight of the forest and the number of trees.
 func (MSF) Traits() pregel.Traits {
 	return traits{
 		Converges: true, Aggregators: aggregates{treeWeight, treeCount},
@@ -83,7 +82,7 @@ func (MSF) Traits() pregel.Traits {
 	}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (MSF) Report() pregel.Report[Branch] {
 	return report[Branch]{Group: func(b Branch) ID { return b.Tree }}
 }
@@ -113,7 +112,7 @@ func (MSF) Compute(v *pregel.Vertex[Branch, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// msfBegin makes a tree of each vertex.
+// msfBegin makes each vertex a tree.
 type msfBegin struct{}
 
 func (msfBegin) Combiner() pregel.Combiner[bool] { return combiners.Or() }
@@ -124,9 +123,10 @@ func (msfBegin) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// msfJump has vertices find the root of their tree: they ask whom they take for it for its own,
-// until it names itself. Those inside of trees need not know, but for the last time. Messages are
-// who asks, in odd supersteps, and the answers.
+// msfJump finds the root of each vertex's tree. A vertex asks the vertex that it knows as root for
+// that vertex's root, until the answer is the vertex asked. Vertices whose edges all stay inside
+// their tree do so only in the last phase. Messages are the ids of vertices that ask, in odd
+// supersteps, and the answers.
 type msfJump struct{ all bool }
 
 func (msfJump) Traits() traits { return traits{Columns: columns{msfRoot, msfInner}} }
@@ -151,8 +151,8 @@ func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 	v.Send(root, v.ID())
 }
 
-// msfName names each tree by its representative, the member of the least id: all send their ids to
-// the root, which answers.
+// msfName names each tree by its representative, the member with the least id. All vertices send
+// their ids to the root, and the root answers.
 type msfName struct{}
 
 func (msfName) Traits() traits { return traits{Columns: columns{msfRoot}} }

@@ -7,15 +7,16 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// msfGrow is a step of MSF in which each tree takes the lightest edge that leaves it, in four
-// supersteps: vertices tell their neighbours their root; then their own root the lightest edge here
-// that leaves; roots take the lightest of all, and tell its ends and the root of the other tree, on
-// which they hook; these take note.
+// msfGrow is the step of MSF in which each tree takes the lightest edge that leaves it. It has four
+// supersteps. Vertices send their root to their neighbours. Then each vertex sends its lightest
+// leaving edge to its own root. Each root takes the lightest of all, hooks onto the root of the
+// other tree, and tells that root and the ends of the edge. These record it.
 type msfGrow struct{}
 
-// msfMessage is an edge that leaves a tree, and the root at its other end. To the ends of an edge
-// that is taken the root is pregel.None; to the root of another tree it is who hooks on it; and to
-// neighbours Low is the sender, Root its root, and the rest nothing.
+// msfMessage is an edge that leaves a tree, with the root at its other end. In a message to the
+// ends of a taken edge, Root is pregel.None. In a message to the root of another tree, Root is the
+// vertex that hooks onto it. In a message to neighbours, Low is the sender and Root its root; other
+// fields are unused.
 type msfMessage struct {
 	Weight    float64
 	Low, High ID
@@ -42,7 +43,7 @@ func (p msfGrow) Compute(v *pregel.Vertex[struct{}, msfMessage], messages []msfM
 		}
 	case 1:
 		if msfInner.Of(v) {
-			return // it may not know its root
+			return // its root may be out of date
 		}
 		if least, found := lightest(v, messages); found {
 			v.Send(msfRoot.Of(v), least)
@@ -53,7 +54,7 @@ func (p msfGrow) Compute(v *pregel.Vertex[struct{}, msfMessage], messages []msfM
 		least := slices.MinFunc(messages, msfMessage.compare)
 		other := least.Root
 		msfRoot.Set(v, other)
-		msfInner.Set(v, false) // until the next round it is to find its new root
+		msfInner.Set(v, false) // until the next round, because it must find its new root
 		least.Root = pregel.None
 		v.Send(least.Low, least)
 		v.Send(least.High, least)
@@ -63,14 +64,14 @@ func (p msfGrow) Compute(v *pregel.Vertex[struct{}, msfMessage], messages []msfM
 	}
 }
 
-// lightest returns the lightest edge of v that leaves its tree. Neighbours inside of the tree may
-// have told nothing.
+// lightest returns the lightest edge of v that leaves its tree. told are the messages of
+// neighbours; neighbours inside the tree may not have sent one.
 func lightest(v *pregel.Vertex[struct{},
 	msfMessage], told []msfMessage,
 ) (least msfMessage, found bool) {
 	slices.SortFunc(told, func(a, b msfMessage) int { return cmp.Compare(a.Low, b.Low) })
 	own, i := msfRoot.Of(v), 0
-	for e := range v.Edges() { // by rising To
+	for e := range v.Edges() { // in ascending order of To
 		for i < len(told) && told[i].Low < e.To {
 			i++
 		}
@@ -88,10 +89,10 @@ func lightest(v *pregel.Vertex[struct{},
 	return least, found
 }
 
-// join takes note of edges that were taken, and makes one of two roots that have hooked on each
-// other the root again: both took the same edge.
+// join records the edges that were taken. If two roots have hooked onto each other, because both
+// took the same edge, it makes the one with the lesser id the root.
 func (msfGrow) join(v *pregel.Vertex[struct{}, msfMessage], messages []msfMessage) {
-	msfGrown.Add(v, true) // of the last superstep is what the plan sees
+	msfGrown.Add(v, true) // the plan reads it after this last superstep
 	for _, m := range messages {
 		if m.Root != pregel.None {
 			if m.Root == msfRoot.Of(v) && v.ID() < m.Root {
@@ -100,7 +101,7 @@ func (msfGrow) join(v *pregel.Vertex[struct{}, msfMessage], messages []msfMessag
 			continue
 		}
 		e := TreeEdge{m.Low + m.High - v.ID(), m.Weight}
-		if !slices.Contains(msfEdges.Of(v), e) { // the tree at the other end may take it too
+		if !slices.Contains(msfEdges.Of(v), e) { // the tree at the other end may have taken it too
 			msfEdges.Set(v, append(msfEdges.Of(v), e))
 		}
 	}

@@ -10,22 +10,22 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// origins are the vertices that a plan's searches start from: those given, or else a sample of so
-// many, the vertices with the least hashes of their input ids, so that they are the same for any
-// partitions. Of a smaller graph the sample is all.
+// origins chooses the vertices where a plan's searches start: the given vertices, or else a sample.
+// The sample has the vertices with the least hashes of their input ids, so it is the same for any
+// partitions. In a smaller graph it has all vertices.
 type origins struct {
 	given   []ID
 	sample  int
 	sampled bool // the number was given
 }
 
-// chosen are those given, or a sample of n.
+// chosen returns the given vertices, or a sample of n.
 func chosen(given []ID, n int) origins { return origins{given, n, n != 0} }
 
 // maxOrigins bounds the list that is sorted and sent to choose a sample.
 const maxOrigins = 1 << 16
 
-// check refuses numbers that make no sense.
+// check returns an error for an invalid number or invalid sources.
 func (o origins) check() error {
 	switch {
 	case o.sample < 0 || o.sample > maxOrigins:
@@ -37,7 +37,7 @@ func (o origins) check() error {
 	return checkSources(o.given)
 }
 
-// checkSources refuses sources that are too many, or not all different.
+// checkSources returns an error if there are too many sources, or if one is given twice.
 func checkSources(sources []ID) error {
 	if len(sources) > maxOrigins {
 		return fmt.Errorf("there are %d sources, want at most %d", len(sources), maxOrigins)
@@ -52,7 +52,7 @@ func checkSources(sources []ID) error {
 	return nil
 }
 
-// count returns how many searches there are in a graph of so many vertices.
+// count returns the number of searches in a graph of a number of vertices.
 func (o origins) count(vertices uint64) int {
 	if len(o.given) > 0 {
 		return len(o.given)
@@ -61,19 +61,20 @@ func (o origins) count(vertices uint64) int {
 }
 
 var (
-	// search is in which of the searches to come the one that starts at the vertex is, from 1; less
-	// if it has been, or there is none.
+	// search is the number of the remaining search that starts at the vertex, from 1. It is less if
+	// that search is done, or if none starts here.
 	search = pregel.NewVertexColumn[int]("search").Private()
-	left   = pregel.MaxOf("left", 0).Persistent().Unreported() // how many searches are to come
+	left   = pregel.MaxOf("left", 0).Persistent().Unreported() // number of remaining searches
 
 	leastHashes = pregel.NewAggregator("least hashes", nil, func(a, b []uint64) []uint64 { return append(slices.Clip(a), b...) }).Unreported()
 )
 
-// estimated is in the reports of programs that search from some vertices to find something of all.
+// estimated is in the report of programs that estimate values of all vertices from the searches of
+// some.
 var estimated = pregel.AnyOf("estimated").Persistent()
 
-// tellEstimates logs and reports that a run's values are estimates, unless its searches start at
-// all vertices.
+// tellEstimates writes to the log and the report that values are estimates, unless searches start
+// at all vertices.
 func (o origins) tellEstimates(c *pregel.Coordinator) {
 	if n := uint64(o.count(c.NumVertices)); n < c.NumVertices && c.Superstep == 0 {
 		estimated.Replace(c, true)
@@ -81,17 +82,17 @@ func (o origins) tellEstimates(c *pregel.Coordinator) {
 	}
 }
 
-// noneLeft says that all searches have been.
+// noneLeft reports whether all searches are done.
 func noneLeft(r *plan.Round) bool { return left.Value(r) <= 0 }
 
-// Combiner is there for form: there are no messages.
+// Combiner is required, although there are no messages.
 func (origins) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
 func (origins) Traits() traits {
 	return traits{Aggregators: aggregates{leastHashes}, Columns: columns{search}}
 }
 
-// Coordinate keeps of the partitions' least hashes the least.
+// Coordinate keeps the least hashes of all partitions.
 func (o origins) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 1 {
 		all := slices.Sorted(slices.Values(leastHashes.Value(c)))
@@ -99,7 +100,8 @@ func (o origins) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// Compute numbers the vertices to start from, samples in superstep 1 by their hashes' order.
+// Compute numbers the vertices where searches start. A sample is numbered by its hashes' order, in
+// superstep 1.
 func (o origins) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	switch {
 	case len(o.given) > 0:
@@ -116,7 +118,7 @@ func (o origins) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	}
 }
 
-// insert adds a number to a rising list of the least.
+// insert adds x to an ascending list of the least numbers, of at most most elements.
 func insert(list []uint64, x uint64, most int) []uint64 {
 	if len(list) == most {
 		if x > list[most-1] {

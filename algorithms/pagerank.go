@@ -29,7 +29,7 @@ type PageRank struct {
 	Sources    []ID    `param:"sources" default:"" help:"vertices where the surfer starts and to which it jumps, at most 65536 (default: all)"`
 }
 
-// Validate refuses what is no probability and no limit. Damping 1 never jumps.
+// Validate checks the probability and the limits. With Damping 1 the surfer never jumps.
 func (p PageRank) Validate(*pregel.GraphInfo) error {
 	var errs []error
 	if !(p.Damping >= 0 && p.Damping <= 1) {
@@ -42,14 +42,14 @@ func (p PageRank) Validate(*pregel.GraphInfo) error {
 var (
 	dangling = pregel.SumOf[float64]("dangling")
 	change   = pregel.SumOf[float64]("change")
-	// sorted are the Sources in rising order, in which a vertex finds itself.
+	// sorted has the Sources in ascending order, for a binary search.
 	sorted = pregel.NewAggregator("sorted sources", nil, func(a, b []ID) []ID { return append(slices.Clip(a), b...) }).Persistent().Unreported()
 )
 
 // Combiner adds the shares of in-neighbours.
 func (PageRank) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Traits are the program's facts. MaxSupersteps: one before the first iteration, and one for each.
+// Traits returns the traits. MaxSupersteps: one before the first iteration, and one for each.
 func (p PageRank) Traits() pregel.Traits {
 	// The rank of vertices without out-edges and the L1 change of an iteration.
 	aggregators := aggregates{dangling, change}
@@ -59,16 +59,16 @@ func (p PageRank) Traits() pregel.Traits {
 	return traits{MaxSupersteps: mostSupersteps(p.Iterations, 1, 1), Aggregators: aggregators}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (PageRank) Report() pregel.Report[float64] { return scored[float64]("rank") }
 
-// Init gives every vertex that the surfer may start at the same rank.
+// Init gives every vertex where the surfer may start the same rank.
 func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
 	spread(v, 1/p.targets(v))
 }
 
-// targets returns how many vertices share the jumps of the surfer, of which v is one, or infinity
-// if nobody jumps to v.
+// targets returns the number of vertices that share the surfer's jumps if v is one of them, else
+// infinity.
 func (p PageRank) targets(v *pregel.Vertex[float64, float64]) float64 {
 	if len(p.Sources) == 0 {
 		return float64(v.NumVertices())
@@ -79,7 +79,7 @@ func (p PageRank) targets(v *pregel.Vertex[float64, float64]) float64 {
 	return math.Inf(1)
 }
 
-// sourcesIn returns which vertices of a block are sources.
+// sourcesIn returns the vertices of a block that are sources, as bits.
 func sourcesIn(b *pregel.Block[float64, float64]) (which uint64) {
 	all := sorted.Value(b)
 	first, _ := slices.BinarySearch(all, b.First)
@@ -94,9 +94,9 @@ func sourcesIn(b *pregel.Block[float64, float64]) (which uint64) {
 	return which
 }
 
-// Compute takes the shares of the in-neighbours, and of the vertices without out-edges, for the new
-// rank. It hands fields rather than itself on: a struct of more than four fields is copied through
-// memory at every call, which made it twice as slow.
+// Compute adds the shares of the in-neighbours, and of the vertices without out-edges, to the new
+// rank. It calls functions with fields of p instead of p: Go copies a struct of more than four
+// fields through memory at every call, which made Compute twice as slow.
 func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	n, damping := float64(v.NumVertices()), p.Damping
 	if len(p.Sources) > 0 {
@@ -118,7 +118,7 @@ func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
 	computeRun(b, b.Run&sources, float64(len(p.Sources)), p.Damping)
 }
 
-// computeRun is Compute for vertices of a block that are alike in targets, n.
+// computeRun is Compute for vertices of a block with the same number of targets, n.
 func computeRun(b *pregel.Block[float64, float64], run uint64, n, damping float64) {
 	base := (1-damping)/n + damping*dangling.Value(b)/n
 	moved, loose := 0.0, 0.0
@@ -150,13 +150,12 @@ func spread(v *pregel.Vertex[float64, float64], rank float64) {
 	}
 }
 
-// Resend spreads the rank again, when a run goes on from a checkpoint.
+// Resend sends the shares of the rank again, when a run resumes from a checkpoint.
 func (PageRank) Resend(v *pregel.Vertex[float64, float64]) {
 	v.SendToAllNeighbors(v.Value() / float64(v.OutDegree()))
 }
 
-// Coordinate ends the run before the first superstep that would be one too many: superstep s
-// computes iteration s.
+// Coordinate ends the run after the last iteration. Superstep s computes iteration s.
 func (p PageRank) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep == 0 && len(p.Sources) > 0 {
 		sources := slices.Sorted(slices.Values(p.Sources))

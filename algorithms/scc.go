@@ -6,43 +6,44 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// SCC finds the strongly connected components: the value of a vertex is the representative of its
-// component, which is the member with most edges, of equals the first in the input. That is the one
-// of the least VertexID. In an undirected graph these are the connected components; loops and
-// parallel edges make no difference.
+// SCC finds the strongly connected components. The value of a vertex is the representative of its
+// component: the member with most edges, or the first of them in the input. That is the member with
+// the least VertexID. In an undirected graph these are the connected components. Loops and parallel
+// edges have no effect.
 //
 // It is colouring with trimming (Orzan 2004; in Pregel: Salihoglu and Widom 2014; Slota,
-// Rajamanickam and Madduri 2014), in rounds of three phases. Trimming: a vertex that no open vertex
-// leads to, or that leads to none, is a component by itself; it is done, and tells its neighbours.
-// Forward: each open vertex gets the least id from which it can be reached, its colour. Backward: a
-// vertex whose colour is its own id is the root of a component, which is all of its colour that
-// reach it. In each round at least the component of the least open vertex is done, which in graphs
-// of the web and of people is the giant one at first.
+// Rajamanickam and Madduri 2014). A vertex is open until its component is known. Each round has
+// three phases. Trimming: a vertex without an open in-neighbour, or without an open out-neighbour,
+// is a component by itself; it tells its neighbours. Forward: each open vertex gets the least id
+// from which it can be reached, its colour. Backward: a vertex whose colour is its own id is the
+// root of a component. The component has all vertices of this colour that reach the root. Each
+// round finds at least the component of the least open vertex. In web graphs and social networks
+// the first one is the giant component.
 //
-// A round takes two messages an edge for trimming, and as many supersteps as trimming goes deep,
-// plus those of two searches.
+// In a round trimming sends at most two messages along each edge, in as many supersteps as vertices
+// become removable one after the other. Two searches follow.
 type SCC struct{}
 
 var (
-	// and one more, 0 while the vertex is open
+	// plus 1; 0 while the vertex is open
 	componentOf = pregel.NewVertexColumn[ID]("component").Private()
 	colourOf    = pregel.NewVertexColumn[ID]("colour").Private()
 	stillOpen   = pregel.SumOf[int64]("open").Persistent()
 )
 
-// Plan is the rounds, until no vertex is open.
+// Plan runs rounds until no vertex is open.
 func (SCC) Plan() pregel.Plan {
 	return plan.Repeat(func(r *plan.Round) bool { return stillOpen.Value(r) == 0 },
 		plan.Phase(sccTrim{}), plan.Phase(sccForward{}), plan.Phase(sccBackward{}))
 }
 
-// Traits are the program's facts.
+// Traits returns the traits.
 func (SCC) Traits() pregel.Traits { return traits{Converges: true, Columns: columns{componentOf}} }
 
-// Combiner is that of no messages.
+// Combiner is required; there are no messages.
 func (SCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (SCC) Report() pregel.Report[ID] { return byRepresentative }
 
 // Compute takes the result of the phases.
@@ -51,8 +52,8 @@ func (SCC) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 	v.VoteToHalt()
 }
 
-// sccTrim is the first phase. The value of a vertex is how many open vertices lead to it, in the
-// low 32 bits, and to how many it leads, in the high ones; so are messages.
+// sccTrim is the first phase. The value of a vertex has the number of open in-neighbours in the low
+// 32 bits, and of open out-neighbours in the high ones. So do messages.
 type sccTrim struct{}
 
 const (
@@ -72,7 +73,7 @@ func (p sccTrim) Compute(v *pregel.Vertex[uint64, uint64], neighbours uint64) {
 		return
 	case v.Superstep() == 0:
 		p.tell(v)
-		return // awake: who has no neighbours gets no message
+		return // stay awake: a vertex without neighbours gets no message
 	case v.Superstep() == 1:
 		v.Set(neighbours)
 	default:
@@ -116,8 +117,8 @@ func (sccForward) Compute(v *pregel.Vertex[ID, ID], least ID) {
 	}
 }
 
-// sccBackward is the third phase. A colour only falls along an edge: of those that come back to a
-// vertex none is above its own, and the greatest is enough.
+// sccBackward is the third phase. A colour never rises along an edge. So no colour that comes back
+// to a vertex exceeds the vertex's own, and it is enough to keep the greatest.
 type sccBackward struct{}
 
 func (sccBackward) Combiner() pregel.Combiner[ID] { return combiners.Max[ID]() }

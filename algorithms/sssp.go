@@ -8,33 +8,33 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// SSSP finds the length of the shortest path from Source, along edges of weights that are not
-// negative: infinity if there is none. It gives no paths. In Go, SSSPTree also gives the vertex
-// before each vertex on a shortest path. The run fails if a path leads to a vertex, but its length
-// is beyond the largest float.
+// SSSP finds the length of the shortest path from Source to every vertex: infinity if there is
+// none. Weights must not be negative. It does not find the paths. In Go, SSSPTree also gives the
+// vertex before each vertex on a shortest path. The run fails if the length of a path exceeds the
+// largest float.
 //
 // A vertex waits with its distance until the distance is below the superstep's window, and then
-// sends it to its neighbours. The window advances with the least distances that wait. So few sent
-// distances are improved later. wave.go has the details.
+// sends it to its neighbours. The window advances with the least waiting distances, so that few
+// distances improve after they were sent. wave.go has the details.
 type SSSP[W combiners.Weight] struct {
 	Source ID `param:"source" help:"where paths start"`
 }
 
-// Combiner adds the weight of the edge that a message crosses, and keeps the least sum.
+// Combiner adds the weight of the edge to a message, and keeps the least sum.
 func (SSSP[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
 
-// Traits are the program's facts.
+// Traits returns the traits.
 func (SSSP[W]) Traits() pregel.Traits { return waveTraits }
 
-// Start returns the distance of vertices not reached, and where paths start.
+// Start returns the distance of unreached vertices, and the vertex where paths start.
 func (p SSSP[W]) Start() (W, []ID) { return W(math.Inf(1)), []ID{p.Source} }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (SSSP[W]) Report() pregel.Report[W] {
 	return report[W]{Reached: func(distance W) bool { return !math.IsInf(float64(distance), 1) }}
 }
 
-// Coordinate moves the window on.
+// Coordinate advances the window.
 func (SSSP[W]) Coordinate(c *pregel.Coordinator) { advance(c) }
 
 // Init gives Source distance 0.
@@ -96,36 +96,36 @@ func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 	}
 }
 
-// Resend sends the distance again, when a run goes on from a checkpoint.
+// Resend sends the distance again, when a run resumes from a checkpoint.
 func (SSSP[W]) Resend(v *pregel.Vertex[W, W]) { v.SendToAllNeighbors(v.Value()) }
 
-// Hop is a vertex's place in a tree of shortest paths: its distance, and the vertex before it.
+// Hop is a vertex in a tree of shortest paths: its distance, and the vertex before it.
 type Hop[W combiners.Weight] = combiners.Arrival[W]
 
-// SSSPTree is SSSP with parents: kernel 3 of Graph500. A vertex not reached has distance infinity
-// and comes from pregel.None; Source comes from itself. The tree changes only when a distance
-// falls, so that edges of weight zero make no cycle.
+// SSSPTree is SSSP with parents: kernel 3 of Graph500. An unreached vertex has distance infinity
+// and parent pregel.None; Source is its own parent. A parent changes only if the distance falls, so
+// edges of weight 0 cannot form a cycle.
 type SSSPTree[W combiners.Weight] struct {
 	Source ID `param:"source" help:"where paths start"`
 }
 
-// Combiner keeps the least distance and who sent it.
+// Combiner keeps the least distance and its sender.
 func (SSSPTree[W]) Combiner() pregel.Combiner[Hop[W]] { return combiners.MinPlusSender[W]() }
 
-// Traits are the program's facts.
+// Traits returns the traits.
 func (SSSPTree[W]) Traits() pregel.Traits { return waveTraits }
 
-// Start returns the value of vertices not reached, and where paths start.
+// Start returns the value of unreached vertices, and the vertex where paths start.
 func (p SSSPTree[W]) Start() (Hop[W], []ID) {
 	return Hop[W]{Dist: W(math.Inf(1)), From: pregel.None}, []ID{p.Source}
 }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (SSSPTree[W]) Report() pregel.Report[Hop[W]] {
 	return report[Hop[W]]{Reached: func(h Hop[W]) bool { return !math.IsInf(float64(h.Dist), 1) }}
 }
 
-// Coordinate moves the window on.
+// Coordinate advances the window.
 func (SSSPTree[W]) Coordinate(c *pregel.Coordinator) { advance(c) }
 
 // Init makes Source its own parent, at distance 0.
@@ -188,7 +188,7 @@ func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
 	}
 }
 
-// Resend sends the distance again, when a run goes on from a checkpoint.
+// Resend sends the distance again, when a run resumes from a checkpoint.
 func (SSSPTree[W]) Resend(v *pregel.Vertex[Hop[W], Hop[W]]) {
 	v.SendToAllNeighbors(Hop[W]{Dist: v.Value().Dist, From: v.ID()})
 }

@@ -13,13 +13,13 @@ type Triangles struct{}
 
 var triangles = pregel.SumOf[int64]("triangles").Persistent()
 
-// Traits are the program's facts. Direction: the direction of edges does not
-// matter. Aggregators: the number of triangles of the graph.
+// Traits returns the traits. Direction: the direction of edges does not matter. Aggregators: the
+// number of triangles of the graph.
 func (Triangles) Traits() traits {
 	return traits{Direction: pregel.Both, Aggregators: aggregates{triangles}}
 }
 
-// Report is what reports show of the values. Score: score is the number of triangles.
+// Report returns the statistics for reports. Score: the number of triangles.
 func (Triangles) Report() pregel.Report[int64] { return scored[int64]("triangles") }
 
 // Compute sends lists of neighbours, counts what they have in common, and adds up the counts.

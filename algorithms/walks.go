@@ -10,23 +10,23 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Walks is random walks from every vertex: each step goes along an out-edge, all alike, so that
-// parallel edges count each. A walk ends after Length steps, or before at a vertex without
-// out-edges. With P and Q other than 1 they are those of node2vec (Grover and Leskovec 2016): from
-// v, to which the walk came from t, it goes to x with a probability in proportion to 1/P if x is t,
-// 1 if t and x are neighbours, and else 1/Q. That is of undirected graphs.
+// Walks makes random walks from every vertex. Each step chooses one of the out-edges with equal
+// probability; each parallel edge counts. A walk ends after Length steps, or earlier at a vertex
+// without out-edges. With P and Q other than 1 they are the walks of node2vec (Grover and Leskovec
+// 2016): from v, after a step from t to v, the probability of x is proportional to 1/P if x is t, 1
+// if t and x are neighbours, and else 1/Q. P and Q need an undirected graph.
 //
-// The value of a vertex is the walks that start there, each with the vertices in their order:
-// blanks are between vertices, and "; " between walks. A name has a backslash before each of its
-// blanks, colons, semicolons and backslashes. A walker is a message, and who gets it tells where
-// the walk starts: two messages a step, and a superstep. With P and Q it is the candidate x that
-// decides, by rejection sampling as in KnightKing (Yang et al. 2019): t is found among x's edges,
-// and a walker that x does not take goes back to v, which chooses anew: two more supersteps and
-// messages for each time, of which there are at most about max(Q, 1/Q) in the mean.
+// The value of a vertex has the walks that start there: the vertices in order, with blanks between
+// vertices and "; " between walks. In names a backslash precedes blanks, colons, semicolons and
+// backslashes. A walker is a message. Its receiver reports the step to the start of the walk: a
+// step takes two messages and a superstep. With P and Q the candidate x decides, by rejection
+// sampling as in KnightKing (Yang et al. 2019): it looks for t among its own edges, and if it
+// rejects the walker, v chooses again. This takes two more supersteps and messages each time, on
+// average at most about max(Q, 1/Q) times.
 //
-// Walks depend on the run's seed, and on partitions and threads not at all. It is a program of
-// lists: pass it as pregel.List(Walks{}). It looks at vertices' edges, and cannot be run in a grid
-// of partitions with both sides above 1: that wants --grid Nx1.
+// Walks depend on the run's seed, and not on partitions and threads. It is a list program: pass it
+// as pregel.List(Walks{}). It looks at edges, so it cannot run in a grid of partitions with more
+// than one row and column: use --grid Nx1.
 type Walks struct {
 	Length int     `param:"length" default:"10" zero:"refused" help:"number of steps of a walk"`
 	Walks  int     `param:"walks" default:"1" zero:"refused" help:"number of walks from each vertex"`
@@ -34,34 +34,34 @@ type Walks struct {
 	Q      float64 `param:"q" default:"1" zero:"refused" help:"a lower q makes a walk move away from the previous vertex more often (node2vec)"`
 }
 
-// walker is a message of all kinds.
+// walker is the message type for all purposes.
 type walker struct {
 	Kind   walkerKind
-	Number uint32 // of those from the same start
-	Step   uint32 // of the walk, from 1
+	Number uint32 // the number of the walk, of those with the same start
+	Step   uint32 // the step of the walk, from 1
 	Start  ID
-	// the vertex that it comes from and, from step 2 on, the one before; of news, From is where it
-	// is
+	// From is the sender. Before, from step 2 on, is the vertex before the sender. In news, From is
+	// the vertex of the step.
 	From, Before ID
 }
 
 type walkerKind uint8
 
 const (
-	candidate walkerKind = iota // it may go on here
-	sure                        // it goes on here
-	refused                     // it must choose anew
-	news                        // to its start
+	candidate walkerKind = iota // the receiver may accept it
+	sure                        // the receiver must accept it
+	refused                     // the receiver must choose again
+	news                        // a step, for the start of the walk
 )
 
-// maxWalks bounds lengths and numbers of walks, which take memory all at once.
+// maxWalks bounds the length and the number of walks, because all walks are in memory.
 const maxWalks = 1 << 20
 
 // secondOrder reports whether a step depends on the one before.
 func (p Walks) secondOrder() bool { return p.P != 1 || p.Q != 1 }
 
-// Validate refuses numbers that make no sense, and directed graphs for node2vec: of two vertices
-// only one knows an edge between them.
+// Validate checks the numbers. It rejects directed graphs for node2vec, where only one of two
+// vertices knows an edge between them.
 func (p Walks) Validate(g *pregel.GraphInfo) error {
 	var errs []error
 	if g != nil && g.Directed && p.secondOrder() {
@@ -87,8 +87,7 @@ func (p Walks) Validate(g *pregel.GraphInfo) error {
 	return errors.Join(errs...)
 }
 
-// OutputLabels writes the walks of a vertex: vertices with blanks between them, and "; " between
-// walks.
+// OutputLabels writes the walks of a vertex: blanks between vertices, and "; " between walks.
 func (Walks) OutputLabels(dst []byte, walks [][]ID, label func(dst []byte, id ID) []byte) []byte {
 	for i, walk := range walks {
 		if i > 0 {
@@ -104,7 +103,8 @@ func (Walks) OutputLabels(dst []byte, walks [][]ID, label func(dst []byte, id ID
 	return dst
 }
 
-// Compute starts walks, sends on those that are here, and notes the steps of those that began here.
+// Compute starts walks, continues those that are here, and records the steps of those that began
+// here.
 func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 	v.VoteToHalt()
 	if v.Superstep() == 0 {
@@ -116,7 +116,7 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 		v.Set(walks)
 		return
 	}
-	// For the same random numbers in every run.
+	// Sort, so that every run uses the same random numbers.
 	slices.SortFunc(walkers, func(a, b walker) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Start, b.Start),
 			cmp.Compare(a.Number, b.Number), cmp.Compare(a.Step, b.Step))
@@ -142,8 +142,8 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 	}
 }
 
-// Traits are the number of supersteps: one at the start, one for each step, and one for the news of
-// the last. How often node2vec chooses anew is not known.
+// Traits returns the traits. MaxSupersteps: one at the start, one for each step, and one to report
+// the last step. It is unknown for node2vec, where walkers may be rejected.
 func (p Walks) Traits() pregel.Traits {
 	if p.secondOrder() {
 		return traits{}
@@ -151,8 +151,8 @@ func (p Walks) Traits() pregel.Traits {
 	return traits{MaxSupersteps: mostSupersteps(p.Length, 1, 2)}
 }
 
-// bound is that of a candidate's share of the probability: what is more than that of going back is
-// chosen at once.
+// bound is the greatest weight of a candidate in rejection sampling. step handles a greater weight
+// of going back.
 func (p Walks) bound() float64 { return max(1, 1/p.Q) }
 
 // step sends a walker along an edge.
@@ -173,7 +173,7 @@ func (p Walks) step(v *pregel.Vertex[[][]ID, walker], w walker) {
 	v.SendAlongEdge(choice, w)
 }
 
-// edgesTo returns how many edges lead to a vertex, and the first of them.
+// edgesTo returns the number of edges to a vertex, and the index of the first.
 func edgesTo(v *pregel.Vertex[[][]ID, walker], to ID) (first, edges int) {
 	degree := v.OutDegree()
 	first = sort.Search(degree, func(i int) bool { return v.Edge(i).To >= to })
@@ -183,7 +183,7 @@ func edgesTo(v *pregel.Vertex[[][]ID, walker], to ID) (first, edges int) {
 	return first, edges
 }
 
-// takes decides whether a walker that has chosen v goes on there.
+// takes reports whether v accepts a walker.
 func (p Walks) takes(v *pregel.Vertex[[][]ID, walker], w walker) bool {
 	if w.Kind == sure || w.Step == 1 || !p.secondOrder() {
 		return true

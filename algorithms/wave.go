@@ -6,61 +6,63 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The window of shortest paths, after rho-stepping (Dong, Gu and Sun, 2021): in each superstep the
-// vertices nearest to the source send their distances, as many as have about a fixed fraction of
-// the graph's edges, or the fraction of its vertices that has been reached, if that is less: while
-// most have not, what is sent soon proves too long. The window's upper bound comes from a histogram
-// of the waiting vertices' edges by distance, so that nothing is assumed of the weights.
+// The window of shortest paths, after rho-stepping (Dong, Gu and Sun, 2021). In each superstep the
+// vertices nearest to the source send their distances. Their number is chosen so that they have
+// about a fixed fraction of the graph's edges. While most vertices are unreached, the fraction is
+// at most that of the reached vertices, because messages sent so early soon prove too long. A
+// histogram of the waiting vertices' edges by distance gives the window's upper bound, so the
+// algorithm assumes nothing about the weights.
 //
-// Where a few vertices have most edges, the window goes on to grow with what is reached: all others
-// are near to these hubs, and few edges can still matter to anyone. Those alone are looked at then,
-// however many vertices send (the engine's pulls by the lightest arcs, and thinned lists).
+// If a few vertices (hubs) have most edges, the fraction is always that of the reached vertices.
+// All other vertices are near to the hubs, so few edges can still shorten a path. The engine then
+// looks only at these edges, however many vertices send (pulls by the lightest arcs, and thinned
+// lists).
 
 const (
-	// waveFraction is the fraction of the graph's edges that a superstep's messages should cross.
+	// waveFraction is the intended fraction of the graph's edges with a message in a superstep.
 	waveFraction = 1.0 / 16
-	// hubPart: a few vertices have most edges if those first reached, which have half of all edges,
-	// are less than one in so many.
+	// hubPart defines hubs: the first reached vertices that have half of all edges are hubs if they
+	// are less than 1/hubPart of all vertices.
 	hubPart = 4
-	// lookahead is how many windows the histogram covers.
+	// lookahead is the range of the histogram, in windows.
 	lookahead = 8
-	// waveMinimum is the least number of edges for a superstep in any graph.
+	// waveMinimum is the least intended number of edges with a message in a superstep.
 	waveMinimum = 1 << 16
-	// firstGain is the assumed mean degree of a relaxed vertex before any is measured: in skewed
-	// graphs the first ones are hubs.
+	// firstGain is the assumed mean degree of a relaxed vertex before any measurement. In skewed
+	// graphs the first relaxed vertices are hubs.
 	firstGain = 128
 )
 
-// schedule is Coordinate's state, which the vertices read.
+// schedule is the state of Coordinate. Vertices read it.
 type schedule struct {
-	// Window is the upper bound of the distances sent. Distances below Settled are final: no
-	// message in flight or to come can improve them.
+	// Window is the upper bound of the distances to send. Distances below Settled are final: no
+	// later message can improve them.
 	Window, Settled float64
-	// Far is the end of the histogram's range, which begins at Settled.
+	// Far is the end of the histogram's range. The range begins at Settled.
 	Far float64
-	// Reached is how many vertices have been reached, and ReachedEdges how many edges these have.
-	// Once that is half of all, Hubs says whether a few vertices have them.
+	// Reached is the number of reached vertices, and ReachedEdges the number of their edges. Hubs
+	// is set when ReachedEdges passes half of all edges: it tells whether few vertices have them.
 	Reached, ReachedEdges int64
 	Hubs                  bool
-	// Gain is the expected degree of the vertices that one message improves; Announced is the
+	// Gain is the expected degree of the vertices that one message improves. Announced is the
 	// number of messages sent.
 	Gain      float64
 	Announced int64
 }
 
-// waveReport is what the vertices report to Coordinate.
+// waveReport has what the vertices report to Coordinate.
 type waveReport struct {
-	// Least is the least distance sent in this superstep or waiting to be sent.
+	// Least is the least distance that was sent or is waiting.
 	Least float64
-	// Reached is the number of vertices that a message reached for the first time, and ReachedEdges
-	// that of their edges.
+	// Reached is the number of vertices reached for the first time, and ReachedEdges the number of
+	// their edges.
 	Reached, ReachedEdges int64
 	// Better is the number of edges of the vertices whose distance fell.
 	Better int64
-	// Far is the number of edges of the vertices that wait beyond the histogram.
+	// Far is the number of edges of the waiting vertices beyond the histogram.
 	Far int64
-	// Waiting and Announced are the edges of the vertices that wait and of those that sent, by
-	// distance beyond Settled.
+	// Waiting has the edges of the waiting vertices, and Announced those of the vertices that sent,
+	// by distance from Settled.
 	Waiting, Announced histogram
 }
 
@@ -71,8 +73,8 @@ var (
 	reports = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
 )
 
-// waveTraits are those of SSSP and SSSPTree. Monotone: a distance which is no shorter changes
-// nothing. Asynchronous: shortest paths are found in any order.
+// waveTraits are the traits of SSSP and SSSPTree. Monotone: a distance that is not shorter has no
+// effect. Asynchronous: messages may arrive in any order.
 var waveTraits = traits{
 	Monotone: true, NonNegative: true, Asynchronous: true, Converges: true,
 	Aggregators: aggregates{wave, reports},
@@ -91,17 +93,18 @@ func mergeReports(a, b waveReport) waveReport {
 	return a
 }
 
-// turn is what a vertex does in a superstep with its distance.
+// turn is what a vertex does in a superstep.
 type turn uint8
 
 const (
-	waits    turn = iota // its distance is beyond the window
-	sends                // to its neighbours, and halts
-	rests                // it has nothing new to send: it halts
-	finishes             // nor will it ever, for its distance is final
+	waits    turn = iota // the distance is beyond the window: wait
+	sends                // send it to the neighbours, and halt
+	rests                // nothing new to send: halt
+	finishes             // nothing new to send, and the distance is final
 )
 
-// turnOf decides for a vertex at distance d, which changed since it last sent it, or did not.
+// turnOf decides what a vertex at distance d does. changed: the distance fell since the vertex last
+// sent it.
 func turnOf(d float64, p *schedule, changed bool) turn {
 	if changed {
 		if d < p.Window {
@@ -115,7 +118,7 @@ func turnOf(d float64, p *schedule, changed bool) turn {
 	return rests
 }
 
-// shorter counts a vertex whose distance fell from what it was before.
+// shorter counts a vertex whose distance fell. before is the distance that it had.
 func (f *waveReport) shorter(before float64, edges int) {
 	f.Better += int64(edges)
 	if math.IsInf(before, 1) {
@@ -124,7 +127,8 @@ func (f *waveReport) shorter(before float64, edges int) {
 	}
 }
 
-// announce counts a distance that is sent along so many edges, hold one that waits.
+// announce counts a distance that is sent along a number of edges. hold counts a distance that
+// waits.
 func (f *waveReport) announce(d float64, p *schedule, edges int) {
 	f.Least = min(f.Least, d)
 	f.Announced[bucket(d-p.Settled)] += int64(edges)
@@ -139,7 +143,8 @@ func (f *waveReport) hold(d float64, p *schedule, edges int) {
 	f.Waiting[bucket(d-p.Settled)] += int64(edges)
 }
 
-// histogram counts by the logarithm of a distance, eight buckets to the octave, from 2^-40 to 2^24.
+// histogram counts by the logarithm of a distance, with eight buckets per octave, from 2^-40 to
+// 2^24.
 type histogram [512]int64
 
 const lowestOctave = -40
@@ -157,9 +162,9 @@ func beyond(bucket int) float64 {
 	return math.Float64frombits(uint64(bucket+1+(1023+lowestOctave)*8) << 49)
 }
 
-// advance sets the window of the coming superstep: the distance below which the edges of waiting
-// vertices, and of those that messages in flight are expected to improve, add up to the part of all
-// edges that may be crossed.
+// advance sets the window of the coming superstep. The window is the distance below which the edges
+// of two kinds of vertices add up to the intended number: of waiting vertices, and of vertices that
+// the messages in flight are expected to improve.
 func advance(c *pregel.Coordinator) {
 	p := wave.Value(c)
 	if c.Superstep == 0 {
@@ -179,7 +184,7 @@ func advance(c *pregel.Coordinator) {
 	}
 	switch {
 	case p.Hubs && hubPart*p.Reached > int64(c.NumVertices):
-		p.Gain = 0 // what messages in flight improve lies beyond the window
+		p.Gain = 0 // messages in flight improve only vertices beyond the window
 	case p.Announced > 0:
 		p.Gain = min(2*float64(f.Better)/float64(p.Announced), firstGain)
 	}
@@ -199,13 +204,13 @@ func advance(c *pregel.Coordinator) {
 	if !math.IsInf(f.Least, 1) {
 		p.Settled = f.Least
 	}
-	// Sums are rounded: but the nearest of all that wait must be let through.
+	// Despite rounding, the nearest waiting vertex must be in the window.
 	window = max(window, math.Nextafter(p.Settled, math.Inf(1)))
 	p.Window, p.Announced = window, announced
 	switch {
 	case !math.IsInf(window, 1):
 		p.Far = p.Settled + lookahead*(window-p.Settled)
-	case f.Far > 0: // too few in the histogram: send all of it, and cover everything in the next
+	case f.Far > 0: // too few in the histogram: send all of it; the next histogram has no limit
 		p.Window, p.Far = p.Far, math.Inf(1)
 	}
 	wave.Replace(c, p)

@@ -8,38 +8,38 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// WCC finds the weakly connected components: the value of a vertex is the representative of its
-// component, which is the member with most edges, of equals the first in the input. That is the one
-// of the least VertexID.
+// WCC finds the weakly connected components. The value of a vertex is the representative of its
+// component: the member with most edges, or the first of them in the input. That is the member with
+// the least VertexID.
 //
-// First the component of vertex 0, the hub, is searched: in graphs of the web and of people that is
-// the giant one, and a search looks at few of its edges. What is left is little there, and goes by
-// labels (Slota, Rajamanickam and Madduri 2014, who call that Multistep).
+// First a search finds the component of vertex 0, which has the most edges. In web graphs and
+// social networks this is the giant component, and the search looks at few of its edges. Then
+// labels find the other, small components (the Multistep method; Slota, Rajamanickam and Madduri
+// 2014).
 type WCC struct{}
 
-// inGiant says of which vertices the search found that they are in the component of vertex 0.
+// inGiant marks the vertices that the search found in the component of vertex 0.
 var inGiant = pregel.NewVertexColumn[bool]("giant").Private()
 
-// Plan is the search.
+// Plan runs the search first.
 func (WCC) Plan() pregel.Plan { return plan.Phase(wccSearch{}) }
 
-// Traits are the program's facts. Direction: weak components ignore the
-// direction of edges. Monotone: an id which is no less changes nothing. Columns:
-// what the search found.
+// Traits returns the traits. Direction: weak components ignore the direction of edges. Monotone: an
+// id that is not less has no effect. Columns: the result of the search.
 func (WCC) Traits() pregel.Traits {
 	return traits{
 		Direction: pregel.Both, Monotone: true, Converges: true, Columns: columns{inGiant},
 	}
 }
 
-// Combiner keeps the least. Its terminal value is vertex 0: in the hub's component most walks end
-// at the first neighbours.
+// Combiner keeps the least id. Its terminal value is vertex 0: in the component of vertex 0 most
+// pulls end at the first neighbours.
 func (WCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Report is what reports show of the values.
+// Report returns the statistics for reports.
 func (WCC) Report() pregel.Report[ID] { return byRepresentative }
 
-// Init makes every vertex a component that is not in that of vertex 0.
+// Init makes every vertex that is not in the component of vertex 0 a component by itself.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
 	if inGiant.Of(v) {
 		v.Set(0)
@@ -50,7 +50,7 @@ func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
 	p.announce(v)
 }
 
-// InitBlock is Init for the vertices of b.Run. Vertices without neighbours have nobody to send to.
+// InitBlock is Init for the vertices of b.Run. It does not send from vertices without neighbours.
 func (WCC) InitBlock(b *pregel.Block[ID, ID]) {
 	var components [64]ID
 	giant, lonely, id := uint64(0), uint64(0), b.First
@@ -83,8 +83,8 @@ func (p WCC) Compute(v *pregel.Vertex[ID, ID], least ID) {
 	p.announce(v)
 }
 
-// announce sends the vertex's component to its neighbours. Nothing is less than 0, so a vertex with
-// 0 finishes.
+// announce sends the vertex's component to its neighbours. No id is less than 0, so a vertex with
+// value 0 finishes.
 func (WCC) announce(v *pregel.Vertex[ID, ID]) {
 	v.SendToAllNeighbors(v.Value())
 	if v.Value() == 0 {
@@ -94,7 +94,7 @@ func (WCC) announce(v *pregel.Vertex[ID, ID]) {
 	}
 }
 
-// Resend sends the component again, when a run goes on from a checkpoint.
+// Resend sends the component again, when a run resumes from a checkpoint.
 func (WCC) Resend(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.Value()) }
 
 // wccSearch finds the component of vertex 0.
@@ -105,7 +105,8 @@ func (wccSearch) Traits() traits {
 	return traits{Direction: pregel.Both, Columns: columns{inGiant}}
 }
 
-// Init begins at vertex 0, if there is one: changes of the graph may have removed it.
+// Init starts the search at vertex 0, if it exists: the program may run on a graph from which it
+// was removed.
 func (p wccSearch) Init(v *pregel.Vertex[struct{}, ID]) {
 	if v.VoteToHalt(); v.ID() == 0 {
 		p.Compute(v, 0)
@@ -119,7 +120,7 @@ func (p wccSearch) InitBlock(b *pregel.Block[struct{}, ID]) {
 	}
 }
 
-// Compute marks a vertex that is found, and searches on from it.
+// Compute marks a vertex and continues the search from it.
 func (wccSearch) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	inGiant.Set(v, true)
 	v.SendToAllNeighbors(v.ID())

@@ -1,5 +1,5 @@
-// Package cluster runs programs from Go on a cluster: [Connect] returns a connection, and
-// superstep.Run takes the graphs of a connection as it takes those in this process.
+// Package cluster runs programs on a cluster, from Go. [Connect] returns a connection.
+// superstep.Run accepts the graphs of a connection, as it accepts graphs in this process.
 //
 //	your process                               the cluster
 //	superstep.Run --> Connection --a job-->  master --> workers, which hold the graph
@@ -37,34 +37,33 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Options say how a cluster is reached. The zero value is for one that this user started on this
-// machine, and that runs the built-in programs.
+// Options select how to reach a cluster. The zero value is for a cluster with the built-in
+// programs, started by the same user on this machine.
 type Options struct {
-	// TokenFile is the file with the cluster's token. By default it is that of the user's own
-	// master at the address.
+	// TokenFile is the file with the cluster's token. The default is the token file of the user's
+	// own master at the address.
 	TokenFile string
-	// TLSCA is the file with the CA that the master's certificate is from, if the cluster has TLS.
-	// TLSCert and TLSKey are the files of this program's own certificate and its key; the token
-	// will do in their place.
+	// TLSCA is the file with the CA of the master's certificate, if the cluster uses TLS. TLSCert
+	// and TLSKey are the files with this program's own certificate and key. The token is enough
+	// instead of these two.
 	TLSCert, TLSKey, TLSCA string
-	// RetryFor is how long to try to reach a master that is not there, or the connection to which
-	// was lost; 0 is a minute.
+	// RetryFor is the time during which to retry a master that cannot be reached; 0 means a minute.
 	RetryFor time.Duration
-	// Programs are the cluster's programs beside the built-in ones, under the names by which its
-	// binary registers them. The cluster runs its own code: a program whose fields, registered
-	// values or message type differ there is refused. Other differences are not noticed.
+	// Programs are the cluster's programs besides the built-in ones, registered under the same
+	// names. The cluster runs its own code. A program with other fields, registered values or
+	// message type there is an error. Other differences are not detected.
 	Programs []pregel.Registered
-	// Log, if not nil, gets a line when the connection is lost or made again; several goroutines
-	// may call it.
+	// Log, if not nil, gets a line when the connection is lost or restored. Several goroutines may
+	// call it.
 	Log func(line string)
 }
 
-// Connection is a cluster as a program uses it. It is safe for use by several goroutines.
+// Connection is a connection to a cluster. It is safe for use by several goroutines.
 type Connection struct {
 	client   *client.Client
 	programs engine.Registry
 	log      func(line string)
-	refs     *mem.Refs // of the calls that use it
+	refs     *mem.Refs // counts the calls that use the connection
 	idle     chan struct{}
 	closed   context.Context
 	end      context.CancelCauseFunc
@@ -78,7 +77,7 @@ var (
 	errOptions          = errors.New("cluster: at most one options struct")
 )
 
-// Connect connects to a cluster by the address of its master, HOST:PORT.
+// Connect connects to the cluster whose master has an address, HOST:PORT.
 func Connect(ctx context.Context, address string, options ...Options) (*Connection, error) {
 	var o Options
 	if len(options) > 0 {
@@ -123,13 +122,13 @@ func Connect(ctx context.Context, address string, options ...Options) (*Connecti
 	return conn, nil
 }
 
-// closeWait bounds how long Close waits for what runs: Run itself waits up to half a minute for a
-// job to end that it has cancelled.
+// closeWait bounds the time that Close waits for running calls. Run itself waits up to half a
+// minute for the end of a job that it has cancelled.
 const closeWait = 40 * time.Second
 
-// Close cancels what runs on the connection, waits until that has returned, at most 40 s, and drops
-// the graphs that Load has put on the cluster. It is idempotent. A function that Run calls, such as
-// Options.Progress, must not call it: it would wait for itself.
+// Close cancels the connection's runs, waits at most 40 s until their calls have returned, and
+// drops the graphs that Load has loaded. It is idempotent. A function that Run calls, such as
+// Options.Progress, must not call Close: Close would wait for it.
 func (c *Connection) Close() {
 	c.end(errConnectionClosed)
 	c.refs.Close()
@@ -149,7 +148,7 @@ func (c *Connection) Close() {
 	c.client.Close()
 }
 
-// use returns a context that ends with the connection, too, and is to be released.
+// use returns a context that also ends with the connection. The caller must call release.
 func (c *Connection) use(ctx context.Context) (_ context.Context, release func(), err error) {
 	if !c.refs.Acquire() {
 		return nil, nil, errConnectionClosed
@@ -163,9 +162,9 @@ func (c *Connection) use(ctx context.Context) (_ context.Context, release func()
 	}, nil
 }
 
-// Load puts a graph on the cluster, dealt to its workers, for as long as it is not closed. It is
-// the workers that read a file: they must see it under the same name. With neither Partitions nor
-// Grid each worker has a partition.
+// Load loads a graph onto the cluster, distributed over its workers, until the graph is closed. The
+// workers read the file, so they must have it under the same name. With neither Partitions nor Grid
+// each worker has one partition.
 func (c *Connection) Load(ctx context.Context, name string, options ...superstep.LoadOptions) (*superstep.Graph, error) {
 	if len(options) > 1 {
 		return nil, errOptions
@@ -194,15 +193,15 @@ func (c *Connection) Load(ctx context.Context, name string, options ...superstep
 	return nil, err
 }
 
-// drop frees a graph on the cluster, if it is there.
+// drop drops a graph from the cluster, if it exists.
 func (c *Connection) drop(name string) {
 	if err := c.client.DropGraph(context.Background(), name); err != nil {
 		c.log(fmt.Sprintf("graph %s could not be dropped: %v", name, err))
 	}
 }
 
-// Graph returns a graph that is on the cluster already: one of those that "superstep graphs list"
-// shows. To close it leaves it there.
+// Graph returns a graph that the cluster has already; "superstep graphs list" lists them. Closing
+// it does not drop it from the cluster.
 func (c *Connection) Graph(ctx context.Context, name string) (*superstep.Graph, error) {
 	ctx, release, err := c.use(ctx)
 	if err != nil {
@@ -216,8 +215,7 @@ func (c *Connection) Graph(ctx context.Context, name string) (*superstep.Graph, 
 	return c.graph(ctx, about, superstep.LoadOptions{}, false)
 }
 
-// graph makes a Graph of one that is on the cluster, of which this process keeps the input ids of
-// vertices.
+// graph makes a Graph for a graph of the cluster. This process keeps the input ids of its vertices.
 func (c *Connection) graph(ctx context.Context, about *control.Graph, o superstep.LoadOptions, own bool) (*superstep.Graph, error) {
 	if about.State != control.GraphState_GRAPH_STATE_READY {
 		return nil, fmt.Errorf("cluster: graph %s is not there: it is %s: %s", about.Name,
@@ -245,7 +243,7 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o superste
 	return g, nil
 }
 
-// requestOf is what a cluster is told to load.
+// requestOf returns the request to load a graph.
 func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest, error) {
 	switch {
 	case o.Vertices != nil:

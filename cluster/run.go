@@ -25,15 +25,15 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// remote is a graph whose partitions the workers have.
+// remote is a graph on the cluster. It implements backend.Graph.
 type remote struct {
 	conn  *Connection
-	g     *graph.Graph // the figures and the input ids of its vertices
-	load  string       // which load of it the cluster has
-	named bool         // the cluster has names for its vertices
+	g     *graph.Graph // the sizes, and the input ids of the vertices
+	load  string       // the id of the load, to detect that the graph was loaded again
+	named bool         // the vertices have names, which the cluster has
 }
 
-// Cluster is the connection.
+// Cluster returns the connection.
 func (r *remote) Cluster() any { return r.conn }
 
 // Closed is called when the graph is closed.
@@ -43,7 +43,7 @@ func (r *remote) Closed() {
 	delete(r.conn.graphs, r)
 }
 
-// Find asks the cluster for the vertex of a name.
+// Find asks the cluster for the input id of a name.
 func (r *remote) Find(name string) (uint64, bool) {
 	for _, one := range r.names([]string{name}, nil) {
 		if one.Name == name {
@@ -63,8 +63,8 @@ func (r *remote) Name(label uint64) (string, bool) {
 	return "", false
 }
 
-// names asks for names of vertices, or for the input ids of names. What the cluster has none for,
-// and what it cannot tell, is left out.
+// names asks the cluster for the names of vertices, or for the input ids of names. It leaves out
+// unknown ones, and all if the cluster does not answer.
 func (r *remote) names(names []string, labels []uint64) []*control.Name {
 	if !r.named {
 		return nil
@@ -144,8 +144,8 @@ func (r *remote) fetch(ctx context.Context, out *backend.Outcome, to *backend.Jo
 	return nil
 }
 
-// totalsOf are the values of a job's aggregators. One that was too large to travel, which the log
-// said, has none.
+// totalsOf returns the values of a job's aggregators. An aggregator whose value was too large to
+// send has none; the log has a line about it.
 func totalsOf(job *control.Job, aggregates bsp.Aggregates) ([]kernel.Cell, error) {
 	cells, told := aggregates.Cells(), map[string][]byte{}
 	for _, a := range job.Aggregators {
@@ -163,7 +163,7 @@ func totalsOf(job *control.Job, aggregates bsp.Aggregates) ([]kernel.Cell, error
 	return cells, nil
 }
 
-// spec is a program as a cluster is told of it.
+// spec returns the job specification of a program.
 func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 	label := func(id pregel.VertexID) (uint64, bool) {
 		if uint64(id) >= uint64(r.g.N) {
@@ -191,8 +191,8 @@ func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 		"with the name under which the cluster's binary registers it", engine.Name(to.Given))
 }
 
-// addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what
-// is sent for it now.
+// addInputs adds the inputs of the program's columns to a job's spec: the results of earlier jobs,
+// and values, which it sends now.
 func (r *remote) addInputs(ctx context.Context, spec *job.Spec, all []backend.Input) error {
 	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*job.ColumnData{}
 	for _, in := range all {
@@ -224,16 +224,16 @@ func (r *remote) addInputs(ctx context.Context, spec *job.Spec, all []backend.In
 	return nil
 }
 
-// watched is a job as its events are heard of.
+// watched follows a job by its events.
 type watched struct {
 	job   *backend.Job
 	trace jobtrace.Observer
 	out   sticky
-	times following.Times // of each superstep that was heard of
+	times following.Times // of each superstep that was received
 	step  trace.Step
 }
 
-// Record tells of a superstep.
+// Record reports the progress after a superstep.
 func (w *watched) Record(e trace.Event) error {
 	if s, ok := e.(*record.Superstep); ok && s.Ran() && w.job.Progress != nil {
 		w.step.Sum(s)
@@ -253,7 +253,7 @@ func (w *watched) event(e *control.JobEvent) error {
 	return w.out.err
 }
 
-// sticky remembers that something could not be written.
+// sticky is a writer that remembers its first error.
 type sticky struct {
 	w   io.Writer
 	err error
@@ -265,7 +265,7 @@ func (s *sticky) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// jobError is why a job is not done.
+// jobError returns why a job did not succeed.
 func jobError(job *control.Job) error {
 	switch {
 	case job.Panic != nil:

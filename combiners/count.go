@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Count counts messages: a vertex that gets n of them sees n, whatever they say. Only presence is
-// sent.
+// Count counts messages: a vertex that gets n messages sees n, whatever their values. No values are
+// sent, only the bits that tell which vertices sent.
 func Count[T pregel.Number]() pregel.Combiner[T] {
 	return define(named[T]("Count"), 0, func(a, b T) T { return a + b },
 		func(kernel.Binding, simple[T]) (kernel.Kernel[T], error) { return &countKernel[T]{}, nil })
@@ -19,7 +19,7 @@ type countKernel[T pregel.Number] struct{ presence[T] }
 
 func (k *countKernel[T]) Traits() kernel.Traits { return kernel.Traits{Raw: true, Each: true} }
 
-// Lift makes a message to one vertex count as one.
+// Lift returns 1: a message to one vertex counts as one.
 func (k *countKernel[T]) Lift(uint64, T) T { return 1 }
 
 // Pull counts the in-neighbours that sent.
@@ -71,12 +71,12 @@ func (k *countKernel[T]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bi
 	}
 }
 
-// Fold adds, as Sum's does.
+// Fold adds the counts, as Sum does.
 func (k *countKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	new(sumKernel[T]).Fold(to, msg, into)
 }
 
-// presence is the column of a combiner whose messages to all neighbours need no value.
+// presence is the column of a combiner whose messages to all neighbours have no value.
 type presence[M any] struct{ empty }
 
 func (presence[M]) Window(_ int, scratch *[64]M) *[64]M { return scratch }

@@ -7,17 +7,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// dense is how many rows of a word are worth looking at all 64, without asking which.
+// dense is the number of needed rows in a word from which it is faster to look at all 64 rows.
 const dense = 20
 
-// find looks for the first in-neighbour that sent of each row of need in word w (Nakao20, fig. 1,
-// line 28). It returns the rows that have one, and how many edges it looked at; slots then has
-// their neighbours, and of other rows anything.
+// find looks, for each row of need in word w, for the first in-neighbour that sent (Nakao20, fig.
+// 1, line 28). It returns the rows that have such a neighbour, and the number of edges it looked
+// at. It stores the neighbours in slots; the elements of other rows are undefined.
 //
-// The lists begin with the neighbour of the highest degree, so the first neighbours, in an array of
-// their own, are tried for the whole word before any list is opened: most walks end there. Then the
-// second and third ones are, without a branch that depends on the answer: a processor waits for
-// several at a time. The rest is walked list by list.
+// Each list begins with the neighbour of the highest degree. An array of their own (Heads) holds
+// these first neighbours. find tries them for the whole word before it opens any list, and most
+// searches end there. Then it tries the second and third neighbours, without branches that depend
+// on the answers, so that the processor can load several words of present at once. It walks the
+// remaining lists one by one.
 func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots *[64]S) (hit uint64, walked int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -42,7 +43,7 @@ func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots 
 			bit := m & -m
 			r := base + uint32(bits.OnesCount64(rows&(bit-1)))
 			lo, hi := p.Starts[r], p.Starts[r+1]
-			second := min(lo+2, hi) // after it
+			second := min(lo+2, hi) // after the second neighbour
 			s, looks := walk(present, p.Adj[second:hi])
 			walked += int(second-lo) - 1 + looks&^found
 			if looks&found != 0 {
@@ -75,8 +76,8 @@ func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots 
 	return hit, walked
 }
 
-// lookUp looks at one neighbour of each row of need, of the rows of a word, which are that far
-// apart, and returns which sent.
+// lookUp looks at one neighbour of each row of need, and returns the rows whose neighbour sent.
+// apart is the distance in neighbors between consecutive rows of the word.
 func lookUp[S uint32 | pregel.VertexID](present []uint64, neighbors []uint32, apart uint32, rows, need uint64, slots *[64]S) (hit uint64) {
 	for m := need; m != 0; m &= m - 1 {
 		bit := m & -m
@@ -87,11 +88,11 @@ func lookUp[S uint32 | pregel.VertexID](present []uint64, neighbors []uint32, ap
 	return hit
 }
 
-// found marks the looks of a walk that ended at a sender.
+// found is a flag in the number of looks: the walk ended at a sender.
 const found = 1 << 62
 
-// walk returns the first slot of a list that is present, and how many it looked at, with found if
-// there is one.
+// walk returns the first slot of a list that is present, and the number of slots it looked at. It
+// adds the flag found if there is such a slot.
 func walk(present []uint64, list []uint32) (slot uint32, looks int) {
 	for j, s := range list {
 		if present[s>>6]>>(s&63)&1 != 0 {
@@ -101,7 +102,7 @@ func walk(present []uint64, list []uint32) (slot uint32, looks int) {
 	return 0, len(list)
 }
 
-// sentOf returns which of 64 neighbours sent, as bits, and puts all of them in slots.
+// sentOf returns which of 64 neighbours sent, as bits. It copies all neighbours to slots.
 func sentOf[S uint32 | pregel.VertexID](present []uint64, neighbors *[64]uint32, slots *[64]S) (hit uint64) {
 	for i := 0; i < 64; i += 4 {
 		a, b, c, d := neighbors[i], neighbors[i+1], neighbors[i+2], neighbors[i+3]

@@ -18,8 +18,8 @@ func (k *firstKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64
 	return found | hit, walked
 }
 
-// Claim pushes with one atomic operation for each receiver that has no message yet; receivers that
-// have one cost a load.
+// Claim pushes with one atomic operation for each receiver without a message. A receiver that has a
+// message costs one load.
 func (k *firstKernel[T]) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, skip := into.Has.Words, p.Skip
 	for _, row := range rows {

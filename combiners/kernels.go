@@ -11,13 +11,13 @@ import (
 
 //go:generate go run ./internal/gen
 
-// plain is what the kernels share whose column holds the messages as they are.
+// plain is the common part of the kernels whose column holds unchanged messages.
 type plain[M any] struct {
 	kernel.MessageColumn[M]
 	identity M
 	traits   kernel.Traits
-	best     []M // the best message each slot has had, in a monotone program; else nil
-	// normalize is the Normalizer; see newOrdered.
+	best     []M // the best message that each slot has had, in a monotone program; else nil
+	// normalize is the result of Normalizer; see newOrdered.
 	normalize func(sent uint64, out *[64]M) uint64
 }
 
@@ -31,14 +31,14 @@ func newPlain[M any](b kernel.Binding, identity M, traits kernel.Traits) plain[M
 	return k
 }
 
-// Reset forgets what messages came.
+// Reset resets the best messages to the identity.
 func (k *plain[M]) Reset() {
 	for i := range k.best {
 		k.best[i] = k.identity
 	}
 }
 
-// Best is the best messages.
+// Best returns the column of the best messages, or nil.
 func (k *plain[M]) Best() kernel.Column {
 	if k.best == nil {
 		return nil
@@ -46,11 +46,11 @@ func (k *plain[M]) Best() kernel.Column {
 	return &kernel.Vec[M]{Data: k.best}
 }
 
-// Normalizer returns what messages become when they are sent.
+// Normalizer returns the function that normalizes messages when they are sent, or nil.
 func (k *plain[M]) Normalizer() func(sent uint64, out *[64]M) uint64 { return k.normalize }
 
-// newOrdered is newPlain for a combiner that keeps the least or the greatest of numbers: no
-// comparison of its loops meets NaN, which is not sent, or -0, which is sent as 0.
+// newOrdered is newPlain for a combiner that keeps the least or the greatest of numbers. Its loops
+// never compare NaN, which is dropped when it is sent, or -0, which is sent as 0.
 func newOrdered[T pregel.Number](b kernel.Binding, identity T, traits kernel.Traits) plain[T] {
 	k := newPlain(b, identity, traits)
 	if isFloat[T]() {
@@ -59,8 +59,8 @@ func newOrdered[T pregel.Number](b kernel.Binding, identity T, traits kernel.Tra
 	return k
 }
 
-// normalize makes 0 of -0 in what some vertices send, and returns those of them that do not send
-// NaN.
+// normalize replaces -0 by 0 in the messages of the vertices sent. It returns the vertices of sent
+// whose message is not NaN.
 func normalize[T pregel.Number](sent uint64, out *[64]T) uint64 {
 	for rest := sent; rest != 0; rest &= rest - 1 {
 		x := &out[bits.TrailingZeros64(rest)&63]
@@ -113,11 +113,12 @@ type (
 	}
 )
 
-// Weight is a type of edge weight: float32 for Graph500, whose validation is exact in it, float64
-// otherwise.
+// Weight is the type of edge weights. Graph500 uses float32, because its validation is exact in
+// float32. All other graphs use float64.
 type Weight interface{ float32 | float64 }
 
-// weightsOf returns the weights of lists that a kernel was bound to, so they are of its type.
+// weightsOf returns the weights of lists. The kernel was bound to these lists, so their weights
+// have its type.
 func weightsOf[W Weight](l *kernel.Lists) []W {
 	if w, ok := any(l.Weights32).([]W); ok {
 		return w
@@ -126,7 +127,7 @@ func weightsOf[W Weight](l *kernel.Lists) []W {
 	return w
 }
 
-// checkWeights reports whether lists have weights of type W.
+// checkWeights returns an error if lists lack weights of type W.
 func checkWeights[W Weight](b kernel.Binding, name string) error {
 	for _, l := range b.Lists {
 		if len(l.Adj) == 0 || len(weightsOf[W](l)) == len(l.Adj) {

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Pull folds the messages of in-neighbours, by "acc += x".
+// Pull folds the messages of in-neighbours with "acc += x".
 func (k *sumKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -42,7 +42,7 @@ func (k *sumKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	return found, walked
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *sumKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
@@ -67,7 +67,7 @@ func (k *sumKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc += x".
+// Fold folds pairs of receiver and message into the inbox with "acc += x".
 func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -85,7 +85,7 @@ func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc += x".
+// Pull folds the messages of in-neighbours with "acc += x".
 func (k *narrowSumKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]float64) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -117,7 +117,7 @@ func (k *narrowSumKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found, walked
 }
 
-// Emit appends the messages that cross some rows, edge by edge.
+// Emit appends the messages along the edges of rows to bins.
 func (k *narrowSumKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[float64]) {
 	for _, row := range rows {
 		sent := float64(k.Read[row.From])
@@ -134,7 +134,7 @@ func (k *narrowSumKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.B
 	}
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *narrowSumKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[float64]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
@@ -159,7 +159,7 @@ func (k *narrowSumKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.I
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc += x".
+// Fold folds pairs of receiver and message into the inbox with "acc += x".
 func (k *narrowSumKernel) Fold(to []uint32, msg []float64, into *kernel.Inbox[float64]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -177,7 +177,7 @@ func (k *narrowSumKernel) Fold(to []uint32, msg []float64, into *kernel.Inbox[fl
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "if x < acc { acc = x; STOP }".
+// Pull folds the messages of in-neighbours with "if x < acc { acc = x; STOP }".
 func (k *minKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -224,7 +224,7 @@ func (k *minKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *minKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -264,7 +264,7 @@ func (k *minKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found | need, walked
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *minKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
@@ -298,7 +298,7 @@ func (k *minKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 	}
 }
 
-// Fold folds pairs of receiver and message, by "if x < acc { acc = x; STOP }".
+// Fold folds pairs of receiver and message into the inbox with "if x < acc { acc = x; STOP }".
 func (k *minKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -324,7 +324,7 @@ func (k *minKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "if x > acc { acc = x; STOP }".
+// Pull folds the messages of in-neighbours with "if x > acc { acc = x; STOP }".
 func (k *maxKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -371,7 +371,7 @@ func (k *maxKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *maxKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -411,7 +411,7 @@ func (k *maxKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found | need, walked
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *maxKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
@@ -445,7 +445,7 @@ func (k *maxKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 	}
 }
 
-// Fold folds pairs of receiver and message, by "if x > acc { acc = x; STOP }".
+// Fold folds pairs of receiver and message into the inbox with "if x > acc { acc = x; STOP }".
 func (k *maxKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -471,7 +471,7 @@ func (k *maxKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc = acc || x".
+// Pull folds the messages of in-neighbours with "acc = acc || x".
 func (k *orKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -507,7 +507,7 @@ func (k *orKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool)
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *orKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -535,7 +535,7 @@ func (k *orKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bo
 	return found | need, walked
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *orKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[bool]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
@@ -560,7 +560,7 @@ func (k *orKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[bo
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc = acc || x".
+// Fold folds pairs of receiver and message into the inbox with "acc = acc || x".
 func (k *orKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -578,7 +578,7 @@ func (k *orKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc = acc && x".
+// Pull folds the messages of in-neighbours with "acc = acc && x".
 func (k *andKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -614,7 +614,7 @@ func (k *andKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *andKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -642,7 +642,7 @@ func (k *andKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]b
 	return found | need, walked
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *andKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[bool]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
@@ -667,7 +667,7 @@ func (k *andKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[b
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc = acc && x".
+// Fold folds pairs of receiver and message into the inbox with "acc = acc && x".
 func (k *andKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -685,7 +685,7 @@ func (k *andKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc |= x".
+// Pull folds the messages of in-neighbours with "acc |= x".
 func (k *orBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -721,7 +721,7 @@ func (k *orBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *orBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -749,7 +749,7 @@ func (k *orBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	return found | need, walked
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *orBitsKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
@@ -774,7 +774,7 @@ func (k *orBitsKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.I
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc |= x".
+// Fold folds pairs of receiver and message into the inbox with "acc |= x".
 func (k *orBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -792,7 +792,7 @@ func (k *orBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *firstKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
@@ -813,7 +813,7 @@ func (k *firstKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.In
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc = x".
+// Fold folds pairs of receiver and message into the inbox with "acc = x".
 func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -827,7 +827,7 @@ func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc = k.combine(acc, x)".
+// Pull folds the messages of in-neighbours with "acc = k.combine(acc, x)".
 func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -859,7 +859,7 @@ func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]
 	return found, walked
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *funcKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[T]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for _, row := range rows {
@@ -884,7 +884,7 @@ func (k *funcKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inb
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc = k.combine(acc, x)".
+// Fold folds pairs of receiver and message into the inbox with "acc = k.combine(acc, x)".
 func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -902,7 +902,7 @@ func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "if x < acc { acc = x }".
+// Pull folds the messages of in-neighbours with "if x < acc { acc = x }".
 func (k *minPlusKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	if p.Lightest != nil {
 		return k.pullLightest(p, w, need, found, in)
@@ -950,7 +950,7 @@ func (k *minPlusKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *minPlusKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -988,7 +988,7 @@ func (k *minPlusKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in
 	return found | need, walked
 }
 
-// Emit appends the messages that cross some rows, edge by edge.
+// Emit appends the messages along the edges of rows to bins.
 func (k *minPlusKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[W]) {
 	all := weightsOf[W](p.Lists)
 	best := k.best
@@ -1011,7 +1011,7 @@ func (k *minPlusKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.
 	}
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *minPlusKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[W]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
@@ -1047,7 +1047,7 @@ func (k *minPlusKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.
 	}
 }
 
-// Fold folds pairs of receiver and message, by "if x < acc { acc = x }".
+// Fold folds pairs of receiver and message into the inbox with "if x < acc { acc = x }".
 func (k *minPlusKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -1073,7 +1073,7 @@ func (k *minPlusKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "if x > acc { acc = x }".
+// Pull folds the messages of in-neighbours with "if x > acc { acc = x }".
 func (k *maxMinKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -1118,7 +1118,7 @@ func (k *maxMinKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *maxMinKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -1156,7 +1156,7 @@ func (k *maxMinKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	return found | need, walked
 }
 
-// Emit appends the messages that cross some rows, edge by edge.
+// Emit appends the messages along the edges of rows to bins.
 func (k *maxMinKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[W]) {
 	all := weightsOf[W](p.Lists)
 	best := k.best
@@ -1179,7 +1179,7 @@ func (k *maxMinKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.B
 	}
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *maxMinKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[W]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	best := k.best
@@ -1215,7 +1215,7 @@ func (k *maxMinKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.I
 	}
 }
 
-// Fold folds pairs of receiver and message, by "if x > acc { acc = x }".
+// Fold folds pairs of receiver and message into the inbox with "if x > acc { acc = x }".
 func (k *maxMinKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
@@ -1241,7 +1241,7 @@ func (k *maxMinKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc += x".
+// Pull folds the messages of in-neighbours with "acc += x".
 func (k *sumTimesKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
@@ -1275,7 +1275,7 @@ func (k *sumTimesKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *sumTimesKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
@@ -1301,7 +1301,7 @@ func (k *sumTimesKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, i
 	return found | need, walked
 }
 
-// Emit appends the messages that cross some rows, edge by edge.
+// Emit appends the messages along the edges of rows to bins.
 func (k *sumTimesKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[W]) {
 	all := weightsOf[W](p.Lists)
 	for _, row := range rows {
@@ -1320,7 +1320,7 @@ func (k *sumTimesKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel
 	}
 }
 
-// Push folds the messages that cross some rows into the inbox.
+// Push folds the messages along the edges of rows into the inbox.
 func (k *sumTimesKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[W]) {
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	all := weightsOf[W](p.Lists)
@@ -1347,7 +1347,7 @@ func (k *sumTimesKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel
 	}
 }
 
-// Fold folds pairs of receiver and message, by "acc += x".
+// Fold folds pairs of receiver and message into the inbox with "acc += x".
 func (k *sumTimesKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]

@@ -10,11 +10,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Pulls that look at the lightest arcs first (kernel.Bounded). If even the least distance that was
-// sent, over an arc, is longer than the best that the receiver has had, so is every other over this
-// arc and those after it. Only where all of the arcs kept are lighter is the whole list walked.
+// Pulls that look at the lightest arcs first (kernel.Bounded). Let d be the least distance that any
+// vertex sent. If d plus the weight of an arc exceeds the receiver's best distance, neither this
+// arc nor any heavier arc can improve it. The whole list is walked only if all of the stored
+// lightest arcs are light enough.
 
-// leastOf returns the least value of those present in words from lo to hi.
+// leastOf returns the least value of the vertices that are present in words lo to hi.
 func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
 	least := W(math.Inf(1))
 	for w, word := range present[lo:hi] {
@@ -31,11 +32,11 @@ func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
 	return float64(least)
 }
 
-// distances is what the kernels of shortest paths share: the column of distances, and the least
-// that each slot has had.
+// distances is the common part of the kernels of shortest paths: the column of distances, and the
+// least distance that each slot has had.
 type distances[W Weight] struct {
 	plain[W]
-	least W // of all messages that are pulled
+	least W // of all messages in this superstep's pull
 }
 
 func newDistances[W Weight](b kernel.Binding, infinity W) distances[W] {
@@ -43,7 +44,7 @@ func newDistances[W Weight](b kernel.Binding, infinity W) distances[W] {
 		kernel.Traits{Weighted: true, Monotone: true})}
 }
 
-// Least is the least distance of those present.
+// Least returns the least distance of the vertices that are present.
 func (k *distances[W]) Least(present []uint64, lo, hi int, next bool) float64 {
 	if next {
 		return leastOf(k.Write, present, lo, hi)
@@ -51,15 +52,16 @@ func (k *distances[W]) Least(present []uint64, lo, hi int, next bool) float64 {
 	return leastOf(k.Read, present, lo, hi)
 }
 
-// Bound notes the least distance that is sent.
+// Bound sets the least distance that any vertex sent.
 func (k *distances[W]) Bound(least float64) { k.least = W(least) }
 
-// Length is a message's length.
+// Length returns the distance in a message.
 func (k *distances[W]) Length(m any) float64 { return float64(m.(W)) }
 
-// Share copies what vertices of word w have just sent into the column that pulls read, while other
-// threads read it. A message that replaces another is stored atomically; a first one is copied
-// plainly, and read once the caller has marked its sender as present.
+// Share copies the messages that vertices of word w have just sent into the column that pulls read.
+// Other threads read the column meanwhile. Share stores a message that replaces another atomically.
+// It copies a first message without atomics: other threads read it only after the caller has marked
+// its sender as present.
 func (k *distances[W]) Share(w int, sent, before uint64) {
 	from, to := (*[64]W)(k.Write[w<<6:]), (*[64]W)(k.Read[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {
@@ -72,7 +74,7 @@ func (k *distances[W]) Share(w int, sent, before uint64) {
 	}
 }
 
-// CountPull counts the arcs that a pull looks at if no receiver gets a better message.
+// CountPull counts the arcs that a pull would look at if no receiver got a better message.
 func (k *distances[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
 	light, arcs, best, least := weightsOf[W](p.Lightest), 0, k.best, k.least
 	rows, base := p.Bits[w], p.Rank[w]
@@ -92,7 +94,7 @@ func (k *distances[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
 	return arcs
 }
 
-// Thin adds the arcs that are not too heavy.
+// Thin appends to arcs the arcs that are light enough to improve their receiver's distance.
 func (k *distances[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.ArcBins) {
 	all, best, least := weightsOf[W](p.Lightest), k.best, k.least
 	rows, base := p.Bits[w], p.Rank[w]
@@ -114,7 +116,7 @@ func (k *distances[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.Arc
 	}
 }
 
-// pullLightest is Pull where the lightest arcs come first.
+// pullLightest is Pull for lists with their lightest arcs first.
 func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	read, present, least, walked := k.Read, p.Present, k.least, 0
@@ -157,7 +159,7 @@ func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint6
 	return found, walked
 }
 
-// pullLightest is Pull where the lightest arcs come first.
+// pullLightest is Pull for lists with their lightest arcs first.
 func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	read, present, least, walked := k.Read, p.Present, k.least, 0
@@ -205,10 +207,10 @@ func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found
 	return found, walked
 }
 
-// noSlot is no sender.
+// noSlot means that there is no sender.
 const noSlot = math.MaxUint32
 
-// before reports whether sender s has a lesser id than another, or there is no other.
+// before reports whether sender s has a lesser id than other, or other is noSlot.
 func (k *minPlusSenderKernel[W]) before(s, other uint32) bool {
 	return other == noSlot || k.ids.ID(s) < k.ids.ID(other)
 }

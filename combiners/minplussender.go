@@ -7,15 +7,16 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Arrival is a distance and who sent it.
+// Arrival is a distance and its sender.
 type Arrival[W Weight] struct {
 	Dist W
 	From pregel.VertexID
 }
 
-// MinPlusSender is MinPlus with the sender of the least distance, of equal distances the least
-// sender. A message to all neighbours is {distance, v.ID()}; only the distance is sent, the
-// receiver knows the sender by its slot. A distance NaN is not sent, and -0 is sent as 0.
+// MinPlusSender is MinPlus that also keeps the sender of the least distance. Of equal distances it
+// keeps the one of the sender with the least id. A message to all neighbours is {distance, v.ID()}.
+// Only the distance is sent, because the receiver knows the sender by its slot. A message with
+// distance NaN is dropped when it is sent, and -0 is sent as 0.
 func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := kernel.Limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
@@ -41,7 +42,8 @@ func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arr
 	return scratch
 }
 
-// Store keeps the distances, and checks that each vertex sent its own id with them.
+// Store stores the distances, and checks that each vertex sent its own id with its distance. It
+// returns the first vertex that did not, or -1.
 func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) int {
 	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride),
 		pregel.VertexID(k.ids.Stride)
@@ -56,13 +58,14 @@ func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) 
 	return -1
 }
 
-// Lift checks that a message to one vertex names its sender.
+// Lift checks that a message to one vertex contains its sender's id.
 func (k *minPlusSenderKernel[W]) Lift(from uint64, m Arrival[W]) Arrival[W] {
 	checkSender(from, m.From)
 	return m
 }
 
-// Normalizer returns what messages become when they are sent: their distances are those of MinPlus.
+// Normalizer returns the function that normalizes messages when they are sent: it drops NaN and
+// replaces -0 by 0, as for MinPlus.
 func (k *minPlusSenderKernel[W]) Normalizer() func(sent uint64, out *[64]Arrival[W]) uint64 {
 	return func(sent uint64, out *[64]Arrival[W]) uint64 {
 		for rest := sent; rest != 0; rest &= rest - 1 {
@@ -75,11 +78,11 @@ func (k *minPlusSenderKernel[W]) Normalizer() func(sent uint64, out *[64]Arrival
 	}
 }
 
-// Length is a message's length.
+// Length returns the distance in a message.
 func (k *minPlusSenderKernel[W]) Length(m any) float64 { return float64(m.(Arrival[W]).Dist) }
 
-// better notes a distance, and reports whether no better one has come: of equals the sender's id
-// decides.
+// better reports whether distance dist to slot d is at most the best so far, and records it. The
+// caller decides between equal distances by the sender's id.
 func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 	if dist > k.best[d] {
 		return false
@@ -88,7 +91,7 @@ func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 	return true
 }
 
-// Pull keeps the least sum of distance and weight, and the slot it came from.
+// Pull keeps the least sum of distance and weight, and its sender.
 func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
 	if p.Lightest != nil {
 		return k.pullLightest(p, w, need, found, in)
@@ -107,7 +110,7 @@ func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64,
 			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
 				continue
 			}
-			// The lists rise by id, so of equal distances the first has the least sender.
+			// Lists are ordered by id, so the first of equal distances has the least sender.
 			if x := read[s] + weights[j]; from < 0 || x < best {
 				best, from = x, j
 			}

@@ -7,9 +7,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// NarrowSum adds messages that are kept and sent as float32, in float64: half the memory, cache and
-// network of Sum[float64], and the rounding of one float32 each. As with Sum, the result depends on
-// the order of the messages unless the run is deterministic, NaN is passed on, and -0 counts as 0.
+// NarrowSum adds messages in float64, but stores and sends them as float32. It needs half the
+// memory, cache and network traffic of Sum[float64], and rounds each message once to float32. As
+// with Sum, the result depends on the order of the messages unless the run is deterministic. It
+// passes NaN on, and treats -0 as 0.
 func NarrowSum() pregel.Combiner[float64] {
 	return define("NarrowSum", 0, func(a, b float64) float64 { return a + b },
 		func(b kernel.Binding, _ simple[float64]) (kernel.Kernel[float64], error) {
@@ -29,10 +30,10 @@ func (k *narrowSumKernel) Traits() kernel.Traits {
 
 func (k *narrowSumKernel) Reset() {}
 
-// Window returns the scratch: what is written there is rounded by Store.
+// Window returns scratch: Store rounds the messages that are written there.
 func (k *narrowSumKernel) Window(_ int, scratch *[64]float64) *[64]float64 { return scratch }
 
-// Store rounds the messages into the column.
+// Store rounds the messages and writes them to the column.
 func (k *narrowSumKernel) Store(w int, sent uint64, out *[64]float64) int {
 	to := (*[64]float32)(k.Write[w<<6:])
 	if sent == ^uint64(0) {
@@ -48,5 +49,5 @@ func (k *narrowSumKernel) Store(w int, sent uint64, out *[64]float64) int {
 	return -1
 }
 
-// Lift rounds a message to one vertex as those to all neighbours are.
+// Lift rounds a message to one vertex as Store rounds messages to all neighbours.
 func (k *narrowSumKernel) Lift(_ uint64, m float64) float64 { return float64(float32(m)) }

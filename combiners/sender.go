@@ -8,9 +8,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Sender keeps the id of any one sender: which, depends on the run, unless it is deterministic,
-// when it is the least. The message must be the sender's own id, or the job fails; so a column
-// needs no values: presence says everything, and the receiver knows the sender by its slot.
+// Sender keeps the id of any one sender. The choice may differ between runs; a deterministic run
+// takes the least id. The message must be the sender's own id, or the job fails. Messages to all
+// neighbours have no value: one bit tells that a vertex sent, and the receiver knows the sender by
+// its slot.
 func Sender() pregel.Combiner[pregel.VertexID] {
 	return define("Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
 		func(b kernel.Binding, _ simple[pregel.VertexID]) (kernel.Kernel[pregel.VertexID], error) {
@@ -21,14 +22,14 @@ func Sender() pregel.Combiner[pregel.VertexID] {
 type senderKernel struct {
 	presence[pregel.VertexID]
 	ids   *kernel.Slots
-	least bool // not any sender, but the one of the least id
+	least bool // take the sender with the least id
 }
 
 func (k *senderKernel) Traits() kernel.Traits {
 	return kernel.Traits{Self: true, AnyOne: !k.least, Terminal: true, Raw: true}
 }
 
-// Lift checks that a message to one vertex names its sender.
+// Lift checks that a message to one vertex is its sender's id.
 func (k *senderKernel) Lift(from uint64, m pregel.VertexID) pregel.VertexID {
 	checkSender(from, m)
 	return m
@@ -40,7 +41,7 @@ func checkSender(from uint64, named pregel.VertexID) {
 	}
 }
 
-// Store checks that each vertex sent its own id.
+// Store checks that each vertex sent its own id. It returns the first vertex that did not, or -1.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride),
 		pregel.VertexID(k.ids.Stride)
@@ -82,7 +83,7 @@ func (k *senderKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]p
 	return found | hit, walked
 }
 
-// name puts the vertices in that slots stand for.
+// name writes the ids of the vertices at slots to in.
 func (k *senderKernel) name(hit uint64, slots *[64]uint32, in *[64]pregel.VertexID) {
 	bases, stride := k.ids.Bases, k.ids.Stride
 	for m := hit; m != 0; m &= m - 1 {
@@ -96,8 +97,8 @@ func (k *senderKernel) name(hit uint64, slots *[64]uint32, in *[64]pregel.Vertex
 	}
 }
 
-// pullLeast is Pull where some have a sender already, of another list or of a message to single
-// vertices.
+// pullLeast is Pull for receivers that may have a message already, from another list or from Send.
+// It keeps the lesser id.
 func (k *senderKernel) pullLeast(p *kernel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
 	before := *in
 	hit, walked := k.Pull(p, w, need, 0, in)
@@ -116,8 +117,9 @@ func (k *senderKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins
 	}
 }
 
-// Push pushes to the receivers that have no message yet or, for the least id, to all. It first finds
-// some of these, without a branch that nobody can predict, and then writes to them.
+// Push pushes to the receivers without a message; if it looks for the least id, to all. It first
+// collects some receivers without branches, because a processor would mispredict them, and then
+// writes to them.
 func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
 	has, skip, n, once := into.Has.Words, p.Skip, 0, ^uint64(0)
 	if k.least {
@@ -141,7 +143,7 @@ func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 	least(p, to[:n], from[:n], into)
 }
 
-// Claim pushes to the receivers that have no message yet.
+// Claim pushes to the receivers without a message, with one atomic operation each.
 func (k *senderKernel) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
 	has, skip := into.Has.Words, p.Skip
 	for _, row := range rows {
@@ -159,8 +161,8 @@ func (k *senderKernel) Fold(to []uint32, msg []pregel.VertexID, into *kernel.Inb
 	least(&kernel.Push{}, to, msg, into)
 }
 
-// least keeps the least id that came to each receiver: slots of ghosts come last, whatever their
-// ids.
+// least keeps the least id for each receiver. It compares ids, because the order of slots is not
+// the order of ids: ghosts come last.
 func least(p *kernel.Push, to []uint32, msg []pregel.VertexID, into *kernel.Inbox[pregel.VertexID]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]

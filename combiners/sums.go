@@ -8,18 +8,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A sum of all in-neighbours' messages is what PageRank waits for, and one addition waits for the
-// other. So four sums run along a list, and messages are read without a check of bounds, which
-// takes a tenth: hence package unsafe, in this file alone. What is read lies in the column, for the
-// graph's lists have none but its slots.
+// PageRank spends its time in the sum of all in-neighbours' messages, where each addition waits for
+// the one before it. So four independent sums run along a list. Messages are read without bounds
+// checks, which would take a tenth of the time: therefore this file uses package unsafe, alone in
+// this package. All reads are in bounds, because the graph's lists contain only slots of the
+// column.
 
 // at returns element i of a column.
 func at[S any, I uint16 | uint32](column *S, i I) S {
 	return *(*S)(unsafe.Add(unsafe.Pointer(column), uintptr(i)*unsafe.Sizeof(*column)))
 }
 
-// sumOf adds a list's messages to sum. It is a function of its own for there to be registers for
-// all that the loop holds.
+// sumOf adds a list's messages to sum. It is a separate function so that all variables of the loop
+// fit into registers.
 func sumOf[M, S pregel.Number, I uint16 | uint32](sum M, list []I, column *S) M {
 	var sum1, sum2, sum3 M
 	j := 0
@@ -37,8 +38,8 @@ func sumOf[M, S pregel.Number, I uint16 | uint32](sum M, list []I, column *S) M 
 	return sum
 }
 
-// addAll adds, for all vertices of word w that have in-edges, what their in-neighbours sent, which
-// is in read, to in if the vertex is of found; else in is set.
+// addAll sums, for all vertices of word w that have in-edges, the in-neighbours' messages, which
+// are in read. It adds the sum to in for the vertices of found, and sets in for all others.
 func addAll[M, S pregel.Number](l *kernel.Lists, read []S, w int, found uint64, in *[64]M) (uint64, int) {
 	rows, column := l.Bits[w], unsafe.SliceData(read)
 	starts := l.Starts[l.Rank[w]:][:bits.OnesCount64(rows)+1]
@@ -62,7 +63,7 @@ func addAll[M, S pregel.Number](l *kernel.Lists, read []S, w int, found uint64, 
 	return found | l.Bits[w], int(lo - starts[0])
 }
 
-// addInOrder is addAll for the vertices of need, in the order of each list.
+// addInOrder is addAll for the vertices of need. It adds in the order of each list.
 func addInOrder[M, S pregel.Number](l *kernel.Lists, read []S, w int, need, found uint64, in *[64]M) (uint64, int) {
 	rows, base, walked := l.Bits[w], l.Rank[w], 0
 	for rest := need; rest != 0; rest &= rest - 1 {
@@ -82,7 +83,7 @@ func addInOrder[M, S pregel.Number](l *kernel.Lists, read []S, w int, need, foun
 	return found | need, walked
 }
 
-// add adds what all in-neighbours of the vertices of need sent.
+// add sums the messages of all in-neighbours for the vertices of need.
 func add[M, S pregel.Number](p *kernel.Pull, read []S, w int, need, found uint64, in *[64]M, ordered bool) (uint64, int) {
 	need &= p.Bits[w]
 	switch {
@@ -94,17 +95,17 @@ func add[M, S pregel.Number](p *kernel.Pull, read []S, w int, need, found uint64
 	return addAll(p.Lists, read, w, found, in)
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *sumKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	return add(p, k.Read, w, need, found, in, k.ordered)
 }
 
-// pullAll is Pull when every in-neighbour sent.
+// pullAll is Pull if every in-neighbour sent.
 func (k *narrowSumKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]float64) (uint64, int) {
 	return add(p, k.Read, w, need, found, in, k.ordered)
 }
 
-// AddTile adds up a tile.
+// AddTile adds the messages along a tile's edges to sums.
 func (k *sumKernel[T]) AddTile(t *kernel.Tile, w int, sums []T) {
 	if sums == nil {
 		sums = k.Write
@@ -112,7 +113,7 @@ func (k *sumKernel[T]) AddTile(t *kernel.Tile, w int, sums []T) {
 	addTile(t, k.Read, sums[w<<6:], k.ordered)
 }
 
-// AddTile adds up a tile.
+// AddTile adds the messages along a tile's edges to sums.
 func (k *narrowSumKernel) AddTile(t *kernel.Tile, w int, sums []float64) {
 	addTile(t, k.Read, sums[w<<6:], k.ordered)
 }

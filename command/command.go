@@ -4,9 +4,9 @@
 //	main --> command.Main(programs) --> internal/cli --> one process: superstep.Run's engine
 //	                                               --> a cluster: master, worker, client
 //
-// So the binary of your program is also the master, the workers and the client of its cluster. It
-// links the drivers for S3, Parquet and OpenTelemetry. The package is this file; examples/hops is
-// the shortest program that uses it, and CI runs it.
+// So the binary of your program is also the master, the workers and the client of its cluster.
+// Importing the package links the drivers for S3, Parquet and OpenTelemetry. The package has only
+// this file. examples/hops is the shortest program that uses it; CI runs it.
 package command
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Main is the main function of a binary that has the whole command line of superstep, for the
-// programs given beside the built-in ones. It does not return.
+// Main is the main function of a binary with superstep's command line. It offers the given programs
+// and the built-in ones. It does not return.
 //
 //	func main() { command.Main(pregel.Register("hops", Hops{})) }
 func Main(programs ...pregel.Registered) {

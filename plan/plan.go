@@ -1,7 +1,7 @@
 // Package plan composes programs: a plan is a list of programs that run on a graph, one after the
 // other, in one run.
 //
-// A program has a plan when it has the method
+// A program has a plan if it has the method
 //
 //	Plan() pregel.Plan
 //
@@ -10,20 +10,21 @@
 //	phase 1 --columns--> phase 2 --columns--> ... --columns--> the program --> Result
 //
 // A phase is a program with its own values, messages, combiner, direction and aggregators. It
-// begins with superstep 0. Phases share property columns: a column that several of them list in
-// Columns keeps its values from one to the next, and is zero when the run begins. A column of edges
+// begins with superstep 0. Phases share property columns: a column that several phases list in
+// Columns keeps its values from phase to phase. It is zero when the run begins. A column of edges
 // belongs to the lists of one direction, so phases of another direction cannot share it.
 //
 // Conditions ([Repeat], [Choose]) read the aggregators of the phase that ran last. The program's
 // own aggregators are in the result.
 //
 // The master and every worker of a cluster call Plan, and must get the same plan. Reports, records
-// and limits count the supersteps of all phases; a phase and its errors count its own. If the limit
-// ends the run in a phase, the values are those at the beginning.
+// and limits count the supersteps of all phases together. A phase and its errors count the phase's
+// own supersteps. If the limit ends the run in a phase before the program, the result has the
+// program's initial values.
 //
 // A phase may change the graph (see pregel.Traits). Later phases, and the program, run on the
-// changed graph, and the result has it. Columns follow: an added vertex has zero in all of them,
-// and an edge keeps its properties. The next run begins with the loaded graph.
+// changed graph, and the result has it. In columns an added vertex has zero, and an edge keeps its
+// properties. The next run begins with the loaded graph.
 //
 // plan.go is the whole package; internal/plans has the steps that the engine runs. The example of
 // [Repeat] is a k-core in a few lines; algorithms/betweenness.go is a larger plan.
@@ -36,18 +37,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Round is what a condition sees of the phase that ran last: also its aggregators, by
-// total.Value(r). Value panics of aggregators of other programs, and before the first phase.
+// Round is the state after a phase, as a condition sees it. total.Value(r) returns the value of the
+// aggregator total of that phase. It panics for an aggregator of another program, and before the
+// first phase.
 type Round struct {
-	// Number is the number of the round of the Repeat that asks, from 0.
+	// Number is the number of the current round of the Repeat, from 0.
 	Number int
-	// Supersteps is how many the phase took.
+	// Supersteps is the number of supersteps of the phase.
 	Supersteps int
 	totals
 }
 
-// totals are the aggregators of the phase that ran last: total.Value(r) of any other, or before the
-// first phase, panics.
+// totals are the aggregators of the phase that ran last.
 type totals = pregel.Context
 
 // Phase is a plan that runs a program to its end.
@@ -58,9 +59,9 @@ func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan {
 // Sequence runs plans one after the other.
 func Sequence(all ...pregel.Plan) pregel.Plan { return made(plans.Step{Plans: steps(all)}) }
 
-// Repeat runs plans one after the other, again and again, until the condition holds at the end of a
-// round. It is asked where the run is driven, on a cluster by the master, and the run waits for it:
-// it should not block.
+// Repeat runs plans in sequence, over and over, until the condition holds at the end of a round.
+// The condition runs in the process that drives the run, which is the master on a cluster. The run
+// waits for it, so it should not block.
 func Repeat(until func(r *Round) bool, all ...pregel.Plan) pregel.Plan {
 	p := plans.Step{Kind: plans.Repeat, Test: condition(until), Plans: steps(all)}
 	if until == nil {
@@ -71,7 +72,8 @@ func Repeat(until func(r *Round) bool, all ...pregel.Plan) pregel.Plan {
 	return made(p)
 }
 
-// Choose runs one of two plans, by a condition on the phase that ran last.
+// Choose runs one of two plans: then, if the condition holds for the phase that ran last, else
+// otherwise.
 func Choose(holds func(r *Round) bool, then, otherwise pregel.Plan) pregel.Plan {
 	p := plans.Step{Kind: plans.Choose, Test: condition(holds), Plans: steps([]pregel.Plan{then, otherwise})}
 	if holds == nil {

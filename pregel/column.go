@@ -6,12 +6,12 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Column is a property column of any type, as Traits lists them.
+// Column is a property column of any type, for the list in Traits.
 type Column interface{ column() kernel.Property }
 
 var columns atomic.Int32
 
-// handle is what VertexColumn and EdgeColumn hold.
+// handle is the common part of VertexColumn and EdgeColumn.
 type handle struct {
 	name    string
 	number  int
@@ -20,18 +20,18 @@ type handle struct {
 
 func newHandle(name string) handle { return handle{name: name, number: int(columns.Add(1)) - 1} }
 
-// VertexColumn is a typed property of every vertex beside its value. Make one per property, as a
-// package variable, and list it in the program's Traits. It is zero when the run begins, unless
-// superstep.Options.Columns says otherwise.
+// VertexColumn is a typed property that every vertex has besides its value. Declare each property
+// as a package variable, and list it in the program's Traits. It is zero when the run begins,
+// unless superstep.Options.Columns gives other values.
 type VertexColumn[T any] struct{ handle }
 
-// NewVertexColumn makes the handle of a property of vertices.
+// NewVertexColumn declares a property of vertices.
 func NewVertexColumn[T any](name string) VertexColumn[T] {
 	return VertexColumn[T]{newHandle(name)}
 }
 
-// Private returns the handle of the same property as one that is the program's own, no input:
-// superstep.Options.Columns and --column refuse to say what it begins with.
+// Private returns the same column, marked as internal to the program: superstep.Options.Columns and
+// --column must not give its initial values.
 func (c VertexColumn[T]) Private() VertexColumn[T] {
 	c.private = true
 	return c
@@ -43,8 +43,8 @@ func (c VertexColumn[T]) Of(v Context) T { return c.of(v.view())[v.local()] }
 // Set replaces the property of a vertex.
 func (c VertexColumn[T]) Set(v Context, x T) { c.of(v.view())[v.local()] = x }
 
-// Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of
-// a partition there are fewer than 64.
+// Slice returns the properties of a block's vertices. Element i belongs to vertex i of the block.
+// The last block of a partition may have fewer than 64 elements.
 func (c VertexColumn[T]) Slice(b Context) []T {
 	w := b.view()
 	all := c.of(w)
@@ -61,18 +61,19 @@ func (c VertexColumn[T]) of(w *partition) []T {
 
 func (c VertexColumn[T]) column() kernel.Property { return property[T](c.handle, false) }
 
-// EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has
-// one at either end. Make one per property, as a package variable, and list it in the program's
-// Traits. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
+// EdgeColumn is a typed property of every edge. It is stored with each adjacency list, so an
+// undirected edge has one value at each end. Declare each property as a package variable, and list
+// it in the program's Traits. It is zero when the run begins, unless superstep.Options.Columns
+// gives other values.
 type EdgeColumn[T any] struct{ handle }
 
-// NewEdgeColumn makes the handle of a property of edges.
+// NewEdgeColumn declares a property of edges.
 func NewEdgeColumn[T any](name string) EdgeColumn[T] {
 	return EdgeColumn[T]{newHandle(name)}
 }
 
-// Private returns the handle of the same property as one that is the program's own, as that of
-// vertices does.
+// Private returns the same column, marked as internal to the program: superstep.Options.Columns and
+// --column must not give its initial values.
 func (c EdgeColumn[T]) Private() EdgeColumn[T] {
 	c.private = true
 	return c
@@ -93,7 +94,7 @@ func (c EdgeColumn[T]) of(e Edge) []T {
 	panic("edge column " + c.name + c.fault(e))
 }
 
-// fault says why an edge has no property of this column.
+// fault returns why an edge has no property of this column.
 func (c handle) fault(e Edge) string {
 	switch {
 	case e.lists == nil:

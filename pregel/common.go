@@ -7,16 +7,16 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// longer is how many times as long one of two lists must be for a search in it to be faster than a
-// merge of both.
+// longer is the ratio of lengths from which searching the longer of two lists is faster than
+// merging both.
 const longer = 8
 
-// Common yields those of the vertex's edges, in the order of [Vertex.Edges], whose To is in a list
-// of ids, such as a neighbour has sent, with To's place in the list, the first if it is there more
-// than once. Parallel edges are yielded each. The list must be in rising order, as the To of edges
-// in one direction are. It takes time in the length of both together, and where one is far longer
-// only in the length of the other and the logarithm of that. In a grid of partitions with both
-// sides above 1 the job fails.
+// Common yields the vertex's edges whose To is in list, in the order of [Vertex.Edges]. A list may
+// be a neighbour's message, for example. The int is the first position of To in the list. Parallel
+// edges are yielded separately. The list must be in ascending order; the To of a vertex's edges in
+// one direction are. Common takes time proportional to the sum of both lengths. If one list is far
+// longer, the time is proportional to the length of the shorter times the logarithm of the longer.
+// The job fails in a grid of partitions with both sides above 1.
 func (v *cursor) Common(list []VertexID) iter.Seq2[int, Edge] {
 	v.needEdges("Common")
 	lists, local := v.state.Edges, v.local()
@@ -33,7 +33,7 @@ func (v *cursor) Common(list []VertexID) iter.Seq2[int, Edge] {
 	}
 }
 
-// CountCommon returns how many edges [Vertex.Common] yields, in less time.
+// CountCommon returns the number of edges that [Vertex.Common] yields, in less time.
 func (v *cursor) CountCommon(list []VertexID) int {
 	n := 0
 	if _, ok := v.ownOutEdges(); ok {
@@ -60,7 +60,8 @@ func (v *cursor) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
 	}
 }
 
-// eachCommon is eachEdge for edges whose To is in the list.
+// eachCommon calls yield for every edge of the vertex's adjacency list whose To is in list, as
+// eachEdge does for all edges.
 func eachCommon(
 	l *kernel.EdgeLists, local, first uint32, list []VertexID, yield func(int, Edge) bool,
 ) (next uint32, more bool) {
@@ -109,8 +110,7 @@ func countCommon(l *kernel.EdgeLists, local uint32, list []VertexID) int {
 		}
 		return n
 	}
-	// Without a jump that depends on which is less, which a processor would guess wrong half of the
-	// time.
+	// Merge without branches on the comparison, because a processor would mispredict half of them.
 	row := l.Adj[lo:hi]
 	for j := 0; j < len(row) && i < len(list); {
 		to, want := VertexID(l.ID(row[j])), list[i]
@@ -129,14 +129,14 @@ func countCommon(l *kernel.EdgeLists, local uint32, list []VertexID) int {
 	return n
 }
 
-// unlike says which of a row and a list of these lengths to search, if one is far longer.
+// unlike returns which of a row and a list of these lengths to search, if one is far longer.
 func unlike(row, list int) (searchRow, searchList bool) {
 	return row/longer > list, list/longer > row
 }
 
-// seekRow returns the first place in Adj[lo:hi] of a neighbour that is no less than id, or hi. It
-// doubles its steps from lo on (galloping search; Bentley, Yao 1976), so that the way to a near one
-// is short.
+// seekRow returns the first position in Adj[lo:hi] of a neighbour with an id of at least id, or hi.
+// It doubles its steps from lo on, so that it finds a near position in few steps (galloping search;
+// Bentley, Yao 1976).
 func seekRow(l *kernel.EdgeLists, lo, hi uint32, id VertexID) uint32 {
 	step := uint32(1)
 	for step < hi-lo && VertexID(l.ID(l.Adj[lo+step])) < id {

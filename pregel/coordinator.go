@@ -6,17 +6,17 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Coordinator is what Coordinate gets before the vertices of a superstep run (master compute;
-// Malewicz 2010): it can read and replace the aggregates of the previous superstep, set the phase,
-// and end the run.
+// Coordinator is the argument of Coordinate, which runs before the vertices of a superstep (master
+// compute; Malewicz 2010). Coordinate can read and replace the aggregates of the previous
+// superstep, set the phase, and end the run.
 type Coordinator struct {
-	// Superstep is the one about to run, from 0.
+	// Superstep is the superstep about to run, from 0.
 	Superstep int
-	// NumVertices and NumEdges are those of the graph; Active is how many vertices are awake,
-	// Messages how many messages the last superstep sent, before combining.
+	// NumVertices and NumEdges are the size of the graph. Active is the number of awake vertices.
+	// Messages is the number of messages that the last superstep sent, before combining.
 	NumVertices, NumEdges, Active, Messages uint64
 
-	// Phase is what SetPhase has set, 0 at first.
+	// Phase is the value of the last SetPhase, 0 at first.
 	Phase int
 
 	end    kernel.End
@@ -24,28 +24,28 @@ type Coordinator struct {
 	log    func(line string)
 }
 
-// Halt ends the run, which has converged: the program's own criterion holds. The vertices of this
-// superstep do not run. Changes of the graph that the last superstep asked for are made, as at
-// every end of a run; messages that it sent are dropped.
+// Halt ends the run as converged: the program's own criterion holds. The vertices of this superstep
+// do not run. Messages that the last superstep sent are dropped. Changes of the graph that it
+// requested take effect, as at every end of a run.
 func (c *Coordinator) Halt() { c.end.Converged = true }
 
-// HaltAtIterations is Halt of a run that has made all iterations that it was asked for: reports say
-// iterations, and not converged.
+// HaltAtIterations ends the run as Halt does, after the requested number of iterations. Reports
+// show "iterations" instead of "converged".
 func (c *Coordinator) HaltAtIterations() { c.end.Iterations = true }
 
-// Stop is Halt of a run that gives up before its criterion holds. As at the limit of supersteps,
-// what a plan has after it does not run.
+// Stop ends the run as Halt does, but before the program's criterion holds. The later steps of a
+// plan do not run, as at the limit of supersteps.
 func (c *Coordinator) Stop() { c.end.Stopped = true }
 
-// Fail fails the run with an error that is not the program's fault, such as of a graph that it
-// cannot work on: reports show it without a stack. It does not return.
+// Fail fails the run with an error that is not a defect of the program, for example a graph that
+// the program does not support. Reports show the error without a stack. Fail does not return.
 func (c *Coordinator) Fail(err error) { panic(kernel.Failure{Err: err}) }
 
-// SetPhase sets what Vertex.Phase returns from this superstep on: a number from 0 to
-// math.MaxUint32. Any other fails the job.
+// SetPhase sets the value that Vertex.Phase returns from this superstep on: a number from 0 to
+// math.MaxUint32. Any other number fails the job.
 func (c *Coordinator) SetPhase(phase int) { c.Phase = phase }
 
-// Logf writes a line to the job's log, with the superstep in front.
+// Logf writes a line to the job's log. The line begins with the superstep.
 func (c *Coordinator) Logf(format string, args ...any) {
 	if c.log != nil {
 		c.log(fmt.Sprintf("coordinator, superstep %d: ", c.Superstep) +

@@ -13,22 +13,23 @@ type Edge struct {
 	// Weight is the edge's weight, 1 in a graph without weights.
 	Weight float64
 
-	// place is the edge's element in columns, in the low half, and its index. They share a field
-	// because Go copies a struct of five fields through memory: Edges takes twice as long.
+	// place has the edge's element in columns in the low half, and its index in the high half. They
+	// share a field because Go copies a struct of five fields through memory, which would make
+	// Edges take twice as long.
 	place uint64
 	lists *kernel.EdgeLists
 }
 
-// Index returns the place of the edge, from 0, among those that the method yields from which it
-// comes. [Vertex.Edge] and [Vertex.SendAlongEdge] take that of an edge of Edges, Edge or Common.
-// It is valid until the vertex changes its own edges.
+// Index returns the edge's position, from 0, in the sequence of the method that yielded it.
+// [Vertex.Edge] and [Vertex.SendAlongEdge] take the index of an edge of Edges, Edge or Common. The
+// index is valid until the vertex changes its own edges.
 func (e Edge) Index() int { return int(e.place >> 32) }
 
-// nextPlace is how far an edge's place is from that of the edge before it.
+// nextPlace is the difference between the places of consecutive edges.
 const nextPlace = 1<<32 | 1
 
-// eachEdge calls yield for every edge of a list, until it returns false. first is the index of the
-// first; it returns that of the edge after the last.
+// eachEdge calls yield for every edge of a list, until yield returns false. first is the index of
+// the first edge; next is the index after the last edge.
 func eachEdge(l *kernel.EdgeLists, local, first uint32, yield func(Edge) bool) (next uint32, more bool) {
 	lo, hi := l.Row(local)
 	place := uint64(first)<<32 | uint64(lo+l.Offset)
@@ -41,9 +42,9 @@ func eachEdge(l *kernel.EdgeLists, local, first uint32, yield func(Edge) bool) (
 	return first + hi - lo, true
 }
 
-// Edge returns edge i of those that [Vertex.Edges] yields, in its order, in constant time. i is at
-// least 0 and less than OutDegree, which counts by the program's Direction too. Any other i fails
-// the job, and so does a grid of partitions with both sides above 1.
+// Edge returns the edge with index i in the sequence of [Vertex.Edges], in constant time. i must be
+// at least 0 and less than OutDegree. Any other i fails the job, and so does a grid of partitions
+// with both sides above 1.
 func (v *cursor) Edge(i int) Edge {
 	if _, ok := v.ownOutEdges(); ok {
 		return v.changedEdge("Edge", i)
@@ -52,9 +53,9 @@ func (v *cursor) Edge(i int) Edge {
 	return edgeAt(l, at, uint64(i)<<32|uint64(at+l.Offset))
 }
 
-// SendAlongEdge is v.Send(v.Edge(i).To, m), several times as fast in a large graph: receivers are
-// looked up many at a time. A random walk takes v.SendAlongEdge(v.Rand().IntN(v.OutDegree()),
-// walker).
+// SendAlongEdge is v.Send(v.Edge(i).To, m). In a large graph it is several times as fast, because
+// it looks up many receivers at a time. A random walk calls
+// v.SendAlongEdge(v.Rand().IntN(v.OutDegree()), walker).
 func (v *Vertex[V, M]) SendAlongEdge(i int, m M) {
 	if _, ok := v.ownOutEdges(); ok {
 		v.Send(v.changedEdge("SendAlongEdge", i).To, m)
@@ -64,10 +65,10 @@ func (v *Vertex[V, M]) SendAlongEdge(i int, m M) {
 	v.b.outbox.AddAlong(l, at, uint64(v.id), m)
 }
 
-// place returns the lists that edge i is in, and its place in their Adj. method is the caller's,
-// for errors.
+// place returns the lists that contain edge i, and the edge's position in their Adj. method is the
+// caller's name, for errors.
 func (v *cursor) place(method string, i int) (*kernel.EdgeLists, uint32) {
-	local, at := v.local(), uint64(i) // far too large if i is negative
+	local, at := v.local(), uint64(i) // huge if i is negative
 	for _, l := range v.state.Edges {
 		lo, hi := l.Row(local)
 		if n := uint64(hi - lo); at >= n {
@@ -111,22 +112,22 @@ func edgeAt(l *kernel.EdgeLists, j uint32, place uint64) Edge {
 	return e
 }
 
-// Delta says how a graph changes between runs, by input ids. What is removed is removed first.
+// Delta is a change of a graph between runs, by input ids. All removals come before all additions.
 type Delta struct {
-	// RemoveVertices go with all their edges, in both directions. RemoveEdges are taken from the
-	// graph with all edges parallel to them; one that is not there is ignored. Their vertices must
-	// be in the graph.
+	// RemoveVertices are removed with all their edges, in both directions. RemoveEdges are removed
+	// with all edges parallel to them. An edge that does not exist is ignored, but its vertices
+	// must be in the graph.
 	RemoveVertices []uint64
 	RemoveEdges    []InputEdge
-	// AddVertices are added if they are not there, and so are the ends of AddEdges. An edge that is
-	// there already becomes what the graph's rule for duplicates says, the one that is there if
-	// they are refused, and a loop what that for loops says.
+	// AddVertices and the ends of AddEdges are added if they do not exist. If an edge exists
+	// already, the graph's rule for duplicates applies; if the rule refuses duplicates, the
+	// existing edge stays. The graph's rule for loops applies to loops.
 	AddVertices []uint64
 	AddEdges    []InputEdge
 }
 
-// InputEdge is an edge between input ids. In an undirected graph it is the same from either end; in
-// one without weights Weight has no effect, and it has none for an edge that is removed.
+// InputEdge is an edge between input ids. In an undirected graph From and To may be exchanged.
+// Weight has no effect in a graph without weights, and none on the removal of an edge.
 type InputEdge struct {
 	From, To uint64
 	Weight   float64

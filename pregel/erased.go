@@ -14,7 +14,7 @@ type (
 )
 
 // Erase is for the engine, which has no type parameters: it erases the types of a program. It calls
-// no method of it.
+// no method of the program.
 func Erase[V, M any](p Program[V, M]) kernel.Erased[VertexID] {
 	e := erasedProgram{Program: p, Value: reflect.TypeFor[V](), Message: reflect.TypeFor[M]()}
 	l, list := p.(listed[V, M])
@@ -93,8 +93,8 @@ func inspect[V, M any](p Program[V, M]) *erasedMethods {
 	return all
 }
 
-// find notes a method, and whether the program has it with the signature of the interface that to
-// points to: then it is put there.
+// find sets *to to the program, if the program has the method that *to's interface type wants, and
+// records that in Found. Wanted gets the method's expected type.
 func find(m *erasedMethods, name string, program, to any) {
 	at := reflect.ValueOf(to).Elem()
 	m.Wanted[name] = at.Type().Method(0).Type

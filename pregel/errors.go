@@ -6,27 +6,26 @@ import (
 	"strconv"
 )
 
-// ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above
-// 1, and can in others.
+// ErrGrid is in the chain of every error about an operation that a grid of partitions with both
+// sides above 1 does not support. Other errors may wrap it too.
 var ErrGrid = errors.New("not in this grid")
 
-// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an
-// aggregator's function. A call of runtime.Goexit there is one too, and so is the error of
-// [Coordinator.Fail].
+// ProgramError is a panic in a user's program, or in a function given to it: a combiner's or an
+// aggregator's. It is also the error of runtime.Goexit in such code, and of [Coordinator.Fail].
 type ProgramError struct {
 	Program string
-	// Superstep is the one that ran, or -1 if none did yet.
+	// Superstep is the superstep that ran, or -1 before superstep 0.
 	Superstep int
 	// Vertex is the input id of the vertex that ran, if Known.
 	Vertex uint64
 	Known  bool
-	Name   string // what the input calls that vertex, if it has names
-	Method string // that panicked, if it runs in no superstep
-	Value  any    // what it panicked with; an error that says so after runtime.Goexit
+	Name   string // the vertex's name in the input, if it has names
+	Method string // the method that panicked, if it runs in no superstep
+	Value  any    // the value of the panic; after runtime.Goexit an error that says so
 	Stack  string // the program's frames; empty after Coordinator.Fail
 }
 
-// Error says what panicked, where and with what.
+// Error returns the program, the vertex and superstep if known, and the panic's value.
 func (e *ProgramError) Error() string {
 	switch {
 	case e.Method != "" && e.Known:
@@ -44,7 +43,7 @@ func (e *ProgramError) Error() string {
 	}
 }
 
-// vertex is the vertex by its name in quotes, or by its input id.
+// vertex returns the vertex's name in quotes, or its input id.
 func (e *ProgramError) vertex() string {
 	if e.Name != "" {
 		return strconv.Quote(e.Name)
@@ -52,7 +51,7 @@ func (e *ProgramError) vertex() string {
 	return strconv.FormatUint(e.Vertex, 10)
 }
 
-// Unwrap returns the error the program panicked with, if it was one.
+// Unwrap returns the panic's value if it is an error, else nil.
 func (e *ProgramError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -8,28 +8,28 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// instance is an Instance.
+// instance implements kernel.Instance: a program in one partition.
 type instance[V, M any] struct {
 	*methods[V, M]
 	part
 	identity M
-	// normalize is the kernels' (kernel.Normalizing), or nil.
+	// normalize is the kernel's normalizer (kernel.Normalizing), or nil.
 	normalize func(sent uint64, out *[64]M) uint64
 
 	values  kernel.Vec[V]
-	first   V          // what Fill sets values to
-	sources []VertexID // that Start named
+	first   V          // the value that Fill sets
+	sources []VertexID // the vertices that Start returned
 	ways    []way[M]
 	inbox   kernel.Inbox[M]
 	lists   messageLists[M]
 
-	sums []M // by tiles, if apart
+	sums []M // the sums by tiles, if apart
 	view kernel.Vec[M]
 }
 
 // part is the part of an instance that does not depend on V and M.
 type part struct {
-	single bool // the program is called for each vertex by itself, and not for blocks
+	single bool // call Compute for each vertex, never ComputeBlock
 	self   bool // the only message of a vertex to all neighbours is its own id
 	anyOne bool
 	claims bool
@@ -44,7 +44,7 @@ type part struct {
 	pulls     []kernel.ColumnPull
 	takeInbox bool
 	tiled     []uint64 // the receivers of sums by tiles; nil if tiles are not used
-	apart     bool     // sums by tiles do not lie in the column being written
+	apart     bool     // sums by tiles are stored outside the message column
 }
 
 func (i *part) place(p *kernel.Placement, traits kernel.Traits, claims bool) {
@@ -62,12 +62,12 @@ func (i *part) SetPulls(pulls []kernel.ColumnPull, inbox bool, tiled []uint64) {
 	i.pulls, i.takeInbox, i.tiled = pulls, inbox, tiled
 }
 
-// way is a column of messages to all neighbours.
+// way is a column of messages to all neighbours: to out-neighbours, or to in-neighbours.
 type way[M any] struct {
 	kernel  kernel.Kernel[M]
-	gather  *listKernel[M]    // the kernel of a list program
-	claimer kernel.Claimer[M] // the kernel, if it is one
-	adder   kernel.Adder[M]   // the kernel, if it is one
+	gather  *listKernel[M]    // the kernel of a list program, else nil
+	claimer kernel.Claimer[M] // the kernel if it implements Claimer, else nil
+	adder   kernel.Adder[M]   // the kernel if it implements Adder, else nil
 }
 
 func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
@@ -94,7 +94,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 	}
 	i.place(p, first.kernel.Traits(), first.claimer != nil)
 	i.lists.store = p.Store
-	i.values.Data = mem.MakeAny[V](p.Arena, p.Size) // Fill comes first, or a copy
+	i.values.Data = mem.MakeAny[V](p.Arena, p.Size) // uninitialized: Fill or a copy comes first
 	i.inbox, i.sums = kernel.Inbox[M]{}, nil
 	var scratch [64]M
 	i.apart = p.Size > 0 && first.kernel.Window(0, &scratch) == &scratch
@@ -103,7 +103,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 
 func (i *instance[V, M]) Rebind(m *erasedMethods) {
 	other := m.Instance().(*instance[V, M]).methods
-	other.combiner = i.combiner // the kernels are its
+	other.combiner = i.combiner // the kernels belong to this combiner
 	i.methods = other
 }
 
@@ -147,7 +147,7 @@ func (i *instance[V, M]) Combine(keys []uint64, from, to kernel.Column, position
 
 func (i *instance[V, M]) MakeInbox() {
 	if i.inbox.Has == nil {
-		i.inbox.Msg = mem.MakeAny[M](i.arena, i.slots) // read where Has says so
+		i.inbox.Msg = mem.MakeAny[M](i.arena, i.slots) // uninitialized: read only where Has is set
 		i.view.Data = i.inbox.Msg
 		i.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](i.arena, bitmap.Words(i.slots)))
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// lane is a Lane.
+// lane implements kernel.Lane: it runs a program for one goroutine in one partition.
 type lane[V, M any] struct {
 	Block  Block[V, M]
 	of     *instance[V, M]
@@ -16,20 +16,20 @@ type lane[V, M any] struct {
 	outbox  *kernel.Outbox[M]
 	bins    *kernel.Bins[M]
 	in, out [64]M
-	toIn    [64]M // as out, for in-neighbours
+	toIn    [64]M // as out, but for messages to in-neighbours
 
-	messages []M      // of a list program: those to the vertices of a word, from offsets
-	_        [64]byte // goroutines share no cache line
+	messages []M      // of a list program: the messages to the vertices of a word, see offsets
+	_        [64]byte // padding: goroutines share no cache line
 }
 
 // goroutine is the part of a lane that does not depend on V and M.
 type goroutine struct {
-	own     partition // what Block and cursor point to
+	own     partition // Block and cursor point to it
 	batch   kernel.Batch
 	wrong   int  // see sweepSelf
-	running bool // in the program
-	keeps   bool // outbox.KeepSenders
-	watched bool // see watched
+	running bool // true while the program runs
+	keeps   bool // see outbox.KeepSenders
+	watched bool // see type watched
 
 	offsets            [65]int
 	last               time.Time // when the last word of a list program ended
@@ -49,7 +49,7 @@ func (g *goroutine) ListTimes() (gathering, running float64) {
 	return gathering, running
 }
 
-// endWord notes the time at the end of a word whose messages had been gathered before.
+// endWord adds the times of a word of a list program: gathering until gathered, the program since.
 func (g *goroutine) endWord(gathered time.Time) {
 	now := time.Now()
 	g.gathering, g.program = g.gathering+gathered.Sub(g.last), g.program+now.Sub(gathered)
@@ -99,7 +99,7 @@ func (l *lane[V, M]) Equip() {
 func (l *lane[V, M]) Reset() {
 	l.running = false
 	if l.bins != nil {
-		l.bins.Reset() // left over from a run that was stopped
+		l.bins.Reset() // left over from an interrupted run
 	}
 	l.outbox.Reset()
 	l.ResetRequests()
@@ -107,7 +107,7 @@ func (l *lane[V, M]) Reset() {
 
 func (l *lane[V, M]) ResetRequests() {
 	if c := l.own.changes; c != nil {
-		c.List = c.List[:0] // its memory is kept
+		c.List = c.List[:0] // keep the array
 	}
 	clear(l.Block.change.added.Data)
 	l.Block.change.added.Truncate(0)
@@ -166,8 +166,8 @@ func (l *lane[V, M]) Pull(w int, open, active uint64) (run, received, sent, halt
 	return run, received, sent, halted, finished, walked
 }
 
-// run calls the program for the vertices run of word w, whose messages are in l.In, and stores
-// what they sent to all neighbours.
+// run calls the program for the vertices run of word w, whose messages are in l.Block.In. It stores
+// the messages that they sent to all neighbours.
 func (l *lane[V, M]) run(w int, run, received, active uint64) (sent, halted, finished uint64) {
 	b, i := &l.Block, l.of
 	l.window(w, run, active)
@@ -204,7 +204,8 @@ func (l *lane[V, M]) window(w int, run, active uint64) {
 	}
 }
 
-// drain stores what the vertices of word w sent. stored says that the kernel has it already.
+// drain stores the messages that the vertices of word w sent. If stored is true the kernel already
+// has the messages to all neighbours.
 func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 	b := &l.Block
 	if sent = l.normalize(b.Sent & b.Run); b.watch != nil {
@@ -219,9 +220,9 @@ func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 	return sent, b.Halt & b.Run, b.Finish & b.Run
 }
 
-// normalize brings what the vertices of the block sent to all neighbours into the combiner's form.
-// It returns those of sent whose messages are sent, and leaves those to in-neighbours apart in
-// SentBack.
+// normalize brings the block's messages to all neighbours into the combiner's form. It returns the
+// bits of sent whose messages are to be delivered. It does the same for messages to in-neighbours,
+// whose bits SentBack returns.
 func (l *lane[V, M]) normalize(sent uint64) uint64 {
 	normalize, b := l.of.normalize, &l.Block
 	if normalize == nil {
@@ -300,7 +301,7 @@ func (l *lane[V, M]) TryPull(p *kernel.Pull, w int) (walked int) {
 	i := l.of
 	if g := i.ways[0].gather; g != nil {
 		if len(i.pulls) == 0 || i.pulls[0].Pull != p {
-			clear(g.Read) // memory that was never written is read from the cache
+			clear(g.Read) // reads of pages never written hit the cache (one zero page)
 			i.pulls = []kernel.ColumnPull{{Pull: p}}
 		}
 		_, walked = l.gather(w, ^uint64(0), true)

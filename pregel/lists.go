@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// listKernel is the column and the loops of a list program, which has no combiner: messages are
-// gathered, and never folded.
+// listKernel has the message column and the loops of a list program. Such a program has no
+// combiner, so messages are gathered and never folded.
 type listKernel[M any] struct {
 	kernel.MessageColumn[M]
 }
@@ -23,7 +23,7 @@ func (k *listKernel[M]) Traits() kernel.Traits {
 	return kernel.Traits{Ordered: true, Bytes: k.Bytes(), Raw: k.Raw}
 }
 
-// gather appends the messages of the senders present among Adj[lo:hi].
+// gather appends the messages of the senders in Adj[lo:hi] that sent one.
 func (k *listKernel[M]) gather(p *kernel.Pull, lo, hi uint32, msgs []M) []M {
 	list, read := p.Adj[lo:hi], k.Read
 	if p.All {
@@ -57,18 +57,18 @@ func (k *listKernel[M]) Push(*kernel.Push, []kernel.Row, *kernel.Inbox[M]) { pan
 
 func (k *listKernel[M]) Fold([]uint32, []M, *kernel.Inbox[M]) { panic(cannotFold) }
 
-// messageLists holds the messages of a list program by receiver.
+// messageLists holds the messages of a list program, sorted by receiver.
 type messageLists[M any] struct {
 	receivers
 	msg    []M
 	sorted []M
 }
 
-// receivers are those of the messages in messageLists.
+// receivers holds the receivers of the messages in messageLists.
 type receivers struct {
 	store  *mem.Arena
 	to     []uint32
-	starts []uint32 // by local index, one more at the end; empty if no message came
+	starts []uint32 // starts by local vertex, and the end; empty if no message came
 }
 
 func (l *messageLists[M]) add(to []uint32, msg []M) {
@@ -80,7 +80,7 @@ func (l *messageLists[M]) add(to []uint32, msg []M) {
 
 func (l *messageLists[M]) reset() { l.to, l.msg, l.starts = l.to[:0], l.msg[:0], l.starts[:0] }
 
-// drop leaves messages out by their receivers.
+// drop removes the messages whose receivers which selects.
 func (l *messageLists[M]) drop(which func(to uint32) bool) {
 	n := 0
 	for i, to := range l.to {
@@ -92,7 +92,7 @@ func (l *messageLists[M]) drop(which func(to uint32) bool) {
 	l.to, l.msg = l.to[:n], l.msg[:n]
 }
 
-// build sorts the messages by receiver, in the order they came.
+// build sorts the messages by receiver, stably (counting sort).
 func (l *messageLists[M]) build(owned int) {
 	l.sorted = mem.Grow(l.store, l.sorted[:0], len(l.msg))[:len(l.msg)]
 	starts := l.count(owned)
@@ -103,8 +103,9 @@ func (l *messageLists[M]) build(owned int) {
 	l.to, l.msg = l.to[:0], l.msg[:0]
 }
 
-// count makes starts, and returns it with one more at the beginning: where the messages to each
-// vertex begin is then an element later, and becomes where they end as they are put there.
+// count makes starts, for a counting sort. It returns starts with one more element at the
+// beginning: element v+1 is where the next message to v goes. After the caller placed all messages,
+// element v+1 is where the messages to v end, so starts is then correct.
 func (l *receivers) count(owned int) []uint32 {
 	l.starts = l.starts[:0]
 	if len(l.to) == 0 {

@@ -9,40 +9,40 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Resolution is what was asked about one vertex in a superstep, for a program's method Resolve,
-// which returns the vertex's value and whether it exists from now on. Without the method a removal
-// comes before an addition, an addition of a vertex that exists has no effect, and of several
-// values the first is taken.
+// Resolution has all requests about one vertex in a superstep. A program's method Resolve gets it,
+// and returns the vertex's value and whether the vertex exists from now on. Without this method the
+// engine removes before it adds, ignores the addition of a vertex that exists, and takes the first
+// of several values.
 type Resolution[V any] struct {
 	ID     VertexID
 	Exists bool
-	Value  V    // if it exists
-	Remove bool // somebody asked for its removal
-	Add    []V  // the values with which it was to be added, by rising ids of who asked
+	Value  V    // the value, if the vertex exists
+	Remove bool // whether its removal was requested
+	Add    []V  // the requested values, ordered by the ids of the vertices that requested them
 }
 
-// changes are what the vertices of a block do to the graph, and what the vertex that runs has done
-// to its own edges.
+// changes has the requests of a goroutine's vertices, and the edges of the vertex that runs after
+// its own changes.
 type changes struct {
 	*kernel.Requests
-	of      VertexID // the vertex whose out-edges own are, after its changes; None if it made none
+	of      VertexID // the vertex that own belongs to; None if it made no changes
 	own     []Edge
 	out, in [64]uint32 // the degrees of the block, if the vertex made changes
-	// Where the block has its degrees.
+	// The block's pointers to its degrees.
 	outDegrees, inDegrees **[64]uint32
 }
 
-// Change asks for changes of the graph ([Vertex.Change]); V is the type of a vertex's value. What a
-// vertex asks for of its own edges it sees at once: in Edges, Edge and OutDegree, and what it sends
-// to all neighbours from there on goes along the edges that it has. All else, and what other
-// vertices see, holds from the next superstep on.
+// Change requests changes of the graph ([Vertex.Change]). V is the type of a vertex's value. A
+// vertex sees changes of its own edges at once: in Edges, Edge and OutDegree, and in later calls of
+// SendToAllNeighbors. All other changes take effect in the next superstep, and other vertices see
+// all changes only then.
 type Change[V any] struct {
 	v     *cursor
-	added kernel.Vec[V] // the values of the vertices to be added
+	added kernel.Vec[V] // the values of the vertices to add
 }
 
-// Change returns what changes the graph, valid during the call. A program without the trait Mutates
-// panics.
+// Change returns the object to change the graph with, valid during the call. It panics if the
+// program lacks the trait Mutates.
 func (v *Vertex[V, M]) Change() *Change[V] {
 	if v.changes == nil {
 		panic("Change: a program that changes the graph has the trait Mutates")
@@ -50,16 +50,17 @@ func (v *Vertex[V, M]) Change() *Change[V] {
 	return &v.b.change
 }
 
-// AddEdge adds an edge between any two vertices, the vertex that runs among them. In an undirected
-// graph it is an edge of both. An edge that is there already follows the graph's rule for
-// duplicates: where it refuses them, the edge that is there stays. In a graph without weights
-// weight has no effect. A vertex from that does not exist in the next superstep is made, with the
-// zero value. An id from NextID on belongs to no vertex: the edge reserves it, and AddVertex makes
-// the vertex; what is sent along it in the same superstep is lost. An EdgeColumn has a place for
-// the edge from the next superstep on.
+// AddEdge adds an edge between any two vertices. In an undirected graph the edge belongs to both.
+// If the edge exists, the graph's rule for duplicates applies; if the rule refuses duplicates, the
+// existing edge stays. In a graph without weights weight has no effect. If from does not exist in
+// the next superstep, it is created with the zero value.
 //
-// In a grid of partitions with both sides above 1 the vertex, too, sees the edge in the next
-// superstep.
+// An id from NextID on belongs to no vertex yet: AddEdge reserves the id, and AddVertex creates the
+// vertex. Messages sent along such an edge in the same superstep are dropped. The edge has
+// properties (EdgeColumn) from the next superstep on.
+//
+// In a grid of partitions with both sides above 1, the vertex itself also sees the edge only in the
+// next superstep.
 func (c *Change[V]) AddEdge(from, to VertexID, weight float64) {
 	own, to := c.v.requestEdge("AddEdge", kernel.AddEdge, from, to, weight)
 	c.v.changeOwn(own, func() {
@@ -79,7 +80,7 @@ func (c *Change[V]) AddEdge(from, to VertexID, weight float64) {
 	})
 }
 
-// RemoveEdge removes all edges from one vertex to another, if there are any.
+// RemoveEdge removes all edges from one vertex to another. It does nothing if there are none.
 func (c *Change[V]) RemoveEdge(from, to VertexID) {
 	own, to := c.v.requestEdge("RemoveEdge", kernel.RemoveEdge, from, to, 0)
 	c.v.changeOwn(own, func() {
@@ -87,8 +88,8 @@ func (c *Change[V]) RemoveEdge(from, to VertexID) {
 	})
 }
 
-// requestEdge asks for a change of an edge. It returns the vertex at the other end, and the changes
-// if the edge is one of the vertex that runs; else nil.
+// requestEdge requests a change of an edge. It returns the vertex at the other end. It also returns
+// the changes if the edge belongs to the vertex that runs, else nil.
 func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to VertexID, weight float64) (*changes, VertexID) {
 	if to == v.id && v.state.Undirected {
 		from, to = to, from
@@ -101,10 +102,11 @@ func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to Ve
 	return c, to
 }
 
-// AddVertex adds a vertex before the next superstep, in which it runs: one that was removed, or a
-// new one with an id from NextID on. It has no effect on a vertex that exists; if several ask, the
-// vertex of the least id does (but see [Resolution]). Ids may run ahead of NextID by as many as
-// there have been ids, and 65,536.
+// AddVertex adds a vertex, which runs in the next superstep. The vertex was removed before, or is
+// new with an id from NextID on. AddVertex has no effect on a vertex that exists. If several
+// vertices request it, the request of the vertex with the least id counts, unless the program has a
+// method Resolve ([Resolution]). A new id may exceed NextID by the number of ids so far plus
+// 65,536.
 func (c *Change[V]) AddVertex(id VertexID, value V) {
 	r := c.v.request("AddVertex",
 		kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
@@ -113,15 +115,15 @@ func (c *Change[V]) AddVertex(id VertexID, value V) {
 }
 
 // RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the
-// messages to it. Edges that lead to it stay, unless the graph is undirected, and messages along
-// them are dropped. What it has sent arrives.
+// messages to it. In-edges stay, unless the graph is undirected; messages along them are dropped.
+// Messages that the vertex sent are delivered.
 func (c *Change[V]) RemoveVertex(id VertexID) {
 	c.v.request("RemoveVertex",
 		kernel.Request{Kind: kernel.RemoveVertex, Of: uint64(id), To: uint64(id)})
 }
 
-// NextID returns the first id that no vertex has had: the ids of new vertices begin there. Removed
-// vertices keep theirs.
+// NextID returns the first id that no vertex has had. New vertices get ids from there. Ids of
+// removed vertices are not reused for other vertices.
 func (c *Change[V]) NextID() VertexID { return VertexID(c.v.changes.NextID) }
 
 func (v *cursor) request(method string, r kernel.Request) *changes {
@@ -141,8 +143,8 @@ func (v *cursor) request(method string, r kernel.Request) *changes {
 	return c
 }
 
-// changeOwn applies a change to what the vertex that runs sees of its own edges; c is nil if the
-// edge is none of these.
+// changeOwn applies a change to the edges that the running vertex sees. c is nil if the edge is not
+// one of its edges.
 func (v *cursor) changeOwn(c *changes, change func()) {
 	s := &v.state
 	if c == nil || s.NoEdges != nil {
@@ -166,14 +168,14 @@ func (v *cursor) changeOwn(c *changes, change func()) {
 		c.in[v.i&63] += more
 	case d == In:
 		c.in[v.i&63] += more
-		return // what it sends goes the other way
+		return // it sends along in-edges
 	default:
 		c.out[v.i&63] += more
 	}
 	v.sent |= changed
 }
 
-// ownOutEdges are the out-edges of the vertex that runs after its own changes, if it has made any.
+// ownOutEdges returns the out-edges of the running vertex after its own changes, if it made any.
 func (v *cursor) ownOutEdges() ([]Edge, bool) {
 	if c := v.changes; c != nil && c.of == v.id {
 		return c.own, true
@@ -181,13 +183,13 @@ func (v *cursor) ownOutEdges() ([]Edge, bool) {
 	return nil, false
 }
 
-// changedEdges yields what a method that lists edges does, for a vertex whose out-edges are own
-// after its own changes.
+// changedEdges yields the edges that method (Edges, OutEdges or InEdges) lists, for a vertex that
+// changed its own edges. own are its out-edges after the changes.
 func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
 	s := &v.state
 	out := s.Undirected || method == "OutEdges" || method != "InEdges" &&
 		Direction(s.Direction) != In
-	rest := lists // that are not of out-edges
+	rest := lists // the lists that are not of out-edges
 	if out {
 		rest = lists[1:]
 	}
@@ -196,7 +198,7 @@ func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLis
 		next, more := uint32(0), true
 		if out {
 			next = uint32(len(own))
-			for i, e := range slices.Clone(own) { // the vertex may change them
+			for i, e := range slices.Clone(own) { // a copy, because the vertex may change them
 				e.place = uint64(i)<<32 | uint64(uint32(e.place))
 				if !yield(e) {
 					return
@@ -211,8 +213,8 @@ func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLis
 	}
 }
 
-// edgesNow yields every edge that the vertex has after its own changes, and that leads to a vertex:
-// not to one that is yet to be.
+// edgesNow yields the edges that the vertex has after its own changes, except edges to vertices
+// that do not exist yet.
 func (v *cursor) edgesNow() iter.Seq[Edge] {
 	if v.changes.Weighted {
 		panic("SendToAllNeighbors after a change of the vertex's own edges: a combiner that weighs " +

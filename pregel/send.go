@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// back is what the vertices of a block send to their in-neighbours in a program of direction
-// Either; the block's Sent and Out are for out-neighbours.
+// back holds the messages of a block's vertices to their in-neighbours, in a program of direction
+// Either. The block's Sent and Out are for out-neighbours.
 type back[M any] struct {
 	sent uint64
 	out  *[64]M
@@ -28,9 +28,8 @@ func (v *Vertex[V, M]) sendBack(m M) {
 	}
 }
 
-// sentBits say what a vertex has done in a call: sent a message to all neighbours, which goes along
-// the lists, or changed its own edges, so that what it sends from here on goes along these one by
-// one.
+// sentBits records what a vertex did in the current call. If any bit is set, SendToAllNeighbors
+// takes the slow path (sendAgain).
 type sentBits uint8
 
 const (

@@ -7,10 +7,10 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// The sweeps call the program for the vertices of a block in rising order. Their calls are the
-// only ones for each vertex.
+// The functions sweep* call the program for the vertices of a block in ascending order. All calls
+// of Compute and Init for single vertices are here.
 
-// sweep calls Compute; identity is the message of vertices without one.
+// sweep calls Compute. identity is the message of a vertex without one.
 func (l *lane[V, M]) sweep(p Program[V, M], identity M) {
 	b, v := &l.Block, l.begin()
 	for run := b.Run; run != 0; run &= run - 1 {
@@ -19,7 +19,7 @@ func (l *lane[V, M]) sweep(p Program[V, M], identity M) {
 		} else {
 			p.Compute(v, identity)
 		}
-		if v.sent&sentOne != 0 { // what is kept in memory is not saved around the call
+		if v.sent&sentOne != 0 { // fields of v are in memory: nothing is saved around the call
 			b.Sent |= v.bit
 			*mem.At(b.Out, v.i) = v.message
 		}
@@ -27,8 +27,9 @@ func (l *lane[V, M]) sweep(p Program[V, M], identity M) {
 	l.end(b.Sent)
 }
 
-// sweepSelf is sweep for a program whose only message is the sender's own id, of which presence
-// says everything: Out is not written. It returns the first vertex that sent anything else, or -1.
+// sweepSelf is sweep for a program whose only message is the sender's own id. The bits in Sent
+// imply the messages, so sweepSelf does not write Out. It returns the first vertex that sent any
+// other message, or -1.
 func (l *lane[V, M]) sweepSelf(p Program[V, M], identity M) (wrong int) {
 	b, v := &l.Block, l.begin()
 	message := any(&v.message).(*VertexID)
@@ -39,7 +40,7 @@ func (l *lane[V, M]) sweepSelf(p Program[V, M], identity M) (wrong int) {
 		} else {
 			p.Compute(v, identity)
 		}
-		if v.sent&sentOne != 0 { // what is kept in memory is not saved around the call
+		if v.sent&sentOne != 0 { // fields of v are in memory: nothing is saved around the call
 			if b.Sent |= v.bit; *message != v.id && l.wrong < 0 {
 				l.wrong = int(v.i)
 			}
@@ -77,7 +78,7 @@ func (l *lane[V, M]) sweepLists(p ListProgram[V, M]) {
 	l.end(b.Sent)
 }
 
-// begin prepares the cursor for a sweep, and end moves its output to the block.
+// begin prepares the cursor for a sweep. end moves the cursor's output to the block.
 func (l *lane[V, M]) begin() *Vertex[V, M] {
 	v := &l.cursor
 	v.b, v.values, v.halt, v.finish = &l.Block, l.Block.Values, 0, 0
@@ -91,7 +92,7 @@ func (l *lane[V, M]) end(sent uint64) {
 	v.b = nil
 }
 
-// move takes the cursor to the lowest vertex of run.
+// move points the cursor at the lowest vertex of run, and returns its position in the block.
 func (v *Vertex[V, M]) move(run uint64) uint32 {
 	i := uint32(bits.TrailingZeros64(run)) & 63
 	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, 0
@@ -114,7 +115,8 @@ func (l *lane[V, M]) Lists(w int, open, active uint64, pull bool) (run, received
 	return run, received, sent, halted, finished, walked
 }
 
-// gather collects the messages of the vertices open of word w, and returns which got any.
+// gather collects the messages of the vertices open of word w. received marks the vertices that got
+// any; walked counts the edges.
 func (l *lane[V, M]) gather(w int, open uint64, pull bool) (received uint64, walked int) {
 	n, messages := l.of, l.messages[:0]
 	pulls := n.pulls
@@ -145,19 +147,19 @@ func (l *lane[V, M]) gather(w int, open uint64, pull bool) (received uint64, wal
 	return received, walked
 }
 
-// hub is the length from which a list's messages are made room for at once: such lists are few.
+// hub is the least number of messages for which roomFor reserves memory. Few vertices have so many.
 const hub = 1 << 16
 
-// roomFor makes room for the messages along a list, which a hub may have millions of, and notes
-// whose they are. Vertices behind a hub in its word get room too, or one message more would have
-// all of them copied to Go's heap.
+// roomFor reserves memory for n messages of a vertex from this size on; a hub may have millions. It
+// records the vertex (part.hub). It reserves hub more, for the next vertices of the word: otherwise
+// one more message would make append copy all messages to Go's heap.
 func (l *lane[V, M]) roomFor(messages []M, local uint32, n int) []M {
 	if n >= hub {
 		l.of.hub.Store(uint64(local) + 1)
 	}
 	if cap(messages)-len(messages) < n && len(messages)+n >= hub {
 		messages = mem.Grow(l.of.store, messages, n+hub)
-		l.messages = messages[:0] // the array before may be freed
+		l.messages = messages[:0] // release the old array
 	}
 	return messages
 }

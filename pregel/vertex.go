@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Vertex is a cursor to the vertex that runs. It is only valid during the call it is passed to.
+// Vertex is the vertex that runs. The engine reuses one Vertex for all vertices of a goroutine, so
+// it is only valid during the call that gets it.
 type Vertex[V, M any] struct {
 	b      *Block[V, M]
 	values *[64]V // the block's
@@ -16,19 +17,19 @@ type Vertex[V, M any] struct {
 	message M
 }
 
-// cursor is the part of a Vertex that does not depend on V and M. Its methods are compiled once,
-// and not for each program.
+// cursor is the part of a Vertex that does not depend on V and M. The compiler compiles its methods
+// once, not once per program.
 type cursor struct {
 	id   VertexID
 	i    uint32
 	sent sentBits
 	bit  uint64 // 1 << i
 
-	halt, finish uint64 // what becomes the block's Halt and Finish
+	halt, finish uint64 // copied to the block's Halt and Finish
 	*partition
 }
 
-// ID returns the vertex's handle.
+// ID returns the vertex's id in the engine.
 func (v *cursor) ID() VertexID { return v.id }
 
 // Label returns the id the vertex has in the input.
@@ -40,28 +41,31 @@ func (v *Vertex[V, M]) Value() V { return *mem.At(v.values, v.i) }
 // Set replaces the vertex's value.
 func (v *Vertex[V, M]) Set(x V) { *mem.At(v.values, v.i) = x }
 
-// Ref returns the vertex's value in place, for values too large to copy. It is only valid during
-// the call.
+// Ref returns a pointer to the vertex's value, for values too large to copy. The pointer is only
+// valid during the call.
 func (v *Vertex[V, M]) Ref() *V { return mem.At(v.values, v.i) }
 
-// HasMessage reports whether a message came: the identity of a combiner is a message too.
+// HasMessage reports whether the vertex received a message. A message that equals the combiner's
+// identity counts.
 func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received&v.bit != 0 }
 
 // Woken reports whether the vertex had voted to halt, and runs because a message came.
 func (v *Vertex[V, M]) Woken() bool { return v.b.Awake&v.bit == 0 }
 
-// OutDegree returns how many messages SendToAllNeighbors sends, by the program's Direction.
+// OutDegree returns the number of messages that one call of SendToAllNeighbors sends.
 func (v *Vertex[V, M]) OutDegree() int { return int(*mem.At(v.b.OutDegrees, v.i)) }
 
-// InDegree returns how many neighbours send here with SendToAllNeighbors, by the program's
-// Direction.
+// InDegree returns the number of edges along which SendToAllNeighbors of other vertices sends to
+// this vertex.
 func (v *Vertex[V, M]) InDegree() int { return int(*mem.At(v.b.InDegrees, v.i)) }
 
-// SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read
-// in the next superstep. Each partition gets it once. Called twice in one superstep, the messages
-// are combined. What a message points to (a slice, a map) belongs to the engine once it is sent,
-// and to all its receivers: nobody may change it, nor append to it but by append(slices.Clip(m),
-// x).
+// SendToAllNeighbors sends m along every edge of the vertex in the program's Direction. The
+// neighbours read it in the next superstep. Each partition gets the message once. If a vertex calls
+// it twice in a superstep, the messages are combined.
+//
+// The engine and all receivers share the memory that a message points to (a slice, a map). Nobody
+// may change this memory after the call. A receiver may append to a slice only with
+// append(slices.Clip(m), x).
 func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	if v.sent != 0 {
 		v.sendAgain(m)
@@ -70,9 +74,9 @@ func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	}
 }
 
-// SendAlong sends m to all neighbours in a direction, whatever the way the program's other messages
-// go: to out-neighbours, to in-neighbours, or to both. A program that sends against its Direction
-// must return Either there.
+// SendAlong sends m to all out-neighbours, all in-neighbours, or both, whatever the program's
+// Direction is. A program that sends in another direction than its own must have the Direction
+// Either.
 func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
 	forth, back := v.along(d)
 	if forth {
@@ -83,9 +87,9 @@ func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
 	}
 }
 
-// Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as
-// given: a semiring's weight is not applied. What the message points to may not be changed any
-// more, as with SendToAllNeighbors.
+// Send sends m to any vertex, not only to a neighbour. The receiver reads it in the next superstep.
+// No combiner applies an edge's weight to it. The memory that the message points to must not be
+// changed after the call, as with SendToAllNeighbors.
 func (v *Vertex[V, M]) Send(to VertexID, m M) {
 	if uint64(to) >= v.state.IDs {
 		panic(v.noVertex(to))
@@ -100,22 +104,23 @@ func (p *partition) noVertex(to VertexID) string {
 // VoteToHalt puts the vertex to sleep until a message wakes it.
 func (v *cursor) VoteToHalt() { v.halt |= v.bit }
 
-// Finish halts the vertex for good: messages to it are dropped from now on, and delivery skips it.
-// Messages it sent in this call are delivered.
+// Finish halts the vertex for good: from now on delivery skips the vertex, and messages to it are
+// dropped. Messages that it sent in this call are delivered.
 func (v *cursor) Finish() { v.finish |= v.bit }
 
-// Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or for Both the
-// one after the other. Parallel edges are yielded each. The order is that of the neighbours' ids.
-// In a grid of partitions with both sides above 1 no partition has them all: the job fails.
+// Edges yields the vertex's edges in the program's Direction, ordered by the neighbours' ids. For
+// Both it first yields the out-edges, then the in-edges. Parallel edges are yielded separately. In
+// a grid of partitions with both sides above 1, a vertex's edges are in several partitions, and the
+// job fails.
 func (v *cursor) Edges() iter.Seq[Edge] {
 	return v.edges("Edges", v.state.Edges)
 }
 
-// OutEdges is Edges for the out-edges, whatever the program's Direction: in an undirected graph all
-// edges. An edge's property is to be had (EdgeColumn) only if the program's messages may cross it.
+// OutEdges yields the out-edges, whatever the program's Direction. In an undirected graph it yields
+// all edges. An edge has properties (EdgeColumn) only if the program's messages may cross it.
 func (v *cursor) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.state.Out) }
 
-// InEdges is OutEdges for the in-edges, whose To is the neighbour at the other end.
+// InEdges yields the in-edges as OutEdges yields the out-edges. Edge.To is the neighbour.
 func (v *cursor) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.state.In) }
 
 func (v *cursor) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
@@ -134,7 +139,7 @@ func (v *cursor) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] 
 	}
 }
 
-// Logf writes a line to the job's log, with the vertex and the superstep in front.
+// Logf writes a line to the job's log. The line begins with the vertex and the superstep.
 func (v *cursor) Logf(format string, args ...any) {
 	if log := v.state.Log; log != nil {
 		log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), v.Superstep()) +

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// watched is a program whose messages are seen by tests when they are sent, not when the vertex has
-// run: it may change them in between.
+// watched wraps a program so that tests see its messages when they are sent, not after Compute: the
+// program may change a message in between.
 type watched[V, M any] struct{ of Program[V, M] }
 
 func (w watched[V, M]) Compute(v *Vertex[V, M], m M) {
@@ -21,8 +21,8 @@ func watchedInit[V, M any](init func(v *Vertex[V, M])) func(v *Vertex[V, M]) {
 	}
 }
 
-// watchedList is a list program that gets a copy of its messages, which is zero after the call: it
-// may not keep them.
+// watchedList wraps a list program. It passes a copy of the messages and clears the copy after the
+// call, to expose programs that keep the slice.
 type watchedList[V, M any] struct{ of ListProgram[V, M] }
 
 func (w watchedList[V, M]) Compute(v *Vertex[V, M], msgs []M) {
@@ -39,7 +39,7 @@ func (l *lane[V, M]) listProgram() ListProgram[V, M] {
 	return l.of.list
 }
 
-// sendWatched sends m to all neighbours.
+// sendWatched is SendToAllNeighbors of a watched program: it first shows m to the observer.
 func (v *Vertex[V, M]) sendWatched(m M) {
 	if v.b.watch != nil {
 		v.b.watch(v.id, m)
@@ -65,8 +65,8 @@ func (l *lane[V, M]) Watch(f func(from VertexID, message any)) {
 	}
 }
 
-// watchAll passes on what some vertices of the block sent to all their neighbours, after it was
-// combined.
+// watchAll shows the observer the messages that vertices of the block sent to all their neighbours,
+// after they were combined.
 func (l *lane[V, M]) watchAll(sent uint64, out *[64]M) {
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent)

@@ -1,7 +1,7 @@
-// Package record has what happened in a run: for each superstep, how messages were delivered and
-// why, and what each partition did. Result.Trace, the lines of a trace, the page's API, the metrics
-// and the spans are all made of it, so that their numbers agree. Superstep is the type to read
-// first.
+// Package record has the measurements of a run: for each superstep how its messages were delivered
+// and why, and the work and times of each partition. Result.Trace, the lines of a trace, the page's
+// API, the metrics and the spans are all made from these records, so their numbers agree. Read the
+// type Superstep first.
 package record
 
 import (
@@ -9,65 +9,65 @@ import (
 	"time"
 )
 
-// Superstep is what happened in a superstep of a run. In the last one of a run it may be that no
-// vertex runs: it delivers messages to nobody. Its time and its bytes count, but it is not counted
-// as a superstep, nor as a push or a pull.
+// Superstep is the record of one superstep. In the last record of a run maybe no vertex ran: the
+// engine then only found that no message has a receiver. Its time and bytes count, but it does not
+// count as a superstep, a push or a pull.
 type Superstep struct {
-	// the program's name; on a cluster the job, of graph500 the kernel and its root
+	// the program's name; on a cluster the job; for graph500 the kernel and its root
 	Job       string `json:"job"`
 	Superstep int    `json:"superstep"` // from 0
-	// of a plan, from 1 in the order in which phases ran; the planned program is the last
+	// the phase of a plan, from 1 in the order of execution; the planned program is the last one
 	Phase   int    `json:"phase,omitempty"`
-	Program string `json:"program,omitempty"` // of that phase
-	// none, naive, mirrored, pull; in a grid with both sides above 1 none, push, ring, pull
+	Program string `json:"program,omitempty"` // the phase's program
+	// none, naive, mirrored, pull; or, in a grid with both sides above 1, none, push, ring, pull
 	Scheme   string `json:"scheme"`
 	Delivery string `json:"delivery"` // none, push, pull
 	Reason   string `json:"reason"`   // why this scheme was chosen
-	// Predicted is shared between copies: it does not change any more.
-	// seconds of delivery by scheme, as the model guesses them
+	// Predicted is the model's prediction of the seconds of delivery, by scheme. Copies of a record
+	// share it.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
-	// seconds that delivery took: the superstep's without the program's own
+	// measured seconds of delivery: the superstep's time without the program's
 	Actual     float64     `json:"actual,omitempty"`
-	Seconds    float64     `json:"seconds"`         // by the wall clock
+	Seconds    float64     `json:"seconds"`         // wall-clock time
 	Graph      *GraphSize  `json:"graph,omitempty"` // after a superstep that changed it
 	Ended      time.Time   `json:"ended,omitzero"`  // when the superstep ended
-	Partitions []Partition `json:"partitions"`      // in rising order
+	Partitions []Partition `json:"partitions"`      // ordered by partition
 }
 
-// GraphSize is how large a graph is that a program changes.
+// GraphSize is the size of a graph that a program changes.
 type GraphSize struct {
-	Vertices uint64 `json:"vertices"` // without those that were removed
-	Arcs     uint64 `json:"arcs"`     // stored: an undirected edge is two
+	Vertices uint64 `json:"vertices"` // without removed vertices
+	Arcs     uint64 `json:"arcs"`     // stored arcs: an undirected edge is two
 }
 
-// Partition is what one partition did in a superstep.
+// Partition is the record of one partition in a superstep.
 type Partition struct {
 	Partition int    `json:"partition"`        // from 0
-	Worker    string `json:"worker,omitempty"` // that has the partition, on a cluster
+	Worker    string `json:"worker,omitempty"` // the partition's worker, on a cluster
 	Computed  int    `json:"active"`           // vertices that ran
-	// vertices whose messages to all neighbours this superstep delivered
+	// the number of vertices whose messages to all neighbours were delivered in this superstep
 	Delivered int `json:"senders"`
 	Receivers int `json:"receivers"` // vertices that got a message
-	Walked    int `json:"edges"`     // walked to deliver these messages
-	// sent in this superstep for the next, before combining: sender x out-edge, and Send calls
+	Walked    int `json:"edges"`     // edges walked to deliver these messages
+	// messages sent in this superstep, before combining: one per sender and out-edge, and per Send
 	Messages int `json:"messages"`
-	Sent     int `json:"messages_sent"` // values that went to other partitions
-	Bytes    int `json:"bytes"`         // of these, with their presence
-	// for changes of the graph, which the next superstep makes
+	Sent     int `json:"messages_sent"` // values sent to other partitions
+	Bytes    int `json:"bytes"`         // bytes of these values and their presence
+	// requests to change the graph, to be applied before the next superstep
 	Requests int `json:"requests,omitempty"`
 
 	Times Seconds `json:"seconds"`         // by phase
-	Peers []Peer  `json:"peers,omitempty"` // what went to each other partition
-	// what went to all others together, on a cluster with more than 64 partitions
+	Peers []Peer  `json:"peers,omitempty"` // messages sent to each other partition
+	// the sums over all other partitions, on a cluster with more than 64 partitions
 	Sums []Sum `json:"sums,omitempty"`
 
-	// resident bytes of the process after the superstep, measured twice a second at most
+	// resident bytes of the process after the superstep, measured at most twice a second
 	Memory int64 `json:"memory,omitempty"`
 	// seconds for which the garbage collector stopped the process
 	GCPause float64 `json:"gc_pause"`
 }
 
-// End notes that the superstep took so many seconds.
+// End sets the time of the superstep.
 func (s *Superstep) End(seconds float64) {
 	s.Seconds = seconds
 	for i := range s.Partitions {
@@ -75,12 +75,12 @@ func (s *Superstep) End(seconds float64) {
 	}
 }
 
-// Ran reports whether a vertex ran: else the superstep is not counted.
+// Ran reports whether any vertex ran. If not, the superstep is not counted.
 func (s *Superstep) Ran() bool {
 	return slices.ContainsFunc(s.Partitions, func(p Partition) bool { return p.Computed > 0 })
 }
 
-// Clone returns a copy that shares nothing but Predicted with s.
+// Clone returns a deep copy of s, but for Predicted, which is shared.
 func (s *Superstep) Clone() *Superstep {
 	c := *s
 	c.Partitions = slices.Clone(s.Partitions)
@@ -95,19 +95,19 @@ func (s *Superstep) Clone() *Superstep {
 	return &c
 }
 
-// Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the
+// Seconds is the time of each phase. The rest of Total went into hooks, aggregators and the
 // coordinator.
 type Seconds struct {
-	Expand float64 `json:"expand"` // senders' values to the partitions that walk their edges
-	// with compute, where the two are one loop, but for list programs
+	Expand float64 `json:"expand"` // sending the messages of senders to other partitions
+	// walking edges; part of compute if one loop does both, except in list programs
 	Traverse float64 `json:"traverse"`
-	Fold     float64 `json:"fold"`    // combined messages to the partitions of their receivers
-	Compute  float64 `json:"compute"` // the program
-	// Wait is for others: for their frames, for a processor while other partitions have it, and for
-	// the slowest.
+	Fold     float64 `json:"fold"`    // sending combined messages to the owners of their receivers
+	Compute  float64 `json:"compute"` // running the program
+	// Wait is the time of waiting: for other partitions' frames, for a processor that runs other
+	// partitions, and for the slowest partition.
 	Wait float64 `json:"wait"`
-	// Total is the superstep's time, the same for all partitions once the superstep has ended;
-	// before, the partition's own.
+	// Total is the superstep's time. It is the same for all partitions once the superstep has
+	// ended, and the partition's own time before.
 	Total float64 `json:"total"`
 }
 
@@ -119,11 +119,10 @@ func (s *Seconds) ByPhase() [len(Phases)]float64 {
 	return [...]float64{s.Expand, s.Traverse, s.Fold, s.Compute, s.Wait}
 }
 
-// Busy returns the time the partition worked.
+// Busy returns the time in which the partition worked.
 func (s *Seconds) Busy() float64 { return s.Expand + s.Traverse + s.Fold + s.Compute }
 
-// End notes that the superstep took so many seconds: a partition that was done earlier has waited
-// for the others.
+// End sets the superstep's time, and adds the time after the partition's own end to Wait.
 func (s *Seconds) End(seconds float64) {
 	s.Wait += max(0, seconds-s.Total)
 	s.Total = seconds
@@ -139,7 +138,8 @@ func (s *Seconds) Add(o *Seconds) {
 	s.Total += o.Total
 }
 
-// Add adds what the partition did in another superstep; worker and memory are those of then.
+// Add adds the work of the same partition in another superstep o. Worker and Memory become those of
+// o.
 func (p *Partition) Add(o *Partition) {
 	p.Worker, p.Memory = o.Worker, o.Memory
 	p.Computed += o.Computed
@@ -154,25 +154,25 @@ func (p *Partition) Add(o *Partition) {
 	p.Times.Add(&o.Times)
 }
 
-// Peer is what was sent to one other partition.
+// Peer has the messages that a partition sent to one other partition.
 type Peer struct {
-	Partition int    `json:"partition"` // that got it
+	Partition int    `json:"partition"` // the receiver
 	Exchange  string `json:"exchange"`  // expand, fold, sends and others
-	Encoding  string `json:"encoding"`  // all, bitmap, sparse, pairs; bytes of changes
+	Encoding  string `json:"encoding"`  // all, bitmap, sparse, pairs; bytes for changes
 	Messages  int    `json:"messages"`
 	Bytes     int    `json:"bytes"`
 }
 
-// Sum is what was sent to all other partitions in an exchange and an encoding.
+// Sum is the total of the messages to all other partitions, for one exchange and encoding.
 type Sum struct {
 	Exchange string `json:"exchange"`
 	Encoding string `json:"encoding"`
-	Columns  int    `json:"columns"` // as many peers
+	Columns  int    `json:"columns"` // the number of peers
 	Messages int    `json:"messages"`
 	Bytes    int    `json:"bytes"`
 }
 
-// AddSum adds a sum to the one of its exchange and encoding.
+// AddSum adds a sum to the element of all with its exchange and encoding, or appends it.
 func AddSum(all []Sum, s Sum) []Sum {
 	i := slices.IndexFunc(all, func(o Sum) bool { return o.Exchange == s.Exchange && o.Encoding == s.Encoding })
 	if i < 0 {
@@ -183,7 +183,7 @@ func AddSum(all []Sum, s Sum) []Sum {
 	return all
 }
 
-// Sum returns what was sent to one other partition as a sum.
+// Sum returns the messages to one other partition as a Sum.
 func (p *Peer) Sum() Sum {
 	return Sum{Exchange: p.Exchange, Encoding: p.Encoding, Columns: 1, Messages: p.Messages, Bytes: p.Bytes}
 }

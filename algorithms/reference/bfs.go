@@ -2,8 +2,8 @@ package reference
 
 import "math"
 
-// BFSLevels returns the number of arcs on a shortest path from source to each vertex, math.MaxInt64
-// where there is none.
+// BFSLevels returns the number of arcs on a shortest path from source to each vertex, or
+// math.MaxInt64 if there is no path.
 func BFSLevels(g Graph, source int) []int64 {
 	out := g.out()
 	level := make([]int64, g.N)

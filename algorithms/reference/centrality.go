@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// HITS returns hubs and authorities after some iterations of authorities from hubs and hubs from
-// these, both of length 1.
+// HITS returns hubs and authorities, both of length 1. An iteration computes authorities from hubs,
+// and then hubs from authorities.
 func HITS(g Graph, iterations int) (hub, authority []float64) {
 	hub, authority = slices.Repeat([]float64{1}, g.N), make([]float64, g.N)
 	normalize(hub)
@@ -31,8 +31,8 @@ func HITS(g Graph, iterations int) (hub, authority []float64) {
 	return hub, authority
 }
 
-// Eigenvector returns the vector after some iterations: each adds to a score those of the
-// in-neighbours, and gives all length 1.
+// Eigenvector returns the vector after some iterations. An iteration adds to each score the scores
+// of the in-neighbours, and then scales the vector to length 1.
 func Eigenvector(g Graph, iterations int) []float64 {
 	score := slices.Repeat([]float64{1}, g.N)
 	normalize(score)
@@ -60,7 +60,7 @@ func normalize(x []float64) {
 }
 
 // HyperBall returns the estimates of HyperLogLog counters of 64 registers, by a breadth-first
-// search from each vertex: how many vertices are reached, and the sum of 1/distance.
+// search from each vertex: the number of reached vertices, and the sum of 1/distance.
 func HyperBall(g Graph) (reached, harmonic []float64) {
 	reached, harmonic = make([]float64, g.N), make([]float64, g.N)
 	for v := range g.N {
@@ -96,7 +96,7 @@ func HyperBall(g Graph) (reached, harmonic []float64) {
 	return reached, harmonic
 }
 
-// Reach returns what HyperBall estimates.
+// Reach returns the exact numbers that HyperBall estimates.
 func Reach(g Graph) (reached, harmonic []float64) {
 	reached, harmonic = make([]float64, g.N), make([]float64, g.N)
 	for v := range g.N {
@@ -112,8 +112,8 @@ func Reach(g Graph) (reached, harmonic []float64) {
 	return reached, harmonic
 }
 
-// Betweenness is Brandes' algorithm (2001) as in the paper, one source after the other, scaled by
-// the sources' share of all vertices and by the number of pairs of others.
+// Betweenness is Brandes' algorithm (2001) as in the paper, one source after the other. It is
+// scaled by the sources' share of all vertices and by the number of pairs of other vertices.
 func Betweenness(g Graph, sources []int) []float64 {
 	all, out, n := make([]float64, g.N), g.out(), float64(g.N)
 	for _, s := range sources {
@@ -155,8 +155,7 @@ func Betweenness(g Graph, sources []int) []float64 {
 	return all
 }
 
-// Closeness returns closeness and harmonic centrality by the distances from some vertices, to the
-// others.
+// Closeness returns closeness and harmonic centrality by the distances from sources.
 func Closeness(g Graph, sources []int) (closeness, harmonic []float64) {
 	closeness, harmonic = make([]float64, g.N), make([]float64, g.N)
 	level := make([][]int64, len(sources))

@@ -1,20 +1,19 @@
-// Package reference has the slow and obvious twins of the algorithms: one thread, plain arrays, no
-// code shared with the engine. What the engine computes is compared with them.
+// Package reference has slow and simple versions of the algorithms: one thread, plain arrays, no
+// code shared with the engine. Tests compare the engine's results with them. Read graph.go first.
 package reference
 
 // Graph is a graph as a list of arcs between the vertices 0 to N-1.
 type Graph struct {
 	N    int
 	Arcs [][2]int
-	// Weights are those of the arcs; nil means 1 each.
+	// Weights are the weights of the arcs; nil means 1 each.
 	Weights []float64
-	// Directed says whether arcs go one way only. In an undirected graph each is an edge that
-	// counts both ways, but for a loop, which is one arc from its vertex to itself. Duplicates
-	// count as often as they are there.
+	// Directed means that arcs have a direction. In an undirected graph an arc is an edge in both
+	// directions, but a loop is one arc. Each duplicate counts.
 	Directed bool
 }
 
-// arc is an arc as one of its ends sees it.
+// arc is an arc, seen from one of its ends.
 type arc struct {
 	to     int
 	weight float64

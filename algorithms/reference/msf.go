@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// MSF returns the places in g.Arcs of the edges of the minimum spanning forest of an undirected
-// graph, by Kruskal's algorithm (1956): the lightest first, of equal weights those of the lower
-// ends, each that joins two trees.
+// MSF returns the indices in g.Arcs of the edges of the minimum spanning forest of an undirected
+// graph, by Kruskal's algorithm (1956). It takes edges in ascending order of weight and then of
+// ends, if they join two trees.
 func MSF(g Graph) (forest []int) {
 	weight := func(i int) float64 {
 		if g.Weights == nil {

@@ -2,8 +2,8 @@ package reference
 
 import "slices"
 
-// both returns the neighbours of each vertex along arcs of either direction: those of an undirected
-// graph once, those of a directed one once for each arc.
+// both returns the neighbours of each vertex along arcs of either direction: in an undirected graph
+// once per edge, in a directed graph once per arc.
 func (g Graph) both() [][]int {
 	all := make([][]int, g.N)
 	for u, arcs := range g.out() {
@@ -30,8 +30,8 @@ func sets(lists [][]int) []map[int]bool {
 	return all
 }
 
-// CDLP returns the labels after some iterations of Graphalytics' label propagation, where the label
-// of vertex v is v at first.
+// CDLP returns the labels after some iterations of LDBC Graphalytics' label propagation. The first
+// label of vertex v is v.
 func CDLP(g Graph, iterations int) []int {
 	label := make([]int, g.N)
 	for v := range label {
@@ -55,8 +55,8 @@ func CDLP(g Graph, iterations int) []int {
 	return label
 }
 
-// LCC returns the local clustering coefficients: of the ordered pairs of a vertex's neighbours the
-// share that an arc joins.
+// LCC returns the local clustering coefficients: the share of the ordered pairs of a vertex's
+// neighbours that an arc joins.
 func LCC(g Graph) []float64 {
 	out := make([][]int, g.N)
 	for u, arcs := range g.out() {
@@ -81,8 +81,8 @@ func LCC(g Graph) []float64 {
 	return lcc
 }
 
-// Triangles returns how many sets of three vertices, joined each by an arc of either direction,
-// each vertex is in.
+// Triangles returns the number of triangles of each vertex: sets of three vertices in which an arc
+// of either direction joins every two.
 func Triangles(g Graph) []int64 {
 	near, n := sets(g.both()), make([]int64, g.N)
 	for v := range near {
@@ -98,7 +98,7 @@ func Triangles(g Graph) []int64 {
 }
 
 // Cores returns the core number of each vertex: the greatest k such that the vertex is in a part of
-// the graph in which everyone has k arcs of either direction to others of the part or itself.
+// the graph in which every vertex has k arcs, of either direction, to vertices of the part.
 func Cores(g Graph) []int64 {
 	near, core := g.both(), make([]int64, g.N)
 	in := slices.Repeat([]bool{true}, g.N)
@@ -122,7 +122,7 @@ func Cores(g Graph) []int64 {
 	return core
 }
 
-// SCC returns for each vertex the least vertex of its strongly connected component.
+// SCC returns the least vertex of each vertex's strongly connected component.
 func SCC(g Graph) []int {
 	arcs := g.out()
 	reach := func(from int) []bool {

@@ -1,8 +1,9 @@
 package reference
 
-// PageRank returns the ranks after the given number of iterations from 1/N each, as Graphalytics
-// defines them: the rank of a vertex without out-arcs is shared by all vertices, so that ranks keep
-// adding up to 1. With sources these take the place of all vertices (personalised PageRank).
+// PageRank returns the ranks after the given number of iterations from 1/N each, as LDBC
+// Graphalytics defines them. All vertices share the rank of a vertex without out-arcs, so ranks
+// always add up to 1. With sources only the sources share it, and start with rank (personalised
+// PageRank).
 func PageRank(g Graph, damping float64, iterations int, sources ...int) []float64 {
 	out, start := g.out(), make([]float64, g.N)
 	for v := range start {

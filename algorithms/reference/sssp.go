@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// SSSP returns the length of a shortest path from source to each vertex, +Inf where there is none
-// (Dijkstra, 1959). Weights must not be negative. Rounding is monotone, so the lengths are the
-// least over all paths summed from the source on, whatever the order of computation, and may be
-// compared exactly.
+// SSSP returns the length of a shortest path from source to each vertex, or +Inf if there is none
+// (Dijkstra, 1959). Weights must not be negative. Rounding is monotone, so each length is the least
+// over all paths when added up from the source. It does not depend on the order of computation, and
+// can be compared exactly.
 func SSSP(g Graph, source int) []float64 { return dijkstra[float64](g, source) }
 
 // SSSP32 is SSSP with every weight and every sum rounded to single precision.
@@ -25,7 +25,7 @@ func dijkstra[W float32 | float64](g Graph, source int) []W {
 	for todo.Len() > 0 {
 		u := heap.Pop(todo).(entry[W])
 		if u.dist > dist[u.vertex] {
-			continue // a shorter way was found since
+			continue // a shorter path was found since
 		}
 		for _, a := range out[u.vertex] {
 			if d := W(u.dist + W(a.weight)); d < dist[a.to] {

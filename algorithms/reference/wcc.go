@@ -1,6 +1,6 @@
 package reference
 
-// WCC returns the smallest vertex of each vertex's component, the directions of arcs ignored.
+// WCC returns the least vertex of each vertex's component. It ignores the directions of arcs.
 func WCC(g Graph) []int {
 	g.Directed = false
 	out := g.out()

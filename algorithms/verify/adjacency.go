@@ -6,34 +6,34 @@ import (
 	"sync/atomic"
 )
 
-// direction says which arcs a vertex has in an adjacency.
+// direction selects the arcs of a vertex in an adjacency.
 type direction uint8
 
 const (
-	outward direction = iota // those that leave it
-	inward                   // those that enter it
-	// both, one after the other as pregel.Both has them: in a directed graph a loop is there twice
+	outward direction = iota // arcs that leave the vertex
+	inward                   // arcs that enter the vertex
+	// both, one after the other, as with pregel.Both: a directed loop counts twice
 	bothWays
 )
 
-// adjacency is the arcs of a graph by vertex, for oracles that go over neighbours and not over the
-// list of tuples.
+// adjacency has the arcs of a graph by vertex, for checks that need neighbours, not the list of
+// tuples.
 type adjacency struct {
 	start  []int    // arcs of v are start[v] to start[v+1]
-	to     []uint32 // rising in each vertex's part
+	to     []uint32 // ascending within each vertex
 	weight []float64
 }
 
-// arcsOf says what of the arcs an adjacency has.
+// arcsOf selects the arcs that an adjacency keeps.
 type arcsOf uint8
 
 const (
-	multigraph arcsOf = iota // all
-	weighted                 // all, with their weights, parallel ones in the order of these
-	simple                   // no loops, and of parallel arcs one
+	multigraph arcsOf = iota // all arcs
+	weighted                 // all arcs with their weights; parallel arcs are ordered by weight
+	simple                   // no loops, and one of parallel arcs
 )
 
-// of returns the neighbours of a vertex, rising.
+// of returns the neighbours of a vertex in ascending order.
 func (a adjacency) of(v int) []uint32 { return a.to[a.start[v]:a.start[v+1]] }
 
 // weights returns the weights of the arcs to of(v).
@@ -45,8 +45,8 @@ func (a adjacency) has(u int, v uint32) bool {
 	return found
 }
 
-// adjacency compresses the arcs in a direction, which an undirected graph does not mind. It looks
-// at every tuple twice, which a caller who looks at them himself counts in passes.
+// adjacency builds the adjacency of the arcs in a direction, which does not matter in an undirected
+// graph. It looks at every tuple twice; passes must count that.
 func (g Graph) adjacency(d direction, what arcsOf) (adjacency, error) {
 	if g.looked == nil {
 		g = g.passes(2)
@@ -121,7 +121,7 @@ func (a adjacency) sort(v int) {
 	}
 }
 
-// compact keeps one of parallel arcs.
+// compact removes all but one of parallel arcs.
 func (a *adjacency) compact() {
 	n, lo := 0, 0
 	for v := range len(a.start) - 1 {

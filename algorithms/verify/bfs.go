@@ -2,18 +2,17 @@ package verify
 
 import "math"
 
-// unreached is the level of vertices that no path leads to.
+// unreached is the level of unreached vertices.
 const unreached = math.MaxInt64
 
-// BFS checks the parents of a breadth-first search along arcs, where -1 is the parent of a vertex
-// not reached. With the level of a vertex for the number of steps from it, parent by parent, to the
-// source:
+// BFS checks the parents of a breadth-first search along arcs. The parent of an unreached vertex is
+// -1. The level of a vertex is the number of steps from parent to parent to the source.
 //
 //   - source: the source is its own parent;
 //   - tree: every parent is a vertex, and leads to the source;
-//   - parent: there is an arc from the parent of each vertex to it;
-//   - reach: no arc leads from a vertex of the tree to one out of it;
-//   - level: no arc skips a level, so that no path is shorter than the tree's.
+//   - parent: there is an arc from each vertex's parent to the vertex;
+//   - reach: no arc leads from a reached vertex to an unreached one;
+//   - level: no arc skips a level, so no path is shorter than the tree's.
 func BFS(g Graph, source int, parent []int64) error {
 	if err := g.fits(len(parent), "parents"); err != nil {
 		return err
@@ -42,14 +41,14 @@ func BFS(g Graph, source int, parent []int64) error {
 	return nil
 }
 
-// Levels checks the levels of a breadth-first search along arcs, math.MaxInt64 for a vertex not
-// reached:
+// Levels checks the levels of a breadth-first search along arcs. The level of an unreached vertex
+// is math.MaxInt64.
 //
-//   - source: the source is at level 0, and it alone;
+//   - source: only the source is at level 0;
 //   - range: no level is negative;
-//   - reach: no arc leads from a vertex reached to one that is not;
+//   - reach: no arc leads from a reached vertex to an unreached one;
 //   - level: no arc skips a level;
-//   - parent: an arc leads to each vertex from the level before, so that there is a path as short as it says.
+//   - parent: an arc from the level before leads to each vertex, so a path of this length exists.
 func Levels(g Graph, source int, level []int64) error {
 	if err := g.fits(len(level), "levels"); err != nil {
 		return err
@@ -80,8 +79,8 @@ func Levels(g Graph, source int, level []int64) error {
 	return nil
 }
 
-// scanLevels checks the rules reach and level, and returns the heads of arcs that lead from one
-// level to the next and that tree says are tree arcs.
+// scanLevels checks the rules reach and level. It returns the heads of the arcs to the next level
+// for which tree returns true.
 func (g Graph) scanLevels(level []int64, tree func(u, v uint64) bool) (marks, error) {
 	joined := newMarks(g.Vertices)
 	err := g.scan(func(a arcs) *Violation {
@@ -108,8 +107,9 @@ func (g Graph) scanLevels(level []int64, tree func(u, v uint64) bool) (marks, er
 	return joined, err
 }
 
-// climb returns the levels that the parents amount to. Each vertex climbs to one whose level is
-// known, and again to note the levels on the way, so that every vertex is passed twice at most.
+// climb returns the levels of all vertices from their parents. It follows parents up to a vertex
+// with a known level, and then again to set the levels on the way, so it visits every vertex at
+// most twice.
 func climb(g Graph, source int, parent []int64) ([]int64, *Violation) {
 	const unknown = -1
 	n := int64(len(parent))

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// closeEnough is by how much scores may differ, relative to them, because floats are added up in
-// another order; leastScore is a score so small that floats have few digits there.
+// closeEnough is the relative tolerance of scores, because floats are added in another order.
+// leastScore is the absolute tolerance: floats so small have few digits.
 const (
 	closeEnough = 1e-9
 	leastScore  = 1e-290
 )
 
-// HITS checks hubs and authorities after some half iterations: the first makes authorities of hubs,
-// which are all alike, the second hubs of these, and so on. They end with the iteration in which
-// the authorities change by less than the tolerance, in length, or else after the number given. It
-// makes them again, from lists of neighbours:
+// HITS checks hubs and authorities after a number of half iterations. The first computes
+// authorities from equal hubs, the second computes hubs from these, and so on. The iterations end
+// when the length of the change of the authorities is below the tolerance, or at the given number.
+// HITS repeats the computation with lists of neighbours:
 //
-//   - hub, authority: each vertex has the score that this gives, but for rounding.
+//   - hub, authority: each vertex has the computed score, within rounding.
 func HITS(g Graph, halves int, tolerance float64, hub, authority []float64) error {
 	if err := g.fits(len(hub), "hubs"); err != nil || len(hub) == 0 {
 		return err
@@ -54,8 +54,8 @@ func HITS(g Graph, halves int, tolerance float64, hub, authority []float64) erro
 	})
 }
 
-// atEnd iterates as long as a run does, and then checks its result: until the change is below the
-// tolerance, and so many times at most. Where rounding decides whether it is, both ends are right.
+// atEnd iterates until the change is below the tolerance, at most iterations times, and then checks
+// the result. If rounding decides whether the change is below, it accepts both ends.
 func (g Graph) atEnd(iterations int, tolerance float64, iterate func() float64, check func() error) error {
 	if iterations == 0 {
 		return check()
@@ -83,11 +83,11 @@ func apart(x, y []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Eigenvector checks scores after some power iterations from scores that are all alike. The last is
-// the one in which they change by less than the tolerance, in length, or else the number given. It
-// makes them again, from lists of neighbours:
+// Eigenvector checks scores after a number of power iterations from equal scores. The iterations
+// end when the length of the change is below the tolerance, or at the given number. It repeats the
+// computation with lists of neighbours:
 //
-//   - score: each vertex has the score that this gives, but for rounding.
+//   - score: each vertex has the computed score, within rounding.
 func Eigenvector(g Graph, iterations int, tolerance float64, score []float64) error {
 	if err := g.fits(len(score), "scores"); err != nil || len(score) == 0 {
 		return err
@@ -108,7 +108,7 @@ func Eigenvector(g Graph, iterations int, tolerance float64, score []float64) er
 	}, func() error { return g.sameScores("score", score, x) })
 }
 
-// gather adds up for each vertex the values of its neighbours.
+// gather sums the values of each vertex's neighbours.
 func (g Graph) gather(from adjacency, x, sums []float64) {
 	g.Team.For(g.Vertices, 1<<10, func(_, lo, hi int) {
 		for v := lo; v < hi; v++ {
@@ -135,7 +135,7 @@ func toLength1(x []float64) {
 	}
 }
 
-// sameScores refuses scores that are not those wanted, but for rounding.
+// sameScores returns an error unless score equals want, within rounding.
 func (g Graph) sameScores(rule string, score, want []float64) error {
 	for v, x := range score {
 		if !(math.Abs(x-want[v]) <= closeEnough*math.Abs(want[v])+leastScore) {
@@ -146,11 +146,11 @@ func (g Graph) sameScores(rule string, score, want []float64) error {
 	return nil
 }
 
-// HyperBall checks estimates of HyperLogLog counters of 64 registers, whose elements are hashes of
-// the vertices' labels. It makes them again, one distance after the other, from lists of
+// HyperBall checks the estimates of HyperLogLog counters of 64 registers, whose elements are hashes
+// of the vertices' labels. It repeats the computation, distance by distance, with lists of
 // neighbours:
 //
-//   - reached, harmonic: each vertex has the estimates that this gives, but for rounding.
+//   - reached, harmonic: each vertex has the computed estimates, within rounding.
 func HyperBall(g Graph, reached, harmonic []float64) error {
 	if err := g.fits(len(reached), "estimates"); err != nil {
 		return err

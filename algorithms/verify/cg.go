@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// Solution checks that x solves Ax = b, where A has the weights of the edges as entries, those of
-// loops on the diagonal, and parallel ones add up. No b is one of all ones. It returns the
-// residual, |b-Ax|/|b|, or |b-Ax| if b is 0. Squares are of numbers divided by the greatest entry
-// of b, lest they underflow or overflow:
+// Solution checks that x solves Ax = b. The entries of A are the weights of the edges, loops are
+// the diagonal, and parallel edges add up. A nil b means all ones. Solution returns the residual
+// |b-Ax|/|b|, or |b-Ax| if b is 0. It divides numbers by the greatest entry of b, so that their
+// squares neither underflow nor overflow.
 //
-//   - residual: it is not above the tolerance, but for rounding, which grows with the entries of x.
+//   - residual: it is at most the tolerance, within rounding, which grows with the entries of x.
 func Solution(g Graph, b, x []float64, tolerance float64) (float64, error) {
 	if b == nil {
 		b = slices.Repeat([]float64{1}, len(x))
@@ -22,7 +22,7 @@ func Solution(g Graph, b, x []float64, tolerance float64) (float64, error) {
 	if err := g.fits(len(b), "entries of b"); err != nil {
 		return 0, err
 	}
-	// floats, as their bits: of Ax, and of |A||x|
+	// bits of floats: Ax, and |A||x|
 	sums, sizes := make([]atomic.Uint64, len(x)), make([]atomic.Uint64, len(x))
 	if err := g.passes(1).scan(func(a arcs) *Violation {
 		for i, u := range a.from {

@@ -1,9 +1,9 @@
 package verify
 
-// Degrees checks the numbers of arcs that leave each vertex, that enter it, and of all, which in an
-// undirected graph are its degree:
+// Degrees checks the numbers of arcs that leave each vertex, that enter it, and the total, which in
+// an undirected graph is the degree:
 //
-//   - degree: they are those counted in the list of arcs.
+//   - degree: they equal the counts in the list of arcs.
 func Degrees(g Graph, degrees [][3]int64) error {
 	if err := g.fits(len(degrees), "degrees"); err != nil {
 		return err

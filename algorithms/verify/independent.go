@@ -2,7 +2,7 @@ package verify
 
 import "math/bits"
 
-// MIS checks a maximal independent set, by arcs of either direction; loops do not count:
+// MIS checks a maximal independent set. Arcs count in either direction, and loops do not count:
 //
 //   - independent: no arc joins two members;
 //   - maximal: every other vertex has an arc to or from a member.
@@ -11,7 +11,7 @@ func MIS(g Graph, member []bool) error {
 		return err
 	}
 	g = g.passes(1)
-	g.Directed = true // one way is enough
+	g.Directed = true // one direction is enough
 	near := newMarks(g.Vertices)
 	err := g.scan(func(a arcs) *Violation {
 		for i, u := range a.from {
@@ -40,11 +40,11 @@ func MIS(g Graph, member []bool) error {
 	return nil
 }
 
-// Coloring checks colors, by arcs of either direction; loops do not count:
+// Coloring checks colors. Arcs count in either direction, and loops do not count:
 //
 //   - range: colors are 0 or more;
 //   - proper: no arc joins two vertices of the same color;
-//   - least: a vertex of color c has neighbours of all colors below c, as greedy algorithms leave it.
+//   - least: a vertex of color c has neighbours of all colors below c, as after a greedy algorithm.
 func Coloring(g Graph, color []int64) error {
 	if err := g.fits(len(color), "colors"); err != nil {
 		return err
@@ -87,12 +87,12 @@ func Coloring(g Graph, color []int64) error {
 	return nil
 }
 
-// Matching checks a maximal matching, by arcs of either direction. The partner of a vertex in no
-// pair is -1:
+// Matching checks a maximal matching. Arcs count in either direction. The partner of an unmatched
+// vertex is -1:
 //
-//   - partner: partners are vertices, the partner of a vertex's partner is the vertex, and not its own;
+//   - partner: partners are other vertices, and the partner of a vertex's partner is the vertex;
 //   - edge: an arc joins a vertex and its partner;
-//   - maximal: no arc joins two vertices in no pair, but for loops.
+//   - maximal: no arc except loops joins two unmatched vertices.
 func Matching(g Graph, partner []int64) error {
 	if err := g.fits(len(partner), "partners"); err != nil {
 		return err
@@ -107,7 +107,7 @@ func Matching(g Graph, partner []int64) error {
 		}
 	}
 	g = g.passes(1)
-	g.Directed = true // one way is enough
+	g.Directed = true // one direction is enough
 	joined := newMarks(g.Vertices)
 	err := g.scan(func(a arcs) *Violation {
 		for i, u := range a.from {

@@ -1,10 +1,10 @@
 package verify
 
-// KCore checks core numbers, by arcs of either direction, parallel ones each. It peels the graph
-// one vertex at a time, the one with the fewest arcs left first, from buckets by these numbers
-// (Batagelj and Zaversnik 2003):
+// KCore checks core numbers. Arcs count in either direction, and each parallel arc counts. It
+// removes one vertex at a time, always one with the fewest remaining arcs, from buckets by this
+// number (Batagelj and Zaversnik 2003):
 //
-//   - core: each vertex has the core number that this gives.
+//   - core: each vertex has the computed core number.
 func KCore(g Graph, core []int64) error {
 	if err := g.fits(len(core), "core numbers"); err != nil {
 		return err
@@ -22,10 +22,11 @@ func KCore(g Graph, core []int64) error {
 	return nil
 }
 
-// InCore checks the numbers of arcs of each vertex to others of the k-core, 0 if it is not in that:
+// InCore checks, for each vertex of the k-core, the number of its arcs to others of the core; 0
+// means not in the core:
 //
-//   - core: those that have a number are those whose core number is k or more;
-//   - neighbours: the number is that of arcs to such vertices.
+//   - core: the vertices with a number are those whose core number is at least k;
+//   - neighbours: the number is the count of arcs to such vertices.
 func InCore(g Graph, k int64, neighbours []int64) error {
 	if err := g.fits(len(neighbours), "numbers of neighbours"); err != nil {
 		return err
@@ -61,13 +62,13 @@ func (g Graph) cores() ([]int, adjacency, error) {
 	if err != nil {
 		return nil, near, err
 	}
-	// of vertices that are left, the number of arcs to others that are
+	// core[v] is first the number of arcs from v to remaining vertices
 	core, most := make([]int, g.Vertices), 0
 	for v := range core {
 		core[v] = len(near.of(v))
 		most = max(most, core[v])
 	}
-	// start[d] is where the vertices of d arcs begin in order, which place is the inverse of.
+	// start[d] is where the vertices with d arcs begin in order; place is the inverse of order.
 	start, order, place := make([]int, most+2), make([]int, g.Vertices), make([]int, g.Vertices)
 	for _, d := range core {
 		start[d+1]++

@@ -2,20 +2,20 @@ package verify
 
 import "math"
 
-// gainless is the gain of modularity that rounding may make of none, and unlike how far apart two
-// sums of modularity may be for their order.
+// gainless is the gain of modularity that may be due to rounding. unlike is the tolerance for two
+// sums of modularity in different orders.
 const (
 	gainless = 1e-12
 	unlike   = 1e-9
 )
 
-// Louvain checks communities of high modularity, which no small change raises by more than the
-// tolerance, but for rounding, and the modularity that was reported. Communities are named by
-// vertices, here those of the input; loops and parallel edges count as they do for modularity:
+// Louvain checks communities of high modularity: no small change raises modularity by more than the
+// tolerance, within rounding. It also checks the reported modularity. A community is named by a
+// vertex of the input. Loops and parallel edges count as in modularity:
 //
 //   - member: the vertex that names a community is its representative (see Graph.representatives);
 //   - connected: paths of edges of positive weight within a community join all its members;
-//   - move: no vertex gains by moving to another community, or to one of its own;
+//   - move: no vertex gains by moving to another community, or to a new one;
 //   - merge: no two communities gain by becoming one;
 //   - modularity: it is that of the communities.
 func Louvain(g Graph, tolerance, modularity float64, community []uint64) error {

@@ -7,20 +7,21 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// Branch is an edge of a forest, as one of its ends has it.
+// Branch is an edge of a forest, seen from one of its ends.
 type Branch struct {
 	To     int64
 	Weight float64
 }
 
-// MSF checks a minimum spanning forest, of which each vertex has its tree, by its representative,
-// and its edges. It makes one by Kruskal's algorithm (1956), whose weights are those of any other:
+// MSF checks a minimum spanning forest. A vertex has its tree's representative and its edges. MSF
+// computes a forest by Kruskal's algorithm (1956); all minimum forests have the same weights:
 //
 //   - edge: each is an edge of the graph, with its weight, and both its ends have it;
-//   - cycle: edges make no cycle;
+//   - cycle: edges form no cycle;
 //   - span: there are as many edges as in any spanning forest;
-//   - weight: as many of each weight as in the lightest;
-//   - tree: vertices have the same tree if edges join them, else others; it is named by its representative (see Graph.representatives).
+//   - weight: there are as many edges of each weight as in the computed forest;
+//   - tree: vertices have the same tree if and only if edges join them; its name is its
+//     representative (see Graph.representatives).
 func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 	if err := g.fits(len(tree), "trees"); err != nil {
 		return err
@@ -96,7 +97,7 @@ func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 	return g.representatives("tree", tree)
 }
 
-// edge is an edge by its weight and ends.
+// edge is an edge, ordered by weight, then by its ends.
 type edge struct {
 	weight    float64
 	low, high int
@@ -107,7 +108,7 @@ func (e edge) compare(f edge) int {
 		cmp.Compare(e.high, f.high))
 }
 
-// tuples returns all edges, the lightest first.
+// tuples returns all edges in ascending order.
 func (g Graph) tuples() (all []edge, err error) {
 	var b edges.Block
 	for i := range edges.Blocks(g.Edges) {
@@ -122,7 +123,7 @@ func (g Graph) tuples() (all []edge, err error) {
 	return all, nil
 }
 
-// union is disjoint sets of vertices (Tarjan 1975): the parent of each.
+// union is a union-find of vertices (Tarjan 1975): the parent of each.
 type union []int
 
 func newUnion(n int) union {
@@ -133,7 +134,7 @@ func newUnion(n int) union {
 	return u
 }
 
-// find returns the vertex that stands for a set.
+// find returns the representative of a vertex's set.
 func (u union) find(v int) int {
 	for u[v] != v {
 		u[v] = u[u[v]]
@@ -142,7 +143,7 @@ func (u union) find(v int) int {
 	return v
 }
 
-// join makes one of the sets of two vertices, unless they are one already.
+// join merges the sets of two vertices. It returns false if they are the same set.
 func (u union) join(v, w int) bool {
 	v, w = u.find(v), u.find(w)
 	u[max(v, w)] = min(v, w)

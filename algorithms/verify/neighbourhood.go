@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// CDLP checks the labels of some iterations of label propagation as Graphalytics has it, where the
-// label of a vertex is its input id at first. It computes them again from lists of neighbours, each
-// vertex by sorting the labels around it:
+// CDLP checks the labels after a number of iterations of LDBC Graphalytics' label propagation, in
+// which the first label of a vertex is its input id. It computes them with lists of neighbours, and
+// sorts the labels around each vertex:
 //
-//   - label: each vertex has the label that this has.
+//   - label: each vertex has the computed label.
 func CDLP(g Graph, iterations int, label []uint64) error {
 	if err := g.fits(len(label), "labels"); err != nil {
 		return err
@@ -63,10 +63,10 @@ func CDLP(g Graph, iterations int, label []uint64) error {
 	return nil
 }
 
-// LCC checks local clustering coefficients as Graphalytics has them. It marks the neighbours of
-// each vertex, and counts the arcs from marked vertices to marked ones:
+// LCC checks local clustering coefficients as LDBC Graphalytics defines them. It marks the
+// neighbours of each vertex, and counts the arcs between marked vertices:
 //
-//   - coefficient: that of each vertex is the number of these arcs by the number of pairs, but for rounding.
+//   - coefficient: it is the number of these arcs divided by the number of pairs, within rounding.
 func LCC(g Graph, lcc []float64) error {
 	if err := g.fits(len(lcc), "coefficients"); err != nil {
 		return err
@@ -93,10 +93,10 @@ func LCC(g Graph, lcc []float64) error {
 	})
 }
 
-// Triangles checks the numbers of triangles that vertices are in, loops and parallel arcs left out
-// and directions ignored:
+// Triangles checks the number of triangles of each vertex. It ignores loops, parallel arcs and
+// directions:
 //
-//   - triangles: that of each vertex is half the number of arcs between its neighbours, both ways.
+//   - triangles: the number is half the number of arcs between the vertex's neighbours.
 func Triangles(g Graph, triangles []int64) error {
 	if err := g.fits(len(triangles), "numbers of triangles"); err != nil {
 		return err
@@ -115,9 +115,9 @@ func Triangles(g Graph, triangles []int64) error {
 	})
 }
 
-// eachNeighbourhood calls check for every vertex with the number of arcs of out that lead from a
-// neighbour of it to another. It looks at the shorter side of each pair: the arcs of the neighbour,
-// if marked, or the vertex's neighbours, if among the arcs.
+// eachNeighbourhood calls check for every vertex with the number of arcs of out between its
+// neighbours. For each pair it looks at the shorter list: it looks for the neighbour's arcs among
+// the marks, or for the vertex's neighbours among the neighbour's arcs.
 func (g Graph) eachNeighbourhood(near, out adjacency, check func(v int,
 	joined int64) *Violation,
 ) error {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// rounding is how far ranks may be off, relatively, because floats are added up in another order.
+// rounding is the relative tolerance of ranks, because floats are added in another order.
 const rounding = 1e-11
 
-// Ranks checks ranks as PageRank defines them after some iterations from ranks that are alike, at
-// the sources or everywhere. The last is the one in which they change by less than the tolerance,
-// in the L1 norm, or else the number given. It makes them again, from lists of neighbours:
+// Ranks checks PageRank's ranks after a number of iterations from equal ranks, at the sources or
+// everywhere. The iterations end when the L1 norm of the change is below the tolerance, or at the
+// given number. It repeats the computation with lists of neighbours:
 //
-//   - rank: each vertex has the rank that this gives, but for rounding.
+//   - rank: each vertex has the computed rank, within rounding.
 func Ranks(g Graph, damping float64, iterations int, tolerance float64, rank []float64, sources ...int) error {
 	if err := g.fits(len(rank), "ranks"); err != nil || len(rank) == 0 {
 		return err
@@ -58,7 +58,8 @@ func Ranks(g Graph, damping float64, iterations int, tolerance float64, rank []f
 	})
 }
 
-// jumps returns the shares of vertices in what does not go along arcs: all alike without sources.
+// jumps returns the probability of each vertex as the target of a jump: equal for all sources, or
+// for all vertices without sources.
 func (g Graph) jumps(sources []int) ([]float64, error) {
 	targets := make([]float64, g.Vertices)
 	for v := range targets {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Sample returns the vertices whose labels have the least hashes, n or all.
+// Sample returns the n vertices whose labels have the least hashes, or all vertices if there are
+// fewer.
 func Sample(g Graph, n int) []int {
 	all := make([]int, g.Vertices)
 	for v := range all {
@@ -15,7 +16,7 @@ func Sample(g Graph, n int) []int {
 	return all[:min(n, len(all))]
 }
 
-// splitMix is the hash of SplitMix64.
+// splitMix is the output function of SplitMix64.
 func splitMix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -23,11 +24,11 @@ func splitMix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Betweenness checks betweenness centrality by shortest paths from some sources, each given once,
-// scaled by their share of all vertices and by the number of pairs of others. It finds it again by
-// one search after the other, from lists of neighbours:
+// Betweenness checks betweenness centrality by shortest paths from sources, which are distinct. It
+// is scaled by the sources' share of all vertices and by the number of pairs of other vertices. It
+// computes the scores by one search after the other, with lists of neighbours:
 //
-//   - score: each vertex has the centrality that this gives, but for rounding.
+//   - score: each vertex has the computed centrality, within rounding.
 func Betweenness(g Graph, sources []int, score []float64) error {
 	if err := g.fits(len(score), "scores"); err != nil {
 		return err
@@ -72,10 +73,10 @@ func Betweenness(g Graph, sources []int, score []float64) error {
 	return g.sameScores("score", score, want)
 }
 
-// Closeness checks closeness and harmonic centrality by the distances from some sources, each given
-// once. It finds them again by one search after the other, from lists of neighbours:
+// Closeness checks closeness and harmonic centrality by the distances from sources, which are
+// distinct. It computes them by one search after the other, with lists of neighbours:
 //
-//   - closeness, harmonic: each vertex has the centralities that this gives, but for rounding.
+//   - closeness, harmonic: each vertex has the computed centralities, within rounding.
 func Closeness(g Graph, sources []int, closeness, harmonic []float64) error {
 	if err := g.fits(len(closeness), "scores"); err != nil {
 		return err
@@ -114,8 +115,8 @@ func Closeness(g Graph, sources []int, closeness, harmonic []float64) error {
 	return g.sameScores("harmonic", harmonic, near1)
 }
 
-// search returns the levels of a breadth-first search, -1 for none, and the vertices that it
-// reaches in order.
+// search returns the levels of a breadth-first search, -1 if unreached, and the reached vertices in
+// order.
 func (g Graph) search(out adjacency, source int) (level []int32, queue []uint32, err error) {
 	if err := g.stopped(); err != nil {
 		return nil, nil, err

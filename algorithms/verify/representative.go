@@ -2,8 +2,8 @@ package verify
 
 import "sync/atomic"
 
-// representatives checks that each group of vertices is named by its representative: the member
-// with most edges, of equals the first of the input. An edge counts at both its ends, and an
+// representatives checks that the name of each group of vertices is its representative: the member
+// with most edges, or the first of them in the input. An edge counts at both its ends, and an
 // undirected loop once. A name must be a vertex of the group.
 func (g Graph) representatives(rule string, name []uint64) error {
 	degree := make([]atomic.Int64, g.Vertices)

@@ -1,11 +1,11 @@
 package verify
 
-// SCC checks the labels of strongly connected components, which it finds again by Tarjan's
-// algorithm (1972), with a stack of its own. Labels are vertices:
+// SCC checks the labels of strongly connected components, which are vertices. It finds the
+// components by Tarjan's algorithm (1972), with an explicit stack:
 //
-//   - component: two vertices have the same label if they are in the same component;
-//   - distinct: and only then;
-//   - representative: it is the member with most edges, of equals the first of the input.
+//   - component: two vertices of the same component have the same label;
+//   - distinct: two vertices of different components have different labels;
+//   - representative: the label is the member with most edges, or the first of them in the input.
 func SCC(g Graph, label []uint64) error {
 	if err := g.fits(len(label), "labels"); err != nil {
 		return err
@@ -34,13 +34,13 @@ func SCC(g Graph, label []uint64) error {
 	return g.representatives("representative", label)
 }
 
-// strong returns a root of the strongly connected component of each vertex: the one that Tarjan's
-// search meets first.
+// strong returns the root of each vertex's strongly connected component: the vertex that Tarjan's
+// search finds first.
 func (a adjacency) strong() []int {
 	n := len(a.start) - 1
 	root, order, low, next := make([]int, n), make([]int, n), make([]int, n), make([]int, n)
 	done := make([]bool, n)
-	var path, pending []int // of the search, and vertices whose components are not closed
+	var path, pending []int // the search's path; vertices whose components are not complete
 	met := 0
 	for s := range n {
 		if order[s] != 0 {

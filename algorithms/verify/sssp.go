@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// SSSP checks the lengths of shortest paths along arcs, +Inf for a vertex not reached. A length is
-// that of a shorter path plus the weight of one arc, rounded: there is one way to add it up, and no
-// tolerance. A length that overflows is refused:
+// SSSP checks the lengths of shortest paths along arcs; +Inf means unreached. A length is that of a
+// shorter path plus the weight of one arc, rounded. So there is only one way to add it up, and no
+// tolerance. A length that overflows is an error.
 //
 //   - source: the source is at distance 0;
-//   - range: no distance is negative, or no number;
-//   - weight: no weight is negative, or no number, else this certificate proves nothing;
-//   - reach: no arc leads from a vertex reached to one that is not;
-//   - shorter: no arc makes a way shorter;
-//   - tight: arcs that make up the distances exactly lead from the source to each vertex reached, so that there are
-//     paths as short as it says. They come from lesser distances; where there are none, as where arcs weigh nothing,
-//     from equal ones, and then in no circle.
+//   - range: no distance is negative or NaN;
+//   - weight: no weight is negative or NaN, because the check would prove nothing;
+//   - reach: no arc leads from a reached vertex to an unreached one;
+//   - shorter: no arc makes a path shorter;
+//   - tight: tight arcs, whose weight is exactly the difference of distances, lead from the source
+//     to each reached vertex, so paths of these lengths exist. They come from lesser distances, or,
+//     where arcs have weight 0, from equal ones without forming a cycle.
 func SSSP(g Graph, source int, dist []float64) error {
 	if err := g.fits(len(dist), "distances"); err != nil {
 		return err
@@ -51,8 +51,8 @@ func SSSP(g Graph, source int, dist []float64) error {
 	return nil
 }
 
-// checkDistances checks the rules that one arc can break, and anchors vertices that have a tight
-// arc from nearer by.
+// checkDistances checks the rules that a single arc can break. It anchors vertices that have a
+// tight arc from a lesser distance.
 func (g Graph) checkDistances(a arcs, dist []float64, anchored marks) *Violation {
 	for i, u := range a.from {
 		v, w := a.to[i], a.weight[i]
@@ -78,10 +78,11 @@ func (g Graph) checkDistances(a arcs, dist []float64, anchored marks) *Violation
 	return nil
 }
 
-// tight reports whether an arc that makes a way of length sum makes up the distance to.
+// tight reports whether an arc is tight: sum, the length of the path that ends with it, equals the
+// distance to.
 func tight(sum, to float64) bool { return to == sum && !math.IsInf(sum, 1) }
 
-// loose returns the first vertex that is reached and not anchored.
+// loose returns the first reached vertex that is not anchored.
 func loose(dist []float64, anchored marks) (int, bool) {
 	for v, d := range dist {
 		if !math.IsInf(d, 1) && !anchored.has(uint64(v)) {
@@ -91,7 +92,8 @@ func loose(dist []float64, anchored marks) (int, bool) {
 	return 0, false
 }
 
-// anchorEqual anchors what tight arcs between equal distances lead to from anchored vertices.
+// anchorEqual anchors the vertices that tight arcs between equal distances reach from anchored
+// vertices.
 func (g Graph) anchorEqual(dist []float64, anchored marks) error {
 	var mu sync.Mutex
 	next := map[uint64][]uint64{}

@@ -1,7 +1,7 @@
-// Package verify checks results by certificates: properties that hold of a right result alone and
-// that one pass or two over the list of tuples can see. It shares no code with what computes the
-// results. Where no such property is known it computes them again by another method, from lists of
-// neighbours.
+// Package verify checks the results of algorithms by certificates: properties that only a correct
+// result has, and that one or two passes over the list of tuples can check. It shares no code with
+// package algorithms. If no such property is known, it computes the result by another method, from
+// lists of neighbours. The option --verify uses it. Read verify.go first, then bfs.go.
 package verify
 
 import (
@@ -18,38 +18,39 @@ import (
 // blockGrain is the number of blocks that a worker takes at a time.
 const blockGrain = 16
 
-// Graph is what results are checked against: the tuples as the algorithm was meant to see them, so
-// without those that --duplicates or --self-loops took away where that matters.
+// Graph is the graph that results are checked against: the tuples as the algorithm should see them.
+// If it matters, they exclude the edges that --duplicates or --self-loops removed.
 type Graph struct {
-	// Edges are the arcs, or the edges of an undirected graph, where each is an arc both ways and a
-	// loop one arc.
+	// Edges are the arcs, or the edges of an undirected graph. An undirected edge is two arcs, a
+	// loop one.
 	Edges edges.List
-	// Vertices is the number of vertices, isolated ones included. Results have a value for each.
+	// Vertices is the number of vertices, including isolated ones. Results have a value for each.
 	Vertices int
 	Directed bool
-	// UnitWeights makes every weight 1, as it is in a list without weights.
+	// UnitWeights makes every weight 1, as in a list without weights.
 	UnitWeights bool
-	// Labels are the names of vertices in what errors say.
+	// Labels are the names of vertices in errors.
 	Labels edges.Labels
-	// Team shares the work; nil is the caller alone.
+	// Team has the worker threads; nil means the caller's thread only.
 	Team *parallel.Team
-	// Stop, if not nil, is asked now and then; an error of it ends the check with that error.
+	// Stop, if not nil, is called now and then. If it returns an error, the check ends with that
+	// error.
 	Stop func() error
 	// Progress, if not nil, is called now and then, by several goroutines, with the number of
-	// tuples checked, and of all.
+	// tuples checked so far and the total.
 	Progress func(done, all int64)
 
-	looked *atomic.Int64 // tuples, of all passes
+	looked *atomic.Int64 // tuples, in all passes
 	all    int64
 }
 
-// passes returns the graph for a check that looks at every tuple so many times.
+// passes returns the graph for a check that looks at every tuple n times.
 func (g Graph) passes(n int) Graph {
 	g.looked, g.all = new(atomic.Int64), int64(n)*int64(g.Edges.Len())
 	return g
 }
 
-// count counts tuples and now and then reports them. A second pass over the tuples is not counted.
+// count counts tuples, and reports progress now and then.
 func (g Graph) count(block, tuples int) {
 	done := g.looked.Add(int64(tuples))
 	if g.Progress != nil && block%blockGrain == 0 {
@@ -57,16 +58,16 @@ func (g Graph) count(block, tuples int) {
 	}
 }
 
-// Violation is the error of a result that is wrong. Any other error is about the arguments or the
-// reading of tuples.
+// Violation is the error for a wrong result. Any other error is about the arguments or the reading
+// of tuples.
 type Violation struct {
-	// Rule is the broken rule, by the name that the function's comment gives it.
+	// Rule is the name of the broken rule, as in the function's comment.
 	Rule string
-	// Text names the vertices at fault, by their labels.
+	// Text describes the violation, with the labels of the vertices.
 	Text string
 }
 
-// Error names the rule and what breaks it.
+// Error returns the rule and the violation.
 func (v *Violation) Error() string { return fmt.Sprintf("rule %q violated: %s", v.Rule, v.Text) }
 
 func violation(rule, format string, args ...any) *Violation {
@@ -95,16 +96,15 @@ func (g Graph) fitsSource(source int) error {
 	return nil
 }
 
-// arcs is a run of arcs from[i] -> to[i]. Those of an undirected list come twice: as they are, and
-// back.
+// arcs is a block of arcs from[i] -> to[i]. An undirected edge comes in both directions.
 type arcs struct {
 	from, to []uint64
 	weight   []float64
 	back     bool
 }
 
-// scan calls check with every arc, by several goroutines at once, and returns the violation in the
-// first block that has one. Endpoints are vertices.
+// scan calls check with every arc, from several goroutines at once. It returns the violation in the
+// first block that has one. It checks that ends are vertices.
 func (g Graph) scan(check func(a arcs) *Violation) error {
 	var least first
 	buffers := make([]edges.Block, g.Team.Size())
@@ -160,10 +160,11 @@ func (g Graph) read(i int, b *edges.Block) error {
 	return nil
 }
 
-// first keeps the error of the least block, so that what is reported does not depend on timing.
+// first keeps the error of the first block that has one, so that the reported error does not depend
+// on timing.
 type first struct {
 	mu  sync.Mutex
-	end atomic.Int64 // one more than the block of err, or 0
+	end atomic.Int64 // the block of err plus 1, or 0
 	err error
 }
 
@@ -181,7 +182,7 @@ func (f *first) report(block int, err error) {
 	}
 }
 
-// marks is a set of vertices that several goroutines add to.
+// marks is a set of vertices. Several goroutines may add to it at once.
 type marks []uint64
 
 func newMarks(n int) marks { return make(marks, bitmap.Words(n)) }

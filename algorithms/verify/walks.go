@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Walks checks random walks, of each vertex those that start there, with the vertices in their
-// order. From v, to which it came from t, a walk goes to x with a probability in proportion to 1/p
-// if x is t, 1 if t and x are neighbours, and else 1/q, for each arc:
+// Walks checks random walks. Each vertex has the walks that start there. From v, after a step from
+// t to v, the probability of an arc to x is proportional to 1/p if x is t, 1 if t and x are
+// neighbours, and else 1/q.
 //
-//   - number: there are as many from every vertex as there should be;
+//   - number: every vertex has the required number of walks;
 //   - start: each starts at its vertex;
 //   - step: each step goes along an edge;
-//   - length: a walk has so many steps, or ends at a vertex without out-edges;
-//   - chance: steps are chosen with these probabilities, as far as a test of their counts can tell. Of
-//     right walks at most one in two million is refused, whatever the graph: see adjacency.ratio.
+//   - length: a walk has the required number of steps, or ends at a vertex without out-edges;
+//   - chance: a test of the counts of steps does not contradict these probabilities. It rejects at
+//     most one in two million correct results, whatever the graph: see adjacency.ratio.
 func Walks(g Graph, number, length int, p, q float64, walks [][][]uint64) error {
 	if err := g.fits(len(walks), "lists of walks"); err != nil {
 		return err
@@ -37,8 +37,8 @@ func Walks(g Graph, number, length int, p, q float64, walks [][][]uint64) error 
 	return nil
 }
 
-// steps returns the steps of walks by where they start, in their order, with the vertex before if
-// before says so.
+// steps groups the steps of walks by the vertex where they start, in order; if before is set, also
+// by the vertex before.
 func (a adjacency) steps(
 	g Graph, number, length int, before bool, walks [][][]uint64,
 ) (map[state][]uint32, error) {
@@ -75,14 +75,14 @@ func (a adjacency) steps(
 	return steps, nil
 }
 
-// state is where a step starts, and the vertex before, or -1 where that makes no difference.
+// state is the vertex where a step starts, and the vertex before, or -1 if that does not matter.
 type state struct{ at, before int }
 
-// mostRatio is up to which ratio steps are taken for right ones: right ones are beyond it with a
-// probability of 1/mostRatio at most.
+// mostRatio is the greatest ratio that is accepted. A correct result exceeds it with a probability
+// of at most 1/mostRatio.
 const mostRatio = 2e6
 
-// tilts are the logarithms of the factors by which steps of a kind may be too likely.
+// tilts are the logarithms of the factors by which one kind of steps may be too likely.
 func tilts() (all []float64) {
 	for x := 2.0; x > 1e-3; x /= 2 {
 		all = append(all, x, -x)
@@ -90,20 +90,20 @@ func tilts() (all []float64) {
 	return all
 }
 
-// ratio returns the logarithm of how much likelier steps are if they are chosen in some wrong way
-// than if they are chosen as they should be, and of which steps that is said. It is the mean over
-// many ways, of three families:
+// ratio is a likelihood ratio test. It returns the logarithm of the ratio of two probabilities of
+// the steps, if they are chosen in some wrong way, and if they are chosen correctly; and the kind
+// of steps that contributes most. The ratio is the mean over many wrong ways, of three families:
 //
 //   - steps of a kind (along the first half of arcs, back, to neighbours of the vertex before) are
-//     likelier everywhere, or less, by a factor;
-//   - everywhere, or in one state alone, a step is chosen as steps before it in the same state were,
-//     which count as much as some number of imagined right ones. For many steps these are chi-square
-//     tests, of the counts of all choices and of those of each state.
+//     more or less likely everywhere, by a factor;
+//   - everywhere, or in one state only, the probability of a step follows the earlier steps in the
+//     same state, which count as much as a number of imagined correct ones. For many steps these are
+//     chi-square tests of all choices together, and of those of each state.
 //
-// Given the steps before it, a right step multiplies the ratio of each way by a factor whose mean
-// is 1. So the mean of each ratio is 1, and so is that of their mean, by whatever states the walks
-// go. By Markov's inequality it is above mostRatio for one in mostRatio right results at most
-// (Ville 1939). The mean pays for the number of ways, as Bonferroni's correction does.
+// Given the earlier steps, a correct step multiplies the ratio of each way by a factor whose mean
+// is 1. So the mean of each ratio is 1, whatever states the walks visit, and so is the mean of
+// their mean. By Markov's inequality at most one in mostRatio correct results exceeds mostRatio
+// (Ville 1939). Taking the mean corrects for the number of ways, as Bonferroni's correction does.
 func (a adjacency) ratio(
 	steps map[state][]uint32, number, length int, p, q float64,
 ) (ratio float64, of string) {
@@ -198,7 +198,8 @@ func (a adjacency) shares(s state, p, q float64) (list []uint32, share []float64
 	return list, share
 }
 
-// logMean returns the logarithm of the mean of n numbers, those by their logarithms and else zeros.
+// logMean returns the logarithm of the mean of n numbers. logs has the logarithms of some; the
+// others are 0.
 func logMean(logs []float64, n int) float64 {
 	if len(logs) == 0 {
 		return math.Inf(-1)

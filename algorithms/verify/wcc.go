@@ -9,16 +9,16 @@ import (
 
 // WCC checks the labels of weakly connected components, which are vertices:
 //
-//   - edge: both ends of an arc have the same label, so that a component has one;
-//   - distinct: no two components, as a union-find of the arcs has them, have the same;
-//   - representative: it is the member with most edges, of equals the first of the input.
+//   - edge: both ends of an arc have the same label, so a component has one label;
+//   - distinct: different components, by a union-find of the arcs, have different labels;
+//   - representative: the label is the member with most edges, or the first of them in the input.
 func WCC(g Graph, label []uint64) error {
 	if err := g.fits(len(label), "labels"); err != nil {
 		return err
 	}
 	directed := g.Directed
 	g = g.passes(2)
-	g.Directed = true // one way is enough
+	g.Directed = true // one direction is enough
 	err := g.scan(func(a arcs) *Violation {
 		for i, u := range a.from {
 			if v := a.to[i]; label[u] != label[v] {
@@ -47,7 +47,7 @@ func WCC(g Graph, label []uint64) error {
 	return g.representatives("representative", label)
 }
 
-// components returns the least vertex of each component.
+// components returns the least vertex of each vertex's component.
 func (g Graph) components() ([]uint32, error) {
 	parent := make([]uint32, g.Vertices) // never greater than the vertex
 	for v := range parent {

@@ -1,6 +1,6 @@
-// Package backend is what stands between a graph of the root package and where it really is, if
-// that is not this process. Package cluster implements it; the root package knows it alone, and
-// links nothing of a cluster.
+// Package backend is the interface between the root package and the place where a graph is, if that
+// is not this process. Package cluster implements it. The root package imports only backend, so it
+// links no code of a cluster.
 package backend
 
 import (
@@ -16,38 +16,38 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Graph is a graph elsewhere. It is safe for use by several goroutines.
+// Graph is a graph outside this process. It is safe for use by several goroutines.
 type Graph interface {
-	// Cluster is where it is: values that are equal are the same place.
+	// Cluster identifies the graph's place: equal values are the same place.
 	Cluster() any
-	// Find returns the input id of the vertex of a name, and Name the name of one; ok is false if
-	// there is none, or no answer.
+	// Find returns the input id of the vertex with a name, and Name the name of a vertex. ok is
+	// false if there is none, or no answer.
 	Find(name string) (label uint64, ok bool)
 	Name(label uint64) (name string, ok bool)
 	// Run runs a job to its end.
 	Run(ctx context.Context, job *Job) (*Outcome, error)
-	// Closed is called when the graph is closed, perhaps several times.
+	// Closed is called when the graph is closed, maybe several times.
 	Closed()
 }
 
-// New makes a *superstep.Graph of a graph elsewhere: the root package sets it. Free is called when
-// nobody uses the graph any more.
+// New makes a *superstep.Graph from a graph outside this process; the root package sets it. free is
+// called when the graph is no longer used.
 var New func(g *graph.Graph, elsewhere Graph, free func(), account, skipped []string) any
 
-// Job is a program to run, and how.
+// Job is a program to run, with its options.
 type Job struct {
 	Given   any      // as the user gave it
-	Zero    []string // the parameters whose zero is meant
+	Zero    []string // the parameters whose zero is intended
 	Program engine.Program
 	job.Options
 	KeepWhen *checkpoint.Policy // or nil
 	Inputs   []Input
-	// Values describes the type of the values, and NewColumn makes a column for those of so many
-	// ids, some of which may have no vertex.
+	// Values describes the type of the values. NewColumn makes a column for the values of a number
+	// of ids; with gaps, some ids have no vertex.
 	Values    string
 	NewColumn func(ids int, gaps bool) Column
-	// File gets a trace of the run, or is nil; Record its supersteps. Complete refuses a run of
-	// which some were not heard of.
+	// File, if not nil, gets a trace of the run, and Record its supersteps. With Complete it is an
+	// error if some supersteps were not received.
 	File     io.Writer
 	Record   trace.Journal
 	Complete bool
@@ -55,34 +55,34 @@ type Job struct {
 	Log      func(line string)
 }
 
-// Column is made of the blocks of a raw result that are written to it.
+// Column is a writer that decodes the blocks of a raw result.
 type Column interface {
 	io.Writer
-	// Whole returns an error unless there is a value for each of so many vertices.
+	// Whole returns an error unless this number of vertices have a value.
 	Whole(vertices int) error
 }
 
-// Input is what a column of the program begins with: the result of an earlier job, the values of a
-// file, or those that Write writes in blocks.
+// Input has the initial values of a column of the program: the result of an earlier job, the values
+// in a file, or the values that Write writes in blocks.
 type Input struct {
 	Column kernel.Property
 	Job    string
 	File   string
-	Type   string // of what Write writes
+	Type   string // type of the values that Write writes
 	Write  func(ctx context.Context, w io.Writer) error
 }
 
-// Progress tells of a superstep.
+// Progress is the state after a superstep.
 type Progress struct {
 	Superstep, Active, Senders int
 	Scheme                     string
 	Seconds                    float64
 }
 
-// Outcome is what a job has left.
+// Outcome is the result of a job.
 type Outcome struct {
 	Job string
 	bsp.Outcome
-	Seconds []float64 // NaN of supersteps that were not heard of
+	Seconds []float64 // NaN for supersteps that were not received
 	Totals  []kernel.Cell
 }

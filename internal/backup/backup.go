@@ -1,11 +1,11 @@
-// Package backup writes and reads archives of a master's data: a tar file that tar, and sha256sum
-// -c, read too.
+// Package backup writes and reads archives of a master's data. An archive is a tar file; tar and
+// sha256sum -c can read it too.
 //
 //	superstep-backup.json  Header
 //	state/..., results/...  files as they are in the directory
 //	SHA256SUMS             the SHA-256 of each entry before it, as sha256sum writes it
 //
-// An archive without its last entry was cut short. What files there are is the master's business.
+// An archive without its last entry is incomplete. Package master decides which files it contains.
 package backup
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// Names of entries, the version of the form, and bounds of what is read into memory.
+// Names of entries, the version of the format, and bounds of what is read into memory.
 const (
 	headerName = "superstep-backup.json"
 	sumsName   = "SHA256SUMS"
@@ -34,21 +34,21 @@ const (
 	maxName    = 255
 )
 
-// Header is what an archive says of itself.
+// Header describes an archive.
 type Header struct {
 	Format  int       `json:"format"`
 	Created time.Time `json:"created"`
-	Version string    `json:"version"` // of the superstep that made it
+	Version string    `json:"version"` // of the binary that made it
 	Run     uint64    `json:"run"`     // the number of the master's run
 	Jobs    int       `json:"jobs"`    // records in the database
 	Graphs  int       `json:"graphs"`
 	Results int       `json:"results"`
-	Columns int       `json:"columns"` // that clients have sent
-	// Damaged says of each result and column that was left out what is wrong with it.
+	Columns int       `json:"columns"` // columns of values sent by clients
+	// Damaged has, for each result and column that was left out, its defect.
 	Damaged []string `json:"damaged,omitempty"`
 }
 
-// Writer writes an archive. After an error it is of no use.
+// Writer writes an archive. After an error it must not be used.
 type Writer struct {
 	tar  *tar.Writer
 	sums bytes.Buffer
@@ -67,7 +67,7 @@ func NewWriter(to io.Writer, h Header) (*Writer, error) {
 	return w, w.Add(headerName, int64(len(data)), bytes.NewReader(data))
 }
 
-// Add adds a file of so many bytes.
+// Add adds a file of size bytes.
 func (w *Writer) Add(name string, size int64, from io.Reader) error {
 	if err := w.entry(name, size); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -84,7 +84,7 @@ func (w *Writer) entry(name string, size int64) error {
 	return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: w.at, Format: tar.FormatPAX})
 }
 
-// Close ends the archive with the checksums.
+// Close writes the checksums, which end the archive.
 func (w *Writer) Close() error {
 	err := w.entry(sumsName, int64(w.sums.Len()))
 	if err == nil {
@@ -93,17 +93,17 @@ func (w *Writer) Close() error {
 	return errors.Join(err, w.tar.Close())
 }
 
-// errShort is that an archive has no end.
+// errShort means that an archive has no end.
 var errShort = errors.New("it was cut short, or is no backup of a master: it does not end with " +
 	sumsName)
 
-// Verify reads an archive to its end and compares all checksums.
+// Verify reads an archive to its end and checks all checksums.
 func Verify(from io.Reader) (*Header, error) {
 	return read(from, func(string, int64, io.Reader) error { return nil })
 }
 
-// Extract writes the files of an archive below a directory, and syncs them. A name that allowed
-// does not know is an error. What was written before an error stays.
+// Extract writes the files of an archive below a directory, and syncs them. It returns an error for
+// a name that allowed rejects. Files written before an error stay.
 func Extract(from io.Reader, root *os.Root, allowed func(name string) bool) (*Header, error) {
 	return read(from, func(name string, size int64, data io.Reader) error {
 		if !allowed(name) {
@@ -121,7 +121,7 @@ func Extract(from io.Reader, root *os.Root, allowed func(name string) bool) (*He
 	})
 }
 
-// read passes on the files of an archive, and compares checksums at its end.
+// read calls each for the files of an archive, and checks the checksums at its end.
 func read(from io.Reader, each func(name string, size int64, r io.Reader) error) (*Header, error) {
 	in := tar.NewReader(bufio.NewReaderSize(from, 1<<20))
 	h := &Header{}
@@ -156,7 +156,7 @@ func read(from io.Reader, each func(name string, size int64, r io.Reader) error)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := io.Copy(io.Discard, data); err != nil { // what is left
+		if _, err := io.Copy(io.Discard, data); err != nil { // the unread rest
 			return nil, worded(entry.Name, err)
 		}
 		if sums.Len() > maxSums {
@@ -173,7 +173,7 @@ func worded(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// compare compares the checksums at an archive's end with those of what was read.
+// compare compares the checksums at an archive's end with those of the files read.
 func compare(in io.Reader, size int64, sums []byte) error {
 	if size > maxSums {
 		return errShort

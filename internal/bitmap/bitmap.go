@@ -1,10 +1,11 @@
-// Package bitmap holds sets of small integers as words of 64 bits: the presence of messages, the
-// finished and the active vertices, the rows of BCSR, and the lists that columns run over.
+// Package bitmap has sets of small integers as words of 64 bits: the presence of messages, the
+// finished and the active vertices, the rows of BCSR, and the lists of vertices in columns. Read
+// bitmap.go first, then list.go.
 package bitmap
 
 import "math/bits"
 
-// Words returns how many words hold n bits.
+// Words returns the number of words for n bits.
 func Words(n int) int { return (n + 63) >> 6 }
 
 // Get reports whether bit i of set is one.
@@ -13,7 +14,7 @@ func Get(set []uint64, i uint32) bool { return set[i>>6]>>(i&63)&1 != 0 }
 // Set makes bit i of set one.
 func Set(set []uint64, i uint32) { set[i>>6] |= 1 << (i & 63) }
 
-// Fill makes the first n bits of set one and leaves the others.
+// Fill sets the first n bits of set to one and leaves the others.
 func Fill(set []uint64, n int) {
 	full := n >> 6
 	for i := range set[:full] {
@@ -36,7 +37,7 @@ func Count(set []uint64) int {
 	return n
 }
 
-// Each calls f with the position of every one, rising.
+// Each calls f with the position of every one, in ascending order.
 func Each(set []uint64, f func(i uint32)) {
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {
@@ -45,17 +46,19 @@ func Each(set []uint64, f func(i uint32)) {
 	}
 }
 
-// Ranked is a bitmap with the number of ones before each word, so that the rank of a bit costs one
-// popcount: the `bitmap` and `offset` of BCSR (Nakao20, 3.1), and NBp and RB with RO (Ueno13, 3.2).
+// Ranked is a bitmap with the number of ones before each word, so the rank of a bit costs one
+// popcount. These are `bitmap` and `offset` of BCSR (Nakao20, 3.1), and NBp and RB with RO (Ueno13,
+// 3.2).
 //
-// Invariant: Rank[w] is the number of ones in Bits[:w]; len(Rank) == len(Bits)+1, so the last is
-// their total.
+// Invariant: Rank[w] is the number of ones in Bits[:w]. len(Rank) == len(Bits)+1, so the last
+// element is their total.
 type Ranked struct {
 	Bits []uint64
 	Rank []uint32
 }
 
-// Rank makes a Ranked of set, which it keeps. ranks is used for Rank when it is long enough.
+// Rank makes a Ranked of set, which it uses without a copy. It uses the memory of ranks if that is
+// long enough.
 func Rank(set []uint64, ranks []uint32) Ranked {
 	if cap(ranks) < len(set)+1 {
 		ranks = make([]uint32, len(set)+1)
@@ -86,8 +89,8 @@ func (r Ranked) Of(i uint32) uint32 {
 // Get reports whether bit i is one.
 func (r Ranked) Get(i uint32) bool { return Get(r.Bits, i) }
 
-// Compress packs the bits of word at the ones of mask to the low end (the instruction PEXT, which
-// Go does not give).
+// Compress moves the bits of word at the ones of mask to the low end (the instruction PEXT, which
+// Go does not offer).
 func Compress(word, mask uint64) uint64 {
 	word &= mask
 	if word == ^uint64(0) {
@@ -104,7 +107,8 @@ func Compress(word, mask uint64) uint64 {
 	return packed
 }
 
-// Expand puts the low bits of packed at the ones of mask, in order (PDEP): the inverse of Compress.
+// Expand moves the low bits of packed to the ones of mask, in order (PDEP): the inverse of
+// Compress.
 func Expand(packed, mask uint64) uint64 {
 	if packed == ^uint64(0) {
 		return mask

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// Frontier is a bitmap with a summary, one bit for each word that may hold a one, so that a small
-// frontier in a large graph costs its own size and 1/4096 of the graph's.
+// Frontier is a bitmap with a summary, which has one bit for each word that may contain a one. So a
+// small frontier in a large graph costs its own size and 1/4096 of the graph's.
 //
-// Invariant: a word that is not zero has its summary bit set, or All is true, which says so of
-// every word.
+// Invariant: the summary bit of each nonzero word is set, or All is true, which stands for all
+// summary bits.
 type Frontier struct {
 	Words []uint64
 	Top   []uint64
@@ -21,7 +21,7 @@ func NewFrontier(words []uint64) *Frontier {
 	return &Frontier{Words: words, Top: make([]uint64, Words(len(words)))}
 }
 
-// Mark notes that word w may now hold a one. One goroutine at a time.
+// Mark records that word w may now contain a one. Only one goroutine may call it at a time.
 func (f *Frontier) Mark(w int) { f.Top[w>>6] |= 1 << (w & 63) }
 
 // MarkShared is Mark for several goroutines at once.
@@ -34,14 +34,14 @@ func (f *Frontier) MarkShared(w int) {
 //go:noinline
 func (f *Frontier) markShared(w int) { atomic.OrUint64(&f.Top[w>>6], 1<<(w&63)) }
 
-// Add makes bit i one. One goroutine at a time.
+// Add sets bit i to one. Only one goroutine may call it at a time.
 func (f *Frontier) Add(i uint32) {
 	Set(f.Words, i)
 	f.Mark(int(i >> 6))
 }
 
-// AddShared makes bit i one, atomically, and reports whether it was zero: of concurrent callers one
-// gets true.
+// AddShared sets bit i to one, atomically, and reports whether it was zero. Exactly one of
+// concurrent callers gets true.
 func (f *Frontier) AddShared(i uint32) bool {
 	word, bit := &f.Words[i>>6], uint64(1)<<(i&63)
 	if atomic.OrUint64(word, bit)&bit != 0 {
@@ -70,7 +70,7 @@ func (f *Frontier) Clear() {
 	}
 }
 
-// Tighten rebuilds the summary from the words, so that it names just those that hold a one.
+// Tighten rebuilds the summary from the words, so that it has only the words that contain a one.
 func (f *Frontier) Tighten() {
 	for t := range f.Top {
 		top := uint64(0)
@@ -84,7 +84,7 @@ func (f *Frontier) Tighten() {
 	f.All = false
 }
 
-// Summary returns word t of the summary: which of the words [64t, 64t+64) may hold ones.
+// Summary returns word t of the summary: the words of [64t, 64t+64) that may contain ones.
 func (f *Frontier) Summary(t int) uint64 {
 	if !f.All {
 		return f.Top[t]
@@ -95,7 +95,7 @@ func (f *Frontier) Summary(t int) uint64 {
 	return ^uint64(0)
 }
 
-// next returns the first word from w on that may hold ones, or -1.
+// next returns the first word from w on that may contain ones, or -1.
 func (f *Frontier) next(w int) int {
 	t := w >> 6
 	if t >= len(f.Top) {

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// List is a set of vertices in which each has its rank, as a place in a column. In degree order
-// nearly every hub is in it, of the others few: so the first part is a bitmap with ranks, the head,
-// and the rest are the members themselves.
+// List is a set of vertices. The rank of a member is its position in a column. Vertices are ordered
+// by degree: the set contains nearly every hub, and few of the other vertices. So the first part,
+// the head, is a bitmap with ranks, and the rest, the tail, is a list of the members.
 //
 //	Head   1 1 1 1 1 0 1 1 ...     a bit for each of the first 64*len(Head.Bits) vertices
 //	Tail   9001 9664 12071 ...     the members beyond
 type List struct {
 	Head     Ranked
 	Tail     []uint32
-	from, to uint32 // of a part: the ranks; all if to is 0
+	from, to uint32 // of a part: its range of ranks; both are 0 for a whole list
 }
 
-// Part returns the members of ranks from to below to, to be counted and shared; ranks are from the
-// part's first member on.
+// Part returns the members of ranks from to to-1, for Count and Shared only. Its ranks begin at its
+// first member.
 func (l *List) Part(from, to int) List {
 	return List{Head: l.Head, Tail: l.Tail, from: uint32(from), to: uint32(to)}
 }
 
-// At returns the member of a rank.
+// At returns the member with a rank.
 func (l *List) At(rank int) uint32 {
 	if n := l.Head.Count(); rank >= n {
 		return l.Tail[rank-n]
@@ -33,13 +33,13 @@ func (l *List) At(rank int) uint32 {
 		bits.TrailingZeros64(Expand(1<<(uint32(rank)-l.Head.Rank[w]), l.Head.Bits[w])))
 }
 
-// tailMembers is the number of members a word below which a list's tail begins. A word with its
-// rank takes 12 bytes, a member 4. To look a word up in the head takes about the time of one or two
+// tailMembers is the number of members per word below which a list's tail begins. A word with its
+// rank takes 12 bytes, a member 4. Looking a word up in the head takes about as long as one or two
 // members of the tail (BenchmarkList).
 const tailMembers = 2
 
-// Cut returns how many words of a set are the head of its list, so that behind any border less is
-// saved, and how many members are then its tail.
+// Cut returns the number of words of a set for the head of its list, so that no other border saves
+// more memory, and the number of members in its tail.
 func Cut(set []uint64) (words, tail int) {
 	words = len(set)
 	most, behind := 0, 0
@@ -52,7 +52,7 @@ func Cut(set []uint64) (words, tail int) {
 	return words, tail
 }
 
-// Fill makes a list of set in the memory of l, whose parts are as long as Cut says.
+// Fill makes a list of set in the memory of l, whose parts must have the lengths that Cut returns.
 func (l *List) Fill(set []uint64) {
 	head := copy(l.Head.Bits, set)
 	l.Head = Rank(l.Head.Bits, l.Head.Rank)
@@ -71,7 +71,7 @@ func (l *List) Count() int {
 	return l.Head.Count() + len(l.Tail)
 }
 
-// Each calls f for every member, rising.
+// Each calls f for every member, in ascending order.
 func (l *List) Each(f func(i uint32)) {
 	Each(l.Head.Bits, f)
 	for _, i := range l.Tail {
@@ -79,8 +79,9 @@ func (l *List) Each(f func(i uint32)) {
 	}
 }
 
-// Shared calls f for what the frontier and the list share, rising: a word of both, the list's word,
-// and the rank of the first one of that. Of the tail the words hold one member each.
+// Shared calls f for the words in which the frontier and the list share members, in ascending
+// order. Arguments are the word's index, the shared members, the list's word, and the rank of its
+// first member. In the tail the list's words have one member each.
 func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32)) {
 	if l.to > 0 {
 		l.sharedPart(in, f)
@@ -101,7 +102,8 @@ func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32
 	l.sharedTail(0, in, uint32(l.Head.Count()), f)
 }
 
-// sharedTail is Shared for the tail's members from place at on; rank is that of the tail's first.
+// sharedTail is Shared for the members of the tail from index at on. rank is the rank of the tail's
+// first member.
 func (l *List) sharedTail(at int, in *Frontier, rank uint32, f func(w int, word, mask uint64,
 	rank uint32),
 ) {
@@ -126,13 +128,13 @@ func (l *List) sharedTail(at int, in *Frontier, rank uint32, f func(w int, word,
 	}
 }
 
-// fewWords is the number of words of a frontier, of 64, below which their members in a tail are
-// searched for: all of these, at most 128 or so, are looked at in the time of about so many
-// searches.
+// fewWords is the number of words of a frontier, of 64, below which their members are searched in
+// the tail. Looking at all members of the tail there, at most 128 or so, takes as long as about
+// this many searches.
 const fewWords = 4
 
-// share is Shared for the tail's members from place at on that are below end; rank is that of the
-// tail's first. It returns the place of the next.
+// share is Shared for the members of the tail from index at on that are below end. rank is the rank
+// of the tail's first member. It returns the index of the next member.
 func (l *List) share(at int, end uint32, in *Frontier, rank uint32, f func(w int, word, mask uint64,
 	rank uint32),
 ) int {
@@ -145,14 +147,14 @@ func (l *List) share(at int, end uint32, in *Frontier, rank uint32, f func(w int
 	return at
 }
 
-// seek returns the place of the first member of the tail, from place at on, that is not below i.
+// seek returns the index of the first member of the tail, from index at on, that is at least i.
 func (l *List) seek(at int, i uint32) int {
 	k, _ := slices.BinarySearch(l.Tail[at:], i)
 	return at + k
 }
 
-// Members appends to dst the members whose ranks are in places, which has room for one bit more
-// than the list.
+// Members appends to dst the members whose ranks are in places, a bitmap. places must have room for
+// one bit more than the list has members.
 func (l *List) Members(places []uint64, dst []uint32) []uint32 {
 	for w, mask := range l.Head.Bits {
 		if mask == 0 {

@@ -2,7 +2,7 @@ package bitmap
 
 import "sort"
 
-// word returns the word that has the one of a rank.
+// word returns the word with the one of a rank.
 func (r *Ranked) word(rank uint32) int {
 	return sort.Search(len(r.Bits), func(w int) bool { return r.Rank[w+1] > rank })
 }
@@ -29,7 +29,7 @@ func (l *List) sharedPart(in *Frontier, f func(w int, word, mask uint64, rank ui
 	}
 }
 
-// within returns the ones of a word of the head that are of the part, and the rank of the first.
+// within returns the ones of a word of the head that belong to the part, and the rank of the first.
 func (l *List) within(w int) (mask uint64, rank uint32) {
 	mask, rank = l.Head.Bits[w], l.Head.Rank[w]
 	places := ^uint64(0)

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// Aggregates are the aggregators of a program, and how they are summed.
+// Aggregates are the aggregators of a program.
 type Aggregates struct {
 	All   []kernel.Aggregate
 	Exact bool // sums of floats do not depend on their order
@@ -26,8 +26,8 @@ func (a Aggregates) Cells() []kernel.Cell {
 	return cells
 }
 
-// Encode appends the values of cells in the order of the program's Aggregators, for another
-// process: each as its length in 4 bytes, little-endian, and its encoding.
+// Encode appends the values of cells, in the order of the program's Aggregators, for another
+// process. Each value is its length (4 bytes, little-endian) and its encoding.
 func (a Aggregates) Encode(out []byte, cells []kernel.Cell) ([]byte, error) {
 	for _, one := range a.All {
 		data, err := cells[one.Number].Encode(pack.Value)
@@ -40,7 +40,7 @@ func (a Aggregates) Encode(out []byte, cells []kernel.Cell) ([]byte, error) {
 	return out, nil
 }
 
-// Decode sets cells to the values that Encode wrote in another process.
+// Decode sets cells to the values that Encode encoded in another process.
 func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 	for _, one := range a.All {
 		if len(data) < 4 {
@@ -61,7 +61,7 @@ func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 	return nil
 }
 
-// Values returns the cells' values by name.
+// Values returns the values of cells by name.
 func (a Aggregates) Values(cells []kernel.Cell) map[string]any {
 	values := map[string]any{}
 	for _, one := range a.All {

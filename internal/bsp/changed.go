@@ -7,14 +7,15 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// loaded is what a coordinator knows of a graph before the program changes it.
+// loaded is the size of a graph before the program changes it.
 type loaded struct {
 	ids, vertices, edges uint64
 	loads                []delivery.Load
 }
 
-// resized returns the size of the graph after a superstep in which it was changed, by requests or
-// by messages to vertices that did not exist; nil if it was not.
+// resized returns the size of the graph after a superstep that changed it, by requests or by
+// messages to vertices that did not exist. It returns nil if the superstep did not change the
+// graph.
 func (c *coordinator) resized(reports []*Report) *record.GraphSize {
 	if len(reports) == 0 {
 		return nil
@@ -35,7 +36,7 @@ func (c *coordinator) resized(reports []*Report) *record.GraphSize {
 	return size
 }
 
-// resize takes the size of the graph after a superstep.
+// resize records the size of the graph after a superstep.
 func (c *coordinator) resize(reports []*Report) {
 	size := c.resized(reports)
 	if size == nil {
@@ -51,7 +52,7 @@ func (c *coordinator) resize(reports []*Report) {
 	c.outcome.Left, c.outcome.IDs = size, c.ids
 }
 
-// changed takes what the partitions report of the graph after changes.
+// changed updates the coordinator after changes of the graph, from the partitions' reports.
 func (c *coordinator) changed(reports []*Report) {
 	first := reports[0].Changed
 	c.ids, c.vertices, c.edges = first.IDs, first.Vertices, first.Edges
@@ -63,7 +64,7 @@ func (c *coordinator) changed(reports []*Report) {
 	}
 	for _, p := range reports {
 		if p.Changed == nil || len(p.Changed.Ways)+1 != len(c.loads) {
-			continue // the next superstep's choice is worse, and right all the same
+			continue // the next choice of a scheme is worse, but correct
 		}
 		c.loads[0].Add(&p.Changed.Load)
 		for i := range p.Changed.Ways {
@@ -72,7 +73,7 @@ func (c *coordinator) changed(reports []*Report) {
 	}
 }
 
-// reload goes back to the graph as it was loaded, for another run.
+// reload restores the state of the loaded graph, for another run.
 func (c *coordinator) reload() {
 	if was := c.loaded; was != nil {
 		c.ids, c.vertices, c.edges = was.ids, was.vertices, was.edges

@@ -11,15 +11,15 @@ import (
 
 // Own is a program's own state, which Coordinate changes.
 type Own interface {
-	// Begin makes it what it is at the beginning of a run or, if that is resumed, what a checkpoint
-	// has.
+	// Begin sets the state to that of the beginning of a run, or, if resumed is set, to that of a
+	// checkpoint.
 	Begin(kept []byte, resumed bool) error
-	// State encodes it, for a checkpoint.
+	// State encodes the state for a checkpoint.
 	State() ([]byte, error)
 }
 
-// GoOn readies the next run to go on from a checkpoint, whose state the partitions have taken up,
-// as the facts of all processes say.
+// GoOn prepares the next run to continue from a checkpoint. The partitions have restored its state
+// already; facts are those of all processes.
 func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	all := &Standing{forked: m.Forked}
 	if differs := m.Differs(d.options.Decides); differs != "" {
@@ -57,7 +57,7 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 	case k == nil:
 	case m != nil:
 		k.Begin(m.Superstep)
-	case d.c.first == 0: // else it is a phase of a run, and not the first
+	case d.c.first == 0: // otherwise it is a later phase of a run
 		k.Begin(0)
 	}
 	begins := m == nil || m.Own() == 0
@@ -82,8 +82,7 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 	return d.c.resume(m, at)
 }
 
-// save has the superstep that a command is for save the state that it begins with, if a checkpoint
-// is due.
+// save makes the superstep of a command save the state before it, if a checkpoint is due.
 func (d *Driver) save(c *Command) error {
 	k := d.options.Checkpoints
 	superstep := d.c.first + c.Superstep
@@ -106,8 +105,8 @@ func (d *Driver) save(c *Command) error {
 	return nil
 }
 
-// manifest returns the manifest of the state before the superstep that a command is for, without
-// its parts. The times are the driver's.
+// manifest returns the manifest, without parts, of the state before the superstep of a command. Its
+// times are the driver's.
 func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 	o := &d.c.outcome
 	m := &checkpoint.Manifest{
@@ -124,7 +123,7 @@ func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 		m.Account = account()
 	}
 	if p := d.options.Plan; p != nil {
-		m.Plan = &checkpoint.Plan{Program: p.Program, Ran: p.Ran} // more are added behind these
+		m.Plan = &checkpoint.Plan{Program: p.Program, Ran: p.Ran} // Add only appends
 	}
 	var err error
 	if m.State.Aggregates, err = d.c.aggregates.Encode(nil, d.c.totals); err != nil {
@@ -138,7 +137,7 @@ func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 	return m, nil
 }
 
-// stored tells the keeper of checkpoints what has become of the partitions' parts.
+// stored passes the results of storing parts to the Keeper.
 func (d *Driver) stored(reports []*Report) error {
 	k := d.options.Checkpoints
 	if k == nil {
@@ -151,8 +150,8 @@ func (d *Driver) stored(reports []*Report) error {
 	return k.Stored(all)
 }
 
-// flushed waits for the checkpoint whose parts are stored by a command. It returns why the run
-// ends, if this is the one that it was to leave.
+// flushed waits for the checkpoint whose parts a command has stored. It returns the reason for the
+// run's end, if this was the run's last checkpoint.
 func (d *Driver) flushed(ctx context.Context, c *Command) error {
 	if !c.Flush {
 		return nil
@@ -164,7 +163,7 @@ func (d *Driver) flushed(ctx context.Context, c *Command) error {
 	return k.Left()
 }
 
-// RanOf is what a checkpoint says of a phase that has ended.
+// RanOf returns the record of an ended phase for a checkpoint.
 func RanOf(program string, o Outcome, totals []byte, seconds []float64) checkpoint.Ran {
 	r := checkpoint.Ran{
 		Program: program, Supersteps: o.Supersteps, Messages: o.Messages, Sent: o.Sent,
@@ -177,7 +176,7 @@ func RanOf(program string, o Outcome, totals []byte, seconds []float64) checkpoi
 	return r
 }
 
-// OutcomeOf is the outcome that RanOf was given.
+// OutcomeOf is the inverse of RanOf.
 func OutcomeOf(r *checkpoint.Ran) Outcome {
 	o := Outcome{
 		Ended: trace.Ended(r.Ended), Supersteps: r.Supersteps, Messages: r.Messages, Sent: r.Sent,

@@ -9,15 +9,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// GridError says what is not supported in a grid with both sides above 1.
+// GridError is the error for a feature that a grid with both sides above 1 does not support.
 type GridError string
 
 func (e GridError) Error() string { return string(e) }
 
-// Unwrap returns what kind of error it is.
+// Unwrap returns pregel.ErrGrid.
 func (GridError) Unwrap() error { return pregel.ErrGrid }
 
-// forced returns the delivery that the options, the program and the grid force, ChooseAuto if none.
+// forced returns the delivery that the options, the program and the grid force, or ChooseAuto.
 func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 	what, list := "combiner "+p.Combiner, p.List
 	if list {
@@ -30,7 +30,7 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 	case ordered && !flat:
 		return 0, GridError(fmt.Sprintf("a deterministic run with %s cannot be had in a grid of %v: use a grid of %v", what, f.Load.Grid, use))
 	case ordered && d != delivery.ChooseAuto && !d.Allows(delivery.Pull):
-		// Only a pull folds the messages of a vertex in the order of their senders.
+		// Only a pull combines the messages of a vertex in the order of their senders.
 		return 0, fmt.Errorf("a deterministic run with %s pulls: delivery %v cannot be had", what,
 			d)
 	case ordered && o.Uncombined:
@@ -41,7 +41,7 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 		return delivery.ChoosePull, nil
 	case flat && o.Uncombined:
 		return delivery.ChooseNaive, nil
-	// a row of one block
+	// in a flat grid a row has one block
 	case flat && (d == delivery.ChooseRingPull || d == delivery.ChooseBlockPull):
 		return delivery.ChoosePull, nil
 	case flat:

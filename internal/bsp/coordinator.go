@@ -13,43 +13,44 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts
-// nothing.
+// coordinator takes the partitions' reports and decides on the next command. It does no I/O and
+// starts no goroutines.
 type coordinator struct {
 	program    coordinating // or nil
 	aggregates Aggregates
 	totals     []kernel.Cell
 	policy     delivery.Policy
 	limit      int
-	first      int // supersteps of the run before superstep 0
+	first      int // number of supersteps of the run before superstep 0
 	vertices   uint64
 	edges      uint64
-	// the vertices and, in a graph that the program changes, those that are no more or not yet
+	// the number of vertices, including removed ones and unused new ids in a graph that the program
+	// changes
 	ids uint64
 
 	command Command
 	view    *pregel.Coordinator
 	sum     Report // over all partitions
-	bounded bool   // some partition found out how many edges a pull looks at
-	// requests is how many changes of the graph the last superstep asked for, and loaded what the
-	// graph was before the first.
+	bounded bool   // some partition knows the number of edges that a pull looks at
+	// requests is the number of changes of the graph that the last superstep requested. loaded is
+	// the graph's size before the first change.
 	requests int
 	loaded   *loaded
 	mutates  bool // the program changes the graph
-	// Those of all messages and, of a program of direction Either, of messages that go one way
-	// alone; load is one of them, that of the last decision.
+	// The load of all messages and, in a program of direction Either, the loads of messages in one
+	// direction only. load is the one of the last decision.
 	loads   []delivery.Load
 	load    *delivery.Load
-	list    bool // of all messages: its time in a pull is measured
-	sized   bool // messages vary in size: loads have the mean of those sent
+	list    bool // the program gets all messages as a list: their time in a pull is measured
+	sized   bool // messages have different sizes: loads use the mean of those sent
 	outcome Outcome
-	asleep  trace.Ended // how a run ends in which all vertices sleep and no message is left
+	asleep  trace.Ended // Ended, if all vertices sleep and no message is left
 }
 
-// coordinating is a program with a Coordinate.
+// coordinating is a program with a method Coordinate.
 type coordinating interface{ Coordinate(c *pregel.Coordinator) }
 
-// forget forgets the run before.
+// forget resets the state of the previous run.
 func (c *coordinator) forget() {
 	c.command = Command{Totals: c.totals}
 	c.outcome, c.requests = Outcome{}, 0
@@ -77,7 +78,7 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	return &c.command, &c.outcome
 }
 
-// resume decides on the superstep that a checkpoint comes before, as next did when that was saved.
+// resume decides on the superstep after a checkpoint, as next did before the checkpoint was saved.
 func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *Outcome, error) {
 	c.forget()
 	if err := c.aggregates.Decode(m.State.Aggregates, c.totals); err != nil {
@@ -107,7 +108,7 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	return &c.command, &c.outcome, nil
 }
 
-// advance commands the superstep that delivers what the last one left.
+// advance commands the superstep that delivers the messages of the last one.
 func (c *coordinator) advance() {
 	c.command.Superstep++
 	c.command.SenderEdges = c.sum.SenderEdges
@@ -116,19 +117,19 @@ func (c *coordinator) advance() {
 	c.command.Scheme = c.choose()
 }
 
-// next takes the reports of a superstep and decides on the one after it.
+// next takes the reports of a superstep and decides on the next one.
 func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outcome) {
 	c.add(reports)
 	o := &c.outcome
-	if !c.command.Flush { // else the seconds are the disk's, too
+	if !c.command.Flush { // with Flush the seconds include the disk's
 		c.policy.Learn(c.delivery(reports, seconds))
 	}
 	if c.policy.Chosen == delivery.Mirrored {
 		c.transposed()
 	}
 	if c.sum.Computed == 0 {
-		// No message reached an unfinished vertex, or there is no source: an empty superstep does
-		// not count.
+		// No message reached an unfinished vertex, or there is no source: a superstep without
+		// running vertices does not count.
 		o.Ended = c.asleep
 		return &c.command, o
 	}
@@ -149,9 +150,9 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	return &c.command, o
 }
 
-// delivery returns the seconds that delivery took in a superstep: all of it but the program's part.
-// A flat pull interleaves the two, so that the program's part is estimated where it is not measured
-// as that of list programs is.
+// delivery returns the seconds that delivery took in a superstep: all except the program's part. A
+// flat pull interleaves both, so the program's part is estimated, unless it is measured as in list
+// programs.
 func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	threads := float64(max(c.load.Threads, 1))
 	aside := 0.0
@@ -166,7 +167,7 @@ func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 		}
 		return max(seconds-float64(computed)*c.policy.Rates.Compute/threads, seconds/4)
 	}
-	// Partitions compute at the same time, as far as there are threads.
+	// Partitions compute at the same time if there are enough threads.
 	most, sum, busy := 0.0, 0.0, 0.0
 	for _, p := range reports {
 		t := &p.Times
@@ -177,19 +178,19 @@ func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	return max(seconds-max(most, sum*each/threads), busy)
 }
 
-// pendingRecord is the coordinator's part of a superstep's record, taken when the superstep ends.
+// pendingRecord is the coordinator's part of a superstep's record, made when the superstep ends.
 type pendingRecord struct {
 	superstep int
-	rows      int // partitions
+	rows      int // number of partitions
 	scheme    delivery.Scheme
 	decision  delivery.Decision
 	actual    float64 // seconds of delivery
 	seconds   float64
-	graph     *record.GraphSize // if the superstep has changed it
+	graph     *record.GraphSize // if the superstep changed the graph
 	ended     time.Time
 }
 
-// pending returns the record of the superstep that has just ended, without its partitions.
+// pending returns the coordinator's part of the record of the superstep that has just ended.
 func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
 	m := pendingRecord{
 		superstep: c.first + c.command.Superstep, rows: len(reports), scheme: c.command.Scheme,
@@ -202,7 +203,7 @@ func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Tim
 	return m
 }
 
-// record fills in the record s of a superstep, whose partitions are set.
+// record fills in the record s of a superstep, whose partitions are already set.
 func (m *pendingRecord) record(job string, s *record.Superstep) {
 	d := &m.decision
 	*s = record.Superstep{
@@ -254,7 +255,7 @@ func (c *coordinator) add(reports []*Report) {
 	}
 }
 
-// choose picks the scheme that delivers what the last superstep sent.
+// choose chooses the scheme that delivers the last superstep's messages.
 func (c *coordinator) choose() delivery.Scheme {
 	if c.sum.SenderEdges == 0 {
 		c.policy.Chosen = delivery.None
@@ -265,7 +266,7 @@ func (c *coordinator) choose() delivery.Scheme {
 	unfinished := c.sum.UnfinishedEdges
 	if one := c.command.Ways; one == 1 || one == 2 {
 		c.load = &c.loads[one]
-		// About: who is finished is not told by direction.
+		// An estimate: the number of finished vertices is not known by direction.
 		unfinished = int(float64(unfinished) * float64(c.load.Arcs) / float64(c.loads[0].Arcs))
 	}
 	c.load.Senders, c.load.SenderEdges = c.sum.Senders, c.sum.SenderEdges
@@ -277,8 +278,7 @@ func (c *coordinator) choose() delivery.Scheme {
 	return c.policy.Choose(c.load)
 }
 
-// ways returns in which directions messages to neighbours have been sent, if the program says so
-// with each.
+// ways returns the directions of messages to all neighbours, in a program of direction Either.
 func (c *coordinator) ways() (ways uint8) {
 	if len(c.loads) == 1 {
 		return 0
@@ -292,7 +292,7 @@ func (c *coordinator) ways() (ways uint8) {
 	return ways
 }
 
-// transposed notes that the lists that were pushed through are turned to their senders now.
+// transposed records that the lists that the last push needed are transposed now.
 func (c *coordinator) transposed() {
 	if c.load == &c.loads[0] {
 		for i := range c.loads {
@@ -304,7 +304,7 @@ func (c *coordinator) transposed() {
 	c.load.Untransposed = 0
 }
 
-// aggregate makes the totals that the next superstep reads of what the vertices added.
+// aggregate merges the partitions' aggregates into the totals that the next superstep reads.
 func (c *coordinator) aggregate(reports []*Report) {
 	for _, a := range c.aggregates.All {
 		total := c.totals[a.Number]
@@ -319,7 +319,7 @@ func (c *coordinator) aggregate(reports []*Report) {
 	}
 }
 
-// callCoordinate calls the program's Coordinate for the coming superstep.
+// callCoordinate calls the program's Coordinate for the next superstep.
 func (c *coordinator) callCoordinate() {
 	if c.program == nil {
 		return

@@ -1,8 +1,10 @@
 // Package bsp drives a run of a vertex program, superstep by superstep, over partitions in this
-// process or on workers. A coordinator, a pure state machine, takes the partitions' reports and
-// decides on the next superstep.
+// process or on workers. Its coordinator, a pure state machine, takes the partitions' reports and
+// decides on the next superstep. Package engine runs the partitions.
 //
 //	begin --Command--> Partitions.Superstep --Reports--> balance, record, next --Command--> ...
+//
+// Read driver.go first, then coordinator.go and command.go.
 package bsp
 
 import (
@@ -22,48 +24,51 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Partitions run the supersteps of a run. They are ready for superstep 0 when Driver.Run gets them.
+// Partitions run the supersteps of a run. They must be ready for superstep 0 when Driver.Run is
+// called.
 type Partitions interface {
-	// Superstep runs a command on every partition and returns their reports by partition, which are
-	// valid until the next call. When a partition fails or ctx ends, the error is the first cause,
-	// and not a consequence of it.
+	// Superstep runs a command on every partition and returns their reports by partition. The
+	// reports are valid until the next call. If a partition fails or ctx ends, the error is the
+	// first cause, not a consequence of it.
 	Superstep(ctx context.Context, c *Command) ([]*Report, error)
 	// Failed returns the error of a superstep in which the program called runtime.Goexit, or nil.
 	Failed() error
 }
 
-// Program is what a driver knows of a vertex program.
+// Program has the facts about a vertex program that a driver needs.
 type Program struct {
 	Name       string
-	Types      []string // its types in words, for checkpoints
+	Types      []string // descriptions of its types, for checkpoints
 	Own        Own      // its own state, or nil
-	Combiner   string   // as errors name it
+	Combiner   string   // its name in errors
 	List       bool     // it gets every message, and has no combiner
-	Sized      bool     // messages are of different sizes
+	Sized      bool     // messages have different sizes
 	Mutates    bool     // it changes the graph
 	Converges  bool     // it has converged when all vertices sleep and no message is left
 	Coordinate coordinating
-	// MaxSupersteps is how many the program says that it runs at most, for who estimates the time
-	// left; 0 if it does not say so.
+	// MaxSupersteps is the program's own limit of supersteps, for estimates of the time left; 0
+	// means unknown.
 	MaxSupersteps int
 	Aggregates    []kernel.Aggregate
 }
 
-// Options say how a run is driven.
+// Options are the parameters of a driver.
 type Options struct {
-	// Delivery forces how messages are delivered.
+	// Delivery forces a scheme of delivery.
 	Delivery delivery.Choice
 	delivery.Experiment
-	// Deterministic makes results independent of partitions, threads and delivery, floats included.
+	// Deterministic makes results independent of partitions, threads and delivery, including
+	// floats.
 	Deterministic bool
-	// MaxSupersteps ends the run when so many have run; 0 is no limit.
+	// MaxSupersteps is the limit of supersteps; 0 means no limit.
 	MaxSupersteps int
-	// SuperstepTimeout ends the run with a TimeoutError when a superstep takes longer; 0 is no
-	// limit. Late, if not nil, is called then: a Compute that does not return holds the run.
+	// SuperstepTimeout ends the run with a TimeoutError if a superstep takes longer; 0 means no
+	// limit. Late, if not nil, is called at that time, because a Compute that does not return
+	// delays the end of the run.
 	SuperstepTimeout time.Duration
 	Late             func(err error)
-	// Trace gets a record of every superstep, some time after it, or is nil. Job, Graph, and
-	// Threads are named there.
+	// Trace gets a record of every superstep, some time after the superstep, or is nil. The records
+	// name Job, Graph and Threads.
 	Trace      trace.Journal
 	Job, Graph string
 	Threads    int
@@ -71,46 +76,44 @@ type Options struct {
 	Progress func(Progress)
 	// Log gets the lines of Coordinator.Logf, or is nil.
 	Log func(line string)
-	// Label returns the input id of a vertex, and whether there is one; nil if nobody knows.
+	// Label returns the input id of a vertex, and whether it has one; nil if unknown.
 	Label func(id pregel.VertexID) (uint64, bool)
-	// Name returns what the input calls a vertex by its input id, if it has a name for it; nil if
-	// nobody knows.
+	// Name returns the name of the vertex with an input id, if it has one; nil if unknown.
 	Name func(label uint64) (string, bool)
-	// Trusted says that the program never calls runtime.Goexit.
+	// Trusted means that the program never calls runtime.Goexit.
 	Trusted bool
-	// Before, if not nil, runs what comes before the program in the same run, and returns how that
-	// ended and its supersteps' seconds. Unless that came to an end of its own, the program does
-	// not run.
+	// Before, if not nil, runs the earlier phases of the same run, and returns their outcome and
+	// the seconds of their supersteps. The program runs only if they completed.
 	Before func(ctx context.Context) (Outcome, []float64, error)
-	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what
-	// partitions have stored.
+	// Checkpoints, if not nil, decides when to save the state, and makes checkpoints from the
+	// stored parts.
 	Checkpoints *checkpoint.Keeper
-	// Room, if not nil, reports whether there is memory for so many messages of a list program that
-	// are pushed one by one.
+	// Room, if not nil, reports whether memory is enough for a number of messages of a list program
+	// that are pushed separately.
 	Room func(messages int) bool
-	// Plan is how far the plan is that the run is a part of, for checkpoints; nil if there is none.
-	// Who walks the plan adds to it.
+	// Plan is the progress of the run's plan, for checkpoints; nil if there is none. The code that
+	// walks the plan adds to it.
 	Plan *checkpoint.Plan
-	// Spec is what the run was asked to do, for whoever goes on from a checkpoint.
+	// Spec is the specification of the run, for processes that continue from a checkpoint.
 	Spec []byte
-	// Decides is what the values depend on beside the graph, for checkpoints (checkpoint.Manifest).
-	// Fork allows the run to go on from one in which that differs.
+	// Decides has all that the values depend on besides the graph, for checkpoints
+	// (checkpoint.Manifest). Fork allows the run to continue from a checkpoint with other values.
 	Decides map[string]string
 	Fork    bool
-	// Account returns what the run has come to with all supersteps that were recorded, for
-	// checkpoints; nil if nobody sums it up.
+	// Account returns the totals of all recorded supersteps, for checkpoints; nil if there are
+	// none.
 	Account func() json.RawMessage
 }
 
-// Progress is how far a run is.
+// Progress is the state of a run after a superstep.
 type Progress struct {
 	Superstep       int
-	Active, Senders int // as its record has them
+	Active, Senders int // see record.Superstep
 	Scheme          delivery.Scheme
 	Seconds         float64 // of the superstep
 }
 
-// LeastLimit returns the smaller of two limits of supersteps, of which 0 is none.
+// LeastLimit returns the smaller of two limits of supersteps, where 0 means no limit.
 func LeastLimit(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -123,12 +126,12 @@ type Driver struct {
 	name    string
 	options Options
 	c       coordinator
-	// supersteps of a run, by its limit and by the program; 0 if nobody knows
+	// limit of a run's supersteps, by the options and the program; 0 if unknown
 	most     int
 	recorder *recorder        // nil if nothing is recorded
-	final    trace.Aggregates // of the last run, once asked for
-	// Of the values at the end of the last run, if the program wants that, and the time that it
-	// took.
+	final    trace.Aggregates // of the last run; set by Final
+	// The summary of the values at the end of the last run, if the program wants one, and the time
+	// that it took.
 	summarizes  bool
 	vertexGroup bool // groups of the summary are vertices
 	summary     *trace.Summary
@@ -138,9 +141,9 @@ type Driver struct {
 	loadedArcs       uint64
 	program          checkpoint.Program
 	own              Own
-	from             *checkpoint.Manifest // that the next run goes on from, or nil
-	standing         *Standing            // of all partitions then
-	before           Outcome              // of what came before the program in the same run
+	from             *checkpoint.Manifest // the checkpoint that the next run continues from, or nil
+	standing         *Standing            // of all partitions, for that checkpoint
+	before           Outcome              // the outcome of earlier phases in the same run
 	sums             transport.Balance
 	accounts         []*transport.Account
 	times            []float64
@@ -149,8 +152,7 @@ type Driver struct {
 	observerOverhead time.Duration
 }
 
-// New makes a driver of a program over the partitions of all processes, of which there is one at
-// least.
+// New makes a driver of a program over the partitions of all processes; there must be at least one.
 func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	if len(facts) == 0 {
 		return nil, fmt.Errorf("%s: no process has partitions of the graph", p.Name)
@@ -190,8 +192,8 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	return d, nil
 }
 
-// Refit tells the driver of the graph that the next runs begin with: the one it was made for or, in
-// a plan, what the phases before have left.
+// Refit tells the driver which graph the next runs begin with: the loaded graph or, in a plan, the
+// graph after the earlier phases.
 func (d *Driver) Refit(facts []*Facts) error {
 	first := facts[0]
 	loads := append([]delivery.Load{first.Load}, first.Ways...)
@@ -214,22 +216,21 @@ func (d *Driver) Refit(facts []*Facts) error {
 	return nil
 }
 
-// Restart replaces the program by another of the same type for the next runs.
+// Restart replaces the program for the next runs. The new program must have the same type.
 func (d *Driver) Restart(p *Program) {
 	d.c.program, d.own, d.most = p.Coordinate, p.Own,
 		LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
 }
 
-// Aggregates are the program's; they encode cells for other processes.
+// Aggregates returns the program's aggregators, which encode cells for other processes.
 func (d *Driver) Aggregates() Aggregates { return d.c.aggregates }
 
-// Outcome is that of the last run, or the progress of the current one. Own is the program's part,
-// without what came before.
+// Outcome returns the outcome of the last run, or the progress of the current one. Own returns the
+// program's part, without earlier phases.
 func (d *Driver) Outcome() Outcome { return d.before.Then(d.c.outcome) }
 func (d *Driver) Own() Outcome     { return d.c.outcome }
 
-// Follow says what has come before the program in the same run: its supersteps are counted from
-// there.
+// Follow sets the outcome of earlier phases in the same run. Supersteps are numbered from there.
 func (d *Driver) Follow(before Outcome) {
 	d.before, d.c.first = before, before.Supersteps
 	if d.recorder != nil && before.Phase > 0 {
@@ -237,18 +238,17 @@ func (d *Driver) Follow(before Outcome) {
 	}
 }
 
-// Superstep is the number in the run of the last superstep that began.
+// Superstep returns the number, in the run, of the last superstep that began.
 func (d *Driver) Superstep() int { return d.c.first + d.c.command.Superstep }
 
 // Times returns the seconds of each superstep of the last run.
 func (d *Driver) Times() []float64 { return d.times }
 
-// ObserverOverhead is the time that the last run spent on the records of its beginning and its end,
-// and on those left at its end.
+// ObserverOverhead returns the time that the last run spent on the records of its beginning and its
+// end, and on the records left at its end.
 func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 
-// Run drives a run to its end. It returns an error when ctx ends, the program panics, or the
-// journal fails.
+// Run drives a run to its end. It fails if ctx ends, the program panics, or the journal fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
 	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final, d.last = Command{}, Outcome{},
 		d.times[:0], 0, nil, 0
@@ -265,7 +265,7 @@ func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) 
 	return &o, nil
 }
 
-// drive runs all supersteps, on a goroutine of its own if the program may end it by runtime.Goexit.
+// drive runs all supersteps, on a separate goroutine if the program may call runtime.Goexit.
 func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	if d.options.Trusted {
 		return d.whole(ctx, p)
@@ -279,7 +279,7 @@ func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	return err
 }
 
-// whole runs what comes before the program, and then the program.
+// whole runs the earlier phases, and then the program.
 func (d *Driver) whole(ctx context.Context, p Partitions) error {
 	if d.options.Before != nil {
 		before, times, err := d.options.Before(ctx)
@@ -291,11 +291,10 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 	return d.steps(ctx, p)
 }
 
-// Last returns how many seconds the last superstep took.
+// Last returns the time of the last superstep in seconds.
 func (d *Driver) Last() float64 { return d.last }
 
-// Took is how long the last run's supersteps and what is between them took, without what came
-// before the program.
+// Took returns the time from the last run's first superstep to its last, without earlier phases.
 func (d *Driver) Took() time.Duration { return d.took }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
@@ -304,7 +303,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	if err != nil {
 		return err
 	}
-	next := outcome.Supersteps // also counts a last superstep that turns out to be empty
+	next := outcome.Supersteps // counts a last superstep without running vertices too
 	for outcome.Ended == "" {
 		if err := d.save(command); err != nil {
 			return err
@@ -312,7 +311,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		start := time.Now()
 		reports, err := d.superstep(ctx, p, command)
 		if err != nil {
-			_ = d.stored(reports) // what was stored meanwhile is whole, and can be gone on from
+			_ = d.stored(reports) // parts stored so far are complete and usable
 			return err
 		}
 		ended := time.Now()
@@ -378,8 +377,8 @@ func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Re
 	return reports, err
 }
 
-// balance checks that each partition reported once, and that each pair agrees on what was sent and
-// received.
+// balance checks that each partition reported once, and that the accounts of each pair of
+// partitions agree.
 func (d *Driver) balance(reports []*Report) error {
 	if len(reports) != d.c.load.Partitions {
 		return fmt.Errorf("superstep %d: found reports of %d partitions, expected %d",

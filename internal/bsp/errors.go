@@ -16,8 +16,8 @@ import (
 // ProgramError is a panic in a user's program.
 type ProgramError = pregel.ProgramError
 
-// NewProgramError makes the error of a panic, or of runtime.Goexit if value is nil; of
-// pregel.Coordinator.Fail, which panics as well, without a stack. It must be called by the deferred
+// NewProgramError makes the error of a panic, or of runtime.Goexit if value is nil. The error of
+// pregel.Coordinator.Fail, which panics too, has no stack. It must be called by the deferred
 // function that recovers.
 func NewProgramError(program string, value any, superstep int) *ProgramError {
 	e := &ProgramError{Program: program, Superstep: superstep, Value: value}
@@ -40,11 +40,11 @@ func NewProgramError(program string, value any, superstep int) *ProgramError {
 	return e
 }
 
-// programFrames cuts a stack down to the frames between the panic and the engine's call of the
+// programFrames returns the frames of a stack between the panic and the engine's call of the
 // program. It returns the whole stack if the engine itself panicked.
 func programFrames(stack string) string {
 	const module = "github.com/superstep-go/superstep/"
-	lines := strings.SplitAfter(stack, "\n") // two for each frame, after a heading
+	lines := strings.SplitAfter(stack, "\n") // two lines per frame, after a heading
 	begin, end := 0, 0
 	for i := 1; i+1 < len(lines); i += 2 {
 		frame := func(prefixes ...string) bool {
@@ -67,7 +67,7 @@ func programFrames(stack string) string {
 }
 
 // Failure makes the error of a call of the program that panicked with recovered, or called
-// runtime.Goexit if that is nil. Exhausted memory is not a ProgramError.
+// runtime.Goexit if recovered is nil. Exhausted memory is not a ProgramError.
 func Failure(program string, recovered any, superstep int) error {
 	if exhausted := mem.IsExhausted(recovered); exhausted != nil {
 		return fmt.Errorf("%s: %w", program, exhausted)
@@ -75,8 +75,8 @@ func Failure(program string, recovered any, superstep int) error {
 	return NewProgramError(program, recovered, superstep)
 }
 
-// Contain calls f, which calls the program, on a goroutine of its own, and returns its error. A
-// panic or runtime.Goexit of the program becomes an error, too.
+// Contain calls f, which calls the program, on a new goroutine, and returns its error. It turns a
+// panic or runtime.Goexit of the program into an error.
 func Contain(program string, superstep *int, f func() error) (err error) {
 	if ended := parallel.Contain(func() { err = f() }); ended != nil {
 		return Failure(program, ended, *superstep)
@@ -87,7 +87,7 @@ func Contain(program string, superstep *int, f func() error) (err error) {
 // NoSuperstep is the number of the superstep before the first one.
 var NoSuperstep = -1
 
-// TimeoutError says that a superstep exceeded Options.SuperstepTimeout.
+// TimeoutError means that a superstep exceeded Options.SuperstepTimeout.
 type TimeoutError struct {
 	Superstep int
 	Limit     time.Duration

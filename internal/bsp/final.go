@@ -9,13 +9,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Totals are the aggregators' values after the last superstep that ran, as Coordinate would see
-// them next, indexed by the aggregators' numbers. The next run changes them.
+// Totals returns the aggregators' values after the last superstep, as Coordinate would see them
+// next, indexed by the aggregators' numbers. The next run changes them.
 func (d *Driver) Totals() []kernel.Cell { return d.c.totals }
 
-// Final returns what the aggregators ended with, and what reports say of the values beside, if the
-// program wants that. What cannot be told of is left out, which the log says. A driver is asked
-// after a run that has ended well.
+// Final returns the final values of the aggregators, and the summary of the vertices' values if the
+// program wants one. It leaves out values that cannot be encoded, and logs this. It may be called
+// only after a successful run.
 func (d *Driver) Final() trace.Aggregates {
 	if d.final != nil || len(d.c.aggregates.All) == 0 && d.summary == nil {
 		return d.final
@@ -33,7 +33,7 @@ func (d *Driver) Final() trace.Aggregates {
 			continue
 		}
 		var err error
-		// A method of the value may do what it likes.
+		// A method of the value is the user's code, and may panic.
 		ended := parallel.Contain(func() { err = d.final.Add(a.Name, d.labelled(d.c.totals[a.Number].Any())) })
 		if ended != nil {
 			err = fmt.Errorf("its value panicked when it was written: %v", ended.Value)
@@ -45,7 +45,7 @@ func (d *Driver) Final() trace.Aggregates {
 	return d.final
 }
 
-// labelled is what is told of a value: of a vertex its input id, or -1 of none.
+// labelled returns the reported form of a value. A vertex becomes its input id, or -1 for None.
 func (d *Driver) labelled(value any) any {
 	v, ok := value.(pregel.VertexID)
 	if !ok || d.options.Label == nil {

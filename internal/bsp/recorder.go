@@ -10,34 +10,33 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// recorder buffers the figures of supersteps and makes their records in batches: between two short
-// supersteps the code and data that make a record are not in a cache, so that each record cost five
-// times the work in it. It flushes after a long superstep, when the oldest buffered one has waited
-// for flushAfter, when the buffer is full, and at the end of the run.
+// recorder buffers the data of supersteps and makes their records in batches. Between two short
+// supersteps the code and data for a record are not in a cache, and making each record at once took
+// five times as long. recorder flushes after a long superstep, when the oldest buffered superstep
+// has waited for flushAfter, when the buffer is full, and at the end of the run.
 //
-// Invariant: buffered supersteps are in order, and their rows follow each other in the order of
-// their partitions.
+// Invariant: buffered supersteps are in order, and their rows are in the order of their partitions.
 type recorder struct {
 	to  trace.Journal
 	job string
 
-	mu      sync.Mutex // of what follows: the timer's goroutine makes records, too
-	program string     // of a phase of a plan, and which phase
+	mu      sync.Mutex // protects the fields below: the timer's goroutine makes records too
+	program string     // the phase of a plan: its program and its number
 	phase   int
 	steps   []pendingRecord
 	rows    []record.Partition
-	peers   []record.Peer    // of rows
+	peers   []record.Peer    // the peers of rows
 	step    record.Superstep // reused for each record
 	timer   *time.Timer
-	waiting bool // for the timer
+	waiting bool // the timer is running
 	err     error
 }
 
-// flushAfter is how long a buffered superstep waits for its record, at most. A superstep that took
-// as long is recorded at once, at a cost that is small beside it.
+// flushAfter is the longest time that a buffered superstep waits for its record. A superstep that
+// took as long is recorded at once, because the cost is small in comparison.
 const flushAfter = 50 * time.Millisecond
 
-// maxRows and maxPeers bound the buffer; a single superstep may have more.
+// maxRows and maxPeers bound the buffer. A single superstep may have more.
 const (
 	maxRows  = 64
 	maxPeers = 4096
@@ -47,15 +46,15 @@ func newRecorder(to trace.Journal, job string) *recorder {
 	return &recorder{to: to, job: job}
 }
 
-// of says which phase of a plan the supersteps are of from now on. Those before are recorded.
+// of sets the phase of the following supersteps. It records those before.
 func (k *recorder) of(program string, phase int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.program, k.phase = program, phase
 }
 
-// add buffers a superstep that has just ended. It returns the error of a record, of this superstep
-// or of one before.
+// add buffers a superstep that has just ended. It returns an error if a record failed, of this
+// superstep or an earlier one.
 func (k *recorder) add(c *coordinator, reports []*Report, took time.Duration, ended time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,7 +65,7 @@ func (k *recorder) add(c *coordinator, reports []*Report, took time.Duration, en
 	for _, p := range reports {
 		k.rows = append(k.rows, p.Partition)
 		r := &k.rows[len(k.rows)-1]
-		if r.Messages = p.SenderEdges + p.Sends; len(r.Peers) > 0 { // the runner reuses its own
+		if r.Messages = p.SenderEdges + p.Sends; len(r.Peers) > 0 { // the runner reuses it
 			from := len(k.peers)
 			k.peers = append(k.peers, r.Peers...)
 			r.Peers = k.peers[from:len(k.peers):len(k.peers)]
@@ -84,7 +83,7 @@ func (k *recorder) add(c *coordinator, reports []*Report, took time.Duration, en
 	return k.err
 }
 
-// flushLate is the timer's flush.
+// flushLate is called by the timer.
 func (k *recorder) flushLate() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,7 +98,7 @@ func (k *recorder) sync() {
 	k.flush()
 }
 
-// end makes the last records of a run, and returns the error of the first that the journal refused.
+// end makes the last records of a run. It returns the journal's first error.
 func (k *recorder) end() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,8 +111,8 @@ func (k *recorder) end() error {
 	return err
 }
 
-// flush makes the records of all buffered supersteps; the lock is held. After an error the journal
-// gets no more of the run.
+// flush makes the records of all buffered supersteps. The caller holds the lock. After an error the
+// journal gets no more records of the run.
 func (k *recorder) flush() {
 	rows := k.rows
 	for i := range k.steps {
@@ -133,7 +132,7 @@ func (k *recorder) flush() {
 	k.steps, k.rows, k.peers = k.steps[:0], k.rows[:0], k.peers[:0]
 }
 
-// recorded calls run between the records of its beginning and its end.
+// recorded calls run, and makes the records of the run's beginning and end.
 func (d *Driver) recorded(run func() error) error {
 	began := time.Now()
 	if err := d.options.Trace.Record(d.beginning(began)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// atEnd has the partitions do what comes after the last superstep, as if it was superstep
-// c.Superstep: what they send each other of an earlier one is refused.
+// atEnd runs a command on the partitions after the last superstep. The command needs the next
+// superstep's number, because partitions refuse frames of earlier supersteps.
 func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
 	c.Took = d.last
 	c.Ended, c.Cut, c.Totals = true, !d.c.outcome.Ended.Complete(), d.c.totals
@@ -23,8 +23,8 @@ func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report
 	return reports, d.stored(reports)
 }
 
-// changeAtEnd makes the changes of the graph that the last superstep asked for, if no superstep
-// follows it.
+// changeAtEnd applies the changes of the graph that the last superstep requested, if no superstep
+// follows.
 func (d *Driver) changeAtEnd(ctx context.Context, p Partitions, next int) error {
 	reports, err := d.atEnd(ctx, p, &Command{Superstep: next, Change: true})
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *Driver) changeAtEnd(ctx context.Context, p Partitions, next int) error 
 	return nil
 }
 
-// summarize asks the partitions for their summaries.
+// summarize gets the partitions' summaries.
 func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
 	start := time.Now()
 	reports, err := d.atEnd(ctx, p, &Command{Superstep: next})
@@ -54,7 +54,7 @@ func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
 	return nil
 }
 
-// nameSummary gives the vertices of the summary the names that the input has for them.
+// nameSummary sets the names of the vertices in the summary, if the input has names.
 func (d *Driver) nameSummary() {
 	if d.options.Name == nil {
 		return
@@ -71,6 +71,5 @@ func (d *Driver) nameSummary() {
 	}
 }
 
-// SummaryTime is how long it took at the end of the last run to say more of the values than
-// aggregators do.
+// SummaryTime returns the time that the summary at the end of the last run took.
 func (d *Driver) SummaryTime() time.Duration { return d.summaryTime }

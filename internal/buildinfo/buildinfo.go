@@ -1,4 +1,4 @@
-// Package buildinfo says what this binary was built from.
+// Package buildinfo identifies the source code of this binary.
 package buildinfo
 
 import (
@@ -15,9 +15,9 @@ import (
 	"sync"
 )
 
-// Source names what the binary was built from: its modules' versions when all are released or
-// committed, else the id that the go command gave the binary, which is a hash of its contents, else
-// the hash of the binary itself.
+// Source identifies the source code of the binary: the versions of its modules if all are released
+// or committed, else the id that the go command gave the binary (a hash of its contents), else the
+// hash of the binary.
 var Source = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
@@ -43,7 +43,7 @@ var Source = sync.OnceValue(func() string {
 	}
 	defer f.Close()
 	head := make([]byte, 32<<10)
-	n, _ := io.ReadFull(f, head) // a short file has no id, and is hashed
+	n, _ := io.ReadFull(f, head) // a shorter file has no id, and is hashed
 	if id := buildID(head[:n]); id != "" {
 		return id
 	}
@@ -55,9 +55,9 @@ var Source = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))
 })
 
-// buildID returns the build id in the first bytes of a binary of the go command: an ELF note, whose
-// header is the lengths of its name and its data and its type, or, on other systems, a line before
-// the instructions. Empty: there is none.
+// buildID returns the build id from the first bytes of a binary of the go command, or "" if there
+// is none. It is in an ELF note (header: length of the name, length of the data, type) or, on other
+// systems, in a line before the instructions.
 func buildID(head []byte) string {
 	if i := bytes.Index(head, []byte("\x04\x00\x00\x00Go\x00\x00")); i >= 8 {
 		size := int64(binary.LittleEndian.Uint32(head[i-4:]))
@@ -70,7 +70,7 @@ func buildID(head []byte) string {
 	return string(id)
 }
 
-// Version returns the module's version, the revision it was built from, and what built it for what.
+// Version returns the module's version, its revision, the Go version and the platform.
 func Version() string {
 	return fmt.Sprintf("%s, %s %s/%s", Revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -1,5 +1,5 @@
-// Package builtin has the vertex programs that come with superstep, which every binary knows beside
-// its own.
+// Package builtin has the built-in vertex programs, which every binary has besides its own.
+// table.go lists them.
 package builtin
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// With returns the built-in programs and a binary's own, which take the place of built-in ones of
-// the same name. What is wrong with these is an error each.
+// With returns the built-in programs and a binary's own. An own program replaces a built-in one of
+// the same name. problems has an error for each defect of own programs.
 func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 	all = Programs()
 	for _, given := range own {
@@ -44,7 +44,7 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
-// registered returns the entry of a program that was registered.
+// registered returns the entry of a registered program.
 func registered(given pregel.Registered) (engine.Registered, bool) {
 	switch p := given.(type) {
 	case engine.Registered:

@@ -6,26 +6,26 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// representative says how a group of vertices is named.
+// representative describes the name of a group of vertices.
 const representative = "named by the member with most edges, of equals the first in the input"
 
-// of returns the entry of a program; help is one line.
+// of returns the entry of a program. help is one line.
 func of[V, M any](name string, p pregel.Program[V, M], help string) engine.Registered {
 	r := engine.Register(name, pregel.Erase(p))
 	r.Help, r.KeepWeights = help, false
 	return r
 }
 
-// keeping is of, for a program that looks at the weights of edges itself. Those that a combiner
-// wants are there anyhow.
+// keeping is of, for a program that reads the weights of edges itself. (A program whose combiner
+// needs weights gets them anyway.)
 func keeping[V, M any](name string, p pregel.Program[V, M], help string) engine.Registered {
 	r := of(name, p, help)
 	r.KeepWeights = true
 	return r
 }
 
-// Programs returns the built-in programs, in the order of their names. A new algorithm is an entry
-// here, and one in the certificates of internal/cli; go generate ./internal/reference documents it.
+// Programs returns the built-in programs, ordered by name. A new algorithm needs an entry here and
+// one in the certificates of internal/cli. go generate ./internal/reference documents it.
 func Programs() engine.Registry {
 	search := of("bfs", algorithms.BFS{},
 		"breadth-first search: the parent or the level of every vertex")

@@ -18,24 +18,24 @@ import (
 	"time"
 )
 
-// Files of a CA's directory.
+// Files in the directory of a CA.
 const (
 	caName    = "ca"
 	certEnd   = ".pem"
 	keyEnd    = "-key.pem"
-	maxName   = 64              // of X.509
-	backdated = 5 * time.Minute // clocks differ
+	maxName   = 64              // the limit of X.509
+	backdated = 5 * time.Minute // because clocks differ
 )
 
-// Paths are where a certificate and its key are.
+// Paths are the names of the files of a certificate and its key.
 type Paths struct{ Cert, Key string }
 
 func pathsIn(dir, name string) Paths {
 	return Paths{filepath.Join(dir, name+certEnd), filepath.Join(dir, name+keyEnd)}
 }
 
-// Init makes a CA in a directory: ca.pem, which everyone may have, and ca-key.pem. It overwrites
-// nothing.
+// Init makes a CA in a directory: ca.pem, which is public, and ca-key.pem. It never overwrites a
+// file.
 func Init(dir string, days int) (Paths, error) {
 	p := pathsIn(dir, caName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -60,16 +60,16 @@ func Init(dir string, days int) (Paths, error) {
 	return p, p.write(template, template, key, key)
 }
 
-// Request is what a certificate is to be.
+// Request describes a certificate to issue.
 type Request struct {
-	Name  string // of its holder, and of its files
+	Name  string // name of the holder, and of the files
 	Roles Role
-	Hosts []string // names and addresses at which the holder is reached
+	Hosts []string // host names and addresses of the holder
 	Days  int
 }
 
-// Issue makes a certificate with its key, NAME.pem and NAME-key.pem in the directory out, by the CA
-// in the directory ca. It overwrites nothing.
+// Issue makes a certificate and its key, NAME.pem and NAME-key.pem in the directory out, signed by
+// the CA in the directory ca. It never overwrites a file.
 func Issue(ca, out string, r Request) (Paths, error) {
 	p := pathsIn(out, r.Name)
 	if err := r.check(); err != nil {
@@ -124,7 +124,8 @@ func Issue(ca, out string, r Request) (Paths, error) {
 	return p, p.write(template, parent, key, signer)
 }
 
-// check refuses what is no name of a file, and a master that nobody could check.
+// check returns an error for a name that cannot be a file's, and for a master without a host name,
+// which clients could not verify.
 func (r *Request) check() error {
 	switch {
 	case r.Name == "" || len(r.Name) > maxName || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" || r.Name[0] == '.' || r.Name == caName || Reserved(r.Name):
@@ -145,11 +146,11 @@ func (r *Request) check() error {
 func newSerial() (*big.Int, error) {
 	var b [16]byte
 	_, err := rand.Read(b[:])
-	b[0] = b[0]&0x7f | 0x40 // positive, and always as long
+	b[0] = b[0]&0x7f | 0x40 // positive, and always of the same length
 	return new(big.Int).SetBytes(b[:]), err
 }
 
-// absent refuses to overwrite.
+// absent returns an error if a file exists.
 func (p Paths) absent() error {
 	for _, path := range []string{p.Cert, p.Key} {
 		if _, err := os.Lstat(path); err == nil {
@@ -190,7 +191,7 @@ func create(path, kind string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// read reads a CA's files.
+// read reads the files of a CA.
 func (p Paths) read() (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	all, err := ReadFile(p.Cert)
 	if err != nil {

@@ -13,11 +13,10 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// lookEvery is how often it is looked whether files have changed, at most.
+// lookEvery is the shortest time between two checks for changed files.
 const lookEvery = time.Second
 
-// Files are a certificate, its key, and the CA of those to trust. They are read again when they
-// have changed.
+// Files are a certificate, its key, and the trusted CAs. Changed files are read again.
 type Files struct {
 	Names // they do not change
 	warn  func(line string)
@@ -26,26 +25,26 @@ type Files struct {
 	mu     sync.Mutex
 	looked time.Time
 	seen   [3]fs.FileInfo
-	wrong  string // why changed files were not taken
+	wrong  string // the error in changed files
 	loaded *loaded
 }
 
-// Names are the names of files. Without Cert and Key one only checks others, as a client with a
-// token does.
+// Names are the names of files. Without Cert and Key a process only verifies others, like a client
+// with a token.
 type Names struct{ Cert, Key, CA string }
 
-// Given reports whether there is any.
+// Given reports whether any name is set.
 func (n Names) Given() bool { return n != Names{} }
 
-// loaded is what was in the files at a time.
+// loaded is the content of the files.
 type loaded struct {
-	number      int              // of times that files were read
-	certificate *tls.Certificate // or nil
+	number      int              // number of times that files were read
+	certificate *tls.Certificate // may be nil
 	pool        *x509.CertPool
 }
 
-// Load reads files, which must be good. Later a line is given to warn, if it is not nil, when
-// changed files are not: then those before stay.
+// Load reads files, and returns an error if they are invalid. If later changes are invalid, the
+// earlier content stays valid, and warn, if not nil, gets a line.
 func Load(n Names, warn func(line string)) (*Files, error) {
 	if warn == nil {
 		warn = func(string) {}
@@ -54,7 +53,7 @@ func Load(n Names, warn func(line string)) (*Files, error) {
 	if err := n.check(); err != nil {
 		return nil, err
 	}
-	f.seen, _ = f.stat() // reading says what is wrong
+	f.seen, _ = f.stat() // an error is found again when the files are read
 	var err error
 	f.loaded, err = n.read()
 	f.looked = f.now()
@@ -108,8 +107,8 @@ func (n Names) read() (*loaded, error) {
 	return l, nil
 }
 
-// stat returns what tells that a file has changed. Names that were given are those of the result
-// that are not nil.
+// stat returns data by which changes of the files are detected. Elements for names that are not set
+// are nil.
 func (n Names) stat() (all [3]fs.FileInfo, err error) {
 	for i, path := range []string{n.CA, n.Cert, n.Key} {
 		if path == "" {
@@ -132,7 +131,7 @@ func same(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// current returns what the files have now, or when they were last good.
+// current returns the files' content, or the last valid content.
 func (f *Files) current() *loaded {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,7 +148,7 @@ func (f *Files) current() *loaded {
 	if err == nil {
 		l, err = f.read()
 	}
-	if err != nil { // half of them may have been written: the next look finds the rest
+	if err != nil { // the files may be half written: the next check finds the rest
 		if text := err.Error(); text != f.wrong {
 			f.wrong = text
 			f.warn("the changed TLS files are not used: " + text)
@@ -164,5 +163,5 @@ func (f *Files) current() *loaded {
 	return l
 }
 
-// Number is another when the files have changed.
+// Number changes when the files have changed.
 func (f *Files) Number() int { return f.current().number }

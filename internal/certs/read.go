@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// readPEM returns a file's first block.
+// readPEM returns the first block of a file.
 func readPEM(path string) (*pem.Block, error) {
 	data, err := statefile.ReadSmall(path)
 	if err != nil {
@@ -22,7 +22,7 @@ func readPEM(path string) (*pem.Block, error) {
 	return block, nil
 }
 
-// ReadFile reads the certificates of a file, of which there is one at least.
+// ReadFile reads the certificates in a file. There must be at least one.
 func ReadFile(path string) ([]*x509.Certificate, error) {
 	data, err := statefile.ReadSmall(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func parse(path string, data []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// nameOf is what a certificate's holder is called in logs.
+// nameOf returns the name of a certificate's holder for logs.
 func nameOf(c *x509.Certificate) string {
 	if name := printable(c.Subject.CommonName); name != "" {
 		return name
@@ -61,5 +61,5 @@ func nameOf(c *x509.Certificate) string {
 	return "(no name)"
 }
 
-// printable is a text of a certificate as it is shown.
+// printable returns text from a certificate in a printable form.
 func printable(s string) string { return escape.Text(s, 128) }

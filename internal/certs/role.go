@@ -1,5 +1,6 @@
-// Package certs is about certificates: the roles in them, files that are read again when they
-// change, what TLS needs of these, and a small CA. docs/design/security.md has the reasons.
+// Package certs has all about certificates: the roles in them, files that are read again when they
+// change, TLS configurations, and a small CA. docs/design/security.md has the reasons. Read role.go
+// first, then tls.go.
 package certs
 
 import (
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-// Role is what the holder of a certificate may be in a cluster; a set of them is one too.
+// Role is a set of roles that the holder of a certificate has in a cluster.
 type Role uint8
 
 // Roles.
@@ -24,10 +25,10 @@ const (
 // roleNames are in the order of the bits.
 var roleNames = [...]string{"worker", "client", "reader", "master", "operator"}
 
-// rolePrefix begins a certificate's URI name that says a role.
+// rolePrefix is the prefix of a certificate's URI that names a role.
 const rolePrefix = "superstep:role:"
 
-// Has reports whether one of some roles is among these.
+// Has reports whether any of the given roles is in r.
 func (r Role) Has(any Role) bool { return r&any != 0 }
 
 // String lists the roles, separated by commas.
@@ -44,7 +45,7 @@ func (r Role) String() string {
 	return strings.Join(all, ",")
 }
 
-// ParseRole reads the name of one role.
+// ParseRole parses the name of one role.
 func ParseRole(name string) (Role, error) {
 	for i, known := range roleNames {
 		if name == known {
@@ -54,7 +55,7 @@ func ParseRole(name string) (Role, error) {
 	return 0, fmt.Errorf("found role %.40q, expected %s", name, strings.Join(roleNames[:], ", "))
 }
 
-// uris are the URI names that say roles.
+// uris returns the URIs of roles.
 func (r Role) uris() []*url.URL {
 	var all []*url.URL
 	for i, name := range roleNames {
@@ -65,8 +66,8 @@ func (r Role) uris() []*url.URL {
 	return all
 }
 
-// RolesOf returns the roles that a certificate says. Names that say none are another's, or of a
-// later version: they count for nothing.
+// RolesOf returns the roles in a certificate. It ignores other URIs, which may be from a later
+// version.
 func RolesOf(c *x509.Certificate) Role {
 	var all Role
 	for _, u := range c.URIs {
@@ -79,5 +80,5 @@ func RolesOf(c *x509.Certificate) Role {
 	return all
 }
 
-// Reserved reports whether a name stands for callers without a certificate, and is nobody else's.
+// Reserved reports whether a name is reserved for callers without a certificate.
 func Reserved(name string) bool { return name == "token" || name == "browser" || name == "anyone" }

@@ -18,14 +18,14 @@ type Identity struct {
 // ErrNone is that someone has shown no certificate.
 var ErrNone = errors.New("no certificate was shown")
 
-// base is common to both sides. Without dynamic records long writes go in as few records as there
-// can be.
+// base is the common part of both sides' configuration. Without dynamic record sizing, long writes
+// need fewer records.
 func base(protocols []string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, DynamicRecordSizingDisabled: true, SessionTicketsDisabled: true}
 }
 
-// Server is for who accepts connections and speaks the protocols. It asks for a certificate;
-// whether what is shown is good, [Files.Identify] says.
+// Server returns the configuration of a server for the given protocols. It requests a certificate;
+// [Files.Identify] verifies it.
 func (f *Files) Server(protocols ...string) *tls.Config {
 	outer := base(protocols)
 	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -40,12 +40,12 @@ func (f *Files) Server(protocols ...string) *tls.Config {
 	return outer
 }
 
-// Client is for who connects to a host, which shows a certificate of the CA with the role. Without
-// a host any name will do.
+// Client returns the configuration for a connection to a host. The host must have a certificate of
+// the CA with the role. If host is empty, any name is accepted.
 func (f *Files) Client(host string, role Role, protocols ...string) *tls.Config {
 	now := f.current()
 	c := base(protocols)
-	// VerifyConnection does it, in our words
+	// VerifyConnection verifies, with our own errors
 	c.RootCAs, c.ServerName, c.InsecureSkipVerify = now.pool, host, true
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		who, err := now.identify(s.PeerCertificates, x509.ExtKeyUsageServerAuth, time.Now())
@@ -71,13 +71,13 @@ func (f *Files) Client(host string, role Role, protocols ...string) *tls.Config 
 	return c
 }
 
-// TrustError says why who answers is not who is looked for.
+// TrustError means that the other side is not the expected one.
 type TrustError struct{ Err error }
 
 func (e *TrustError) Error() string { return e.Err.Error() }
 func (e *TrustError) Unwrap() error { return e.Err }
 
-// Need is an error if an identity has none of some roles.
+// Need returns an error unless an identity has one of some roles.
 func (i Identity) Need(roles Role) error {
 	if i.Roles.Has(roles) {
 		return nil
@@ -85,7 +85,7 @@ func (i Identity) Need(roles Role) error {
 	return &RoleError{i, roles}
 }
 
-// RoleError says that the holder of a good certificate has not the role for something.
+// RoleError means that the holder of a valid certificate lacks the role for an operation.
 type RoleError struct {
 	Identity
 	Needed Role // any of these
@@ -95,8 +95,8 @@ func (e *RoleError) Error() string {
 	return fmt.Sprintf("the certificate of %s has the role %s: expected %s", e.Name, e.Roles, e.Needed)
 }
 
-// Checked is what is known of the certificate of a connection, which is checked once as long as
-// files and time let it. The zero value knows nothing.
+// Checked caches the verification of a connection's certificate, while files and time allow. The
+// zero value is an empty cache.
 type Checked struct{ last atomic.Pointer[outcome] }
 
 type outcome struct {
@@ -106,8 +106,8 @@ type outcome struct {
 	err error
 }
 
-// Identify returns who has connected to this process, by the state of the connection. known may be
-// nil.
+// Identify verifies the client's certificate of a connection, and returns the client's identity.
+// known may be nil.
 func (f *Files) Identify(s *tls.ConnectionState, known *Checked) (Identity, error) {
 	by, now := f.current(), f.now()
 	if known != nil {
@@ -119,7 +119,7 @@ func (f *Files) Identify(s *tls.ConnectionState, known *Checked) (Identity, erro
 	if known != nil {
 		until := now.Add(time.Minute)
 		if err == nil {
-			for _, c := range s.PeerCertificates { // of these the chain is, and of the CA's
+			for _, c := range s.PeerCertificates { // includes the chain and the CA's certificates
 				if c.NotAfter.Before(until) {
 					until = c.NotAfter
 				}
@@ -130,8 +130,8 @@ func (f *Files) Identify(s *tls.ConnectionState, known *Checked) (Identity, erro
 	return who, err
 }
 
-// identify checks a chain of certificates, the first of which is the holder's, who has proved to
-// have its key.
+// identify verifies a chain of certificates. The first one is that of the holder, who has proved to
+// have the key.
 func (l *loaded) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) (Identity, error) {
 	if len(chain) == 0 {
 		return Identity{}, ErrNone

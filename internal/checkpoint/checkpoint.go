@@ -1,10 +1,11 @@
-// Package checkpoint keeps the state of a run as it was before a superstep, so that the run can go
-// on from there: in another process, with another number of partitions, on another grid.
-// docs/design/checkpoints.md lists what belongs to it.
+// Package checkpoint stores the state of a run before a superstep, so that the run can continue
+// from there: in another process, with another number of partitions, on another grid.
+// docs/design/checkpoints.md lists the contents of the state. Read checkpoint.go first, then
+// keeper.go.
 //
-// A checkpoint is a part for each partition and one manifest, which names the parts with their
-// sizes and checksums. The manifest is stored last, by Store.PutIfAbsent: a checkpoint whose
-// manifest is there is whole, and what has none does not count.
+// A checkpoint has a part for each partition and one manifest, which names the parts with their
+// sizes and checksums. The manifest is stored last, by Store.PutIfAbsent: a checkpoint with a
+// manifest is complete, and parts without one do not count.
 //
 //	partitions --Part--> Writer (each process) --Stored--> reports --> Keeper (where the run is driven) --Manifest--> store
 //	store --Manifest, Part--> Reader (each process) --> partitions
@@ -22,21 +23,20 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Part is the state of one partition before a superstep, as named sections whose bytes the engine
-// makes and reads.
+// Part is the state of one partition before a superstep, as named sections. The engine makes and
+// reads their bytes.
 type Part struct {
-	Partition, Of int // it has the vertices whose numbers are Partition, Partition+Of, ...
+	Partition, Of int // it has the vertices with ids Partition, Partition+Of, ...
 	Superstep     int
 	Vertices      int
 	Sections      []Section
-	// Print is a sum over the partition's vertices, by which another graph is known from the one
-	// that the run was on.
+	// Print is a fingerprint of the partition's graph: a sum over its vertices.
 	Print uint64
-	// Copied is how long the run stood still for the copy.
+	// Copied is the time for which the run stopped to copy the state.
 	Copied time.Duration
 }
 
-// Section is a piece of a partition's state.
+// Section is a named piece of a partition's state.
 type Section struct {
 	Name string
 	Data []byte
@@ -45,7 +45,7 @@ type Section struct {
 // Add adds a section.
 func (p *Part) Add(name string, data []byte) { p.Sections = append(p.Sections, Section{name, data}) }
 
-// Section returns the bytes of a section, and whether it is there.
+// Section returns the bytes of a section, and whether it exists.
 func (p *Part) Section(name string) ([]byte, bool) {
 	for _, s := range p.Sections {
 		if s.Name == name {
@@ -55,7 +55,7 @@ func (p *Part) Section(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// Bytes is how many bytes the sections have.
+// Bytes returns the total size of the sections.
 func (p *Part) Bytes() (n int64) {
 	for _, s := range p.Sections {
 		n += int64(len(s.Data))
@@ -63,48 +63,48 @@ func (p *Part) Bytes() (n int64) {
 	return n
 }
 
-// Stored says how a part was stored, or why not.
+// Stored is the result of storing a part.
 type Stored struct {
 	Superstep int    `json:"-"`
 	Partition int    `json:"partition"`
 	Name      string `json:"name"`
-	store.Sum        // as it is stored
+	store.Sum        // of the stored bytes
 	Raw       int64  `json:"raw"` // bytes before compression
 	Print     uint64 `json:"print"`
-	// Copied and Wrote are the seconds that the run stood still for the part, and that compressing
-	// and storing it took beside the run.
+	// Copied is the time in seconds for which the run stopped for the part. Wrote is the time in
+	// seconds of compressing and storing it, while the run continued.
 	Copied float64 `json:"copied"`
 	Wrote  float64 `json:"wrote"`
-	// Failed says why the part was not stored.
+	// Failed is the reason why the part was not stored, or "".
 	Failed string `json:"-"`
 }
 
-// Manifest is the object that makes parts a checkpoint.
+// Manifest is the object that makes stored parts a checkpoint.
 type Manifest struct {
 	Format    int       `json:"format"`
-	Superstep int       `json:"superstep"` // that comes next, counted through the run
+	Superstep int       `json:"superstep"` // the next superstep, counted over the whole run
 	Created   time.Time `json:"created"`
-	Run       string    `json:"run"` // whose parts they are; it is in their names
+	Run       string    `json:"run"` // the run that wrote the parts; it is in their names
 
 	Program Program `json:"program"`
-	// Of a run by a plan of phases: Program is then the phase under way, or the one at last.
+	// In a run with a plan, Program is the current phase, or the planned program at the end.
 	Plan  *Plan    `json:"plan,omitempty"`
 	Graph Graph    `json:"graph"`
 	State State    `json:"state"`
 	Parts []Stored `json:"parts"` // by partition
-	// Decides is what the values depend on beside the graph and the program's type: parameters and
-	// options, in words, by name.
+	// Decides describes all that the values depend on besides the graph and the program's type:
+	// parameters and options, by name.
 	Decides map[string]string `json:"decides"`
-	// Forked says from which other run's checkpoint this run went on, and in what the two differ;
-	// "" if from none.
+	// Forked describes the other run whose checkpoint this run continued, and the differences; ""
+	// if there is none.
 	Forked string `json:"forked,omitempty"`
-	// Account is what the run has come to so far, as who shows it reads it: package history.
+	// Account has the totals of the run so far, in the format of package history.
 	Account json.RawMessage `json:"account,omitempty"`
-	// Job is what the run was asked to do, as who asked for it reads it.
+	// Job is the specification of the run, in the format of its owner.
 	Job json.RawMessage `json:"job,omitempty"`
 }
 
-// Bytes is how many bytes the parts have as they are stored.
+// Bytes returns the total size of the stored parts.
 func (m *Manifest) Bytes() (n int64) {
 	for _, p := range m.Parts {
 		n += p.Sum.Bytes
@@ -112,7 +112,7 @@ func (m *Manifest) Bytes() (n int64) {
 	return n
 }
 
-// Name is the name of the program that was run.
+// Name returns the name of the program that was run.
 func (m *Manifest) Name() string {
 	if m.Plan != nil {
 		return m.Plan.Program
@@ -120,7 +120,7 @@ func (m *Manifest) Name() string {
 	return m.Program.Name
 }
 
-// Own is the superstep that comes next as the program counts them, or the phase.
+// Own returns the number of the next superstep as the current program or phase counts.
 func (m *Manifest) Own() int {
 	own := m.Superstep
 	if m.Plan != nil {
@@ -131,7 +131,7 @@ func (m *Manifest) Own() int {
 	return own
 }
 
-// Where is the superstep that comes next in words, and the phase of a plan.
+// Where describes the next superstep, and the phase of a plan.
 func (m *Manifest) Where() string {
 	text := fmt.Sprintf("superstep %d", m.Superstep)
 	switch {
@@ -145,14 +145,14 @@ func (m *Manifest) Where() string {
 	return text
 }
 
-// Plan is how far a run by a plan of phases is.
+// Plan is the progress of a run with a plan.
 type Plan struct {
-	Program string `json:"program"` // that has the plan
-	Ran     []Ran  `json:"ran"`     // phases that have ended, in order
+	Program string `json:"program"` // the program that has the plan
+	Ran     []Ran  `json:"ran"`     // the ended phases, in order
 }
 
-// Ran is how a phase ended: its outcome, the size of the graph if it left another, and the totals
-// of its aggregators as processes send them to each other.
+// Ran is the record of an ended phase: its outcome, the size of the graph if the phase changed it,
+// and the encoded totals of its aggregators.
 type Ran struct {
 	Program    string `json:"program"`
 	Supersteps int    `json:"supersteps"`
@@ -164,11 +164,11 @@ type Ran struct {
 	Arcs       uint64 `json:"arcs,omitempty"`
 	IDs        uint64 `json:"ids,omitempty"` // 0 if the phase changes no graph
 	Totals     []byte `json:"totals,omitempty"`
-	// Of its last supersteps, MaxSeconds of all phases together.
+	// The last supersteps of the phase; MaxSeconds for all phases together.
 	Seconds []float64 `json:"seconds"`
 }
 
-// Add adds a phase that has ended. Manifests that were made of the plan before do not change.
+// Add adds an ended phase. It does not change manifests that were made from the plan before.
 func (p *Plan) Add(r Ran) {
 	left := MaxSeconds
 	for i := range p.Ran {
@@ -178,43 +178,42 @@ func (p *Plan) Add(r Ran) {
 	p.Ran = append(p.Ran, r)
 }
 
-// Program is what must be the same in a program that goes on from a checkpoint.
+// Program has the properties of a program that must be the same to continue from a checkpoint.
 type Program struct {
 	Name string `json:"name"`
-	// Of values, messages, aggregators, columns: each in words, to compare.
+	// Descriptions of the types of values, messages, aggregators and columns.
 	Types    []string `json:"types"`
 	Internal []byte   `json:"internal,omitempty"` // the program's own state, if it encodes itself
 }
 
-// Graph is what must be the same of the graph.
+// Graph has the properties of the graph that must be the same.
 type Graph struct {
 	Name     string `json:"name"`
 	Vertices uint64 `json:"vertices"`
 	Arcs     uint64 `json:"arcs"`
 	Grid     string `json:"grid"`
-	Print    uint64 `json:"print"` // the sum over all parts
+	Print    uint64 `json:"print"` // the sum of the prints of all parts
 }
 
-// State is what the coordinator knows.
+// State is the state of the coordinator.
 type State struct {
 	Phase    int `json:"phase"`
 	Messages int `json:"messages"`
 	Sent     int `json:"sent"`
 	Bytes    int `json:"bytes"`
-	// Totals, as processes send them to each other.
+	// The encoded totals.
 	Aggregates []byte `json:"aggregates,omitempty"`
-	// Of the supersteps before, the last MaxSeconds of them.
+	// The times of the supersteps so far, at most the last MaxSeconds.
 	Seconds []float64 `json:"seconds"`
 }
 
-// Format is the version of manifests and parts that this version writes and reads.
+// Format is the version of manifests and parts that this code writes and reads.
 const Format = 4
 
 // MaxSeconds bounds State.Seconds.
 const MaxSeconds = 100_000
 
-// Differs returns in words how what decides values differs from that of the run of a checkpoint, or
-// "".
+// Differs describes how now differs from the checkpoint's Decides, or returns "".
 func (m *Manifest) Differs(now map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -226,7 +225,7 @@ func (m *Manifest) Differs(now map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// Differs returns in words how a program differs from the one that wrote a checkpoint, or "".
+// Differs describes how a program differs from the one that wrote a checkpoint, or returns "".
 func (p *Program) Differs(now *Program) string {
 	if p.Name != now.Name {
 		return fmt.Sprintf("it is of program %s, and this is %s", p.Name, now.Name)

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// commit makes stored parts a checkpoint. One that is there already, and in order, is left as it
-// is: the run before this had come as far.
+// commit makes stored parts a checkpoint. If the checkpoint already exists and is valid, it is
+// left: an earlier part of the run got as far.
 func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	m.Format, m.Created = Format, time.Now().UTC()
 	text, err := store.Encode(m)
@@ -43,8 +43,7 @@ func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	return s.PutIfAbsent(ctx, name, text)
 }
 
-// otherRun says why two checkpoints before the same superstep cannot be of runs of the same, or
-// nothing.
+// otherRun returns why two checkpoints before the same superstep cannot be of the same run, or "".
 func (m *Manifest) otherRun(other *Manifest) string {
 	a, b := &m.Graph, &other.Graph
 	switch differs := cmp.Or(m.Program.Differs(&other.Program), m.Differs(other.Decides)); {
@@ -58,9 +57,9 @@ func (m *Manifest) otherRun(other *Manifest) string {
 	return ""
 }
 
-// Prune removes all checkpoints but the newest keep that are in order, each manifest before its
-// parts, and parts that belong to none and come before superstep before. One is in order if its
-// parts are there with their sizes and, if they are to be read, their sums.
+// Prune removes all checkpoints except the newest keep valid ones: each manifest before its parts.
+// It also removes parts without a manifest from before superstep before. A checkpoint is valid if
+// its parts exist with their sizes and, if reads is set, their checksums.
 func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) error {
 	all, err := List(ctx, s)
 	if err != nil {
@@ -75,7 +74,7 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 		}
 		l.look(ctx, s, reads)
 		if unread := (*UnreadError)(nil); errors.As(l.Err, &unread) {
-			return l.Err // the place does not answer: nobody knows
+			return l.Err // the place does not answer, so nothing is known
 		}
 		switch {
 		case l.Err == nil:
@@ -85,7 +84,7 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 			}
 		case l.Manifest != nil:
 			old = append(old, l.Name)
-		default: // nobody knows what it was: it stays, with its parts, until there are better ones
+		default: // unknown: keep it and its parts until there are newer valid ones
 			kept[l.Name] = true
 		}
 	}
@@ -100,7 +99,7 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 		}
 	}
 	if keep == 0 {
-		old = append(old, ownerName) // after all that is its run's
+		old = append(old, ownerName) // last, after all objects of its run
 	}
 	for _, name := range old {
 		if err := s.Delete(ctx, name); err != nil {

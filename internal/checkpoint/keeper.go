@@ -11,37 +11,37 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Policy says when checkpoints are taken.
+// Policy decides when checkpoints are taken.
 type Policy struct {
-	// Every is after how many supersteps, Interval after how long. Without either it is after the
-	// interval of Young (1974), sqrt(2 C M), of what a checkpoint costs, C, and the mean time
-	// between failures, M.
+	// Every is a number of supersteps, and Interval a time, between checkpoints. Without either the
+	// interval is sqrt(2 C M) (Young 1974), where C is the cost of a checkpoint and M the mean time
+	// between failures.
 	Every    int           `json:"every,omitempty"`
 	Interval time.Duration `json:"interval,omitempty"`
-	MTBF     time.Duration `json:"mtbf,omitempty"` // 0 is DefaultMTBF
-	// Keep is how many checkpoints are kept; 0 is 2: the newest, and one in case it turns out to be
-	// broken. Nobody else says it.
+	MTBF     time.Duration `json:"mtbf,omitempty"` // 0 means DefaultMTBF
+	// Keep is the number of checkpoints to keep; 0 means 2: the newest, and one more in case the
+	// newest is damaged. It is not stored in a job.
 	Keep int `json:"-"`
-	// Strict ends the run when two checkpoints in a row fail.
+	// Strict ends the run if two checkpoints in a row fail.
 	Strict bool `json:"strict,omitempty"`
 }
 
-// DefaultMTBF is the mean time between failures that is assumed of a run's machines together.
+// DefaultMTBF is the assumed mean time between failures of all of a run's machines together.
 const DefaultMTBF = 24 * time.Hour
 
-// Before a checkpoint of a run was measured, a vertex is assumed to have BytesOfVertex in it, and a
-// process to store so many bytes a second.
+// Before the first checkpoint is measured, a vertex is assumed to take BytesOfVertex, and a process
+// to store bytesASecond.
 const (
 	BytesOfVertex = 16
 	bytesASecond  = 100e6
 )
 
-// Estimate is what a first checkpoint of a process is assumed to cost, of so many bytes.
+// Estimate returns the assumed time of a process's first checkpoint of a number of bytes.
 func Estimate(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / bytesASecond * float64(time.Second))
 }
 
-// interval returns the time from one checkpoint to the next, when one costs so much.
+// interval returns the time between checkpoints that each cost a time.
 func (p *Policy) interval(cost time.Duration) time.Duration {
 	if p.Interval > 0 {
 		return p.Interval
@@ -53,11 +53,11 @@ func (p *Policy) interval(cost time.Duration) time.Duration {
 	return time.Duration(math.Sqrt(2*cost.Seconds()*mtbf.Seconds()) * float64(time.Second))
 }
 
-// Keeper decides when a run's checkpoints are taken, and commits and prunes them. It belongs to
-// whoever drives the run, whose goroutine calls its methods. Make it with NewKeeper.
+// Keeper decides when a run's checkpoints are taken, and commits and prunes them. The goroutine
+// that drives the run calls its methods. Make it with NewKeeper.
 type Keeper struct {
 	store store.Store
-	// The run, where others may keep checkpoints in the place, too; "" where none does.
+	// owner identifies the run if others may store checkpoints in the same place; "" otherwise.
 	owner  string
 	goesOn bool // the place had checkpoints of the run before
 	policy Policy
@@ -66,42 +66,42 @@ type Keeper struct {
 	now    func() time.Time
 
 	cost      time.Duration // of the last checkpoint, or the estimate
-	last      time.Time     // when the last one began
-	at        int           // before which superstep
-	pending   *Manifest     // whose parts are awaited
+	last      time.Time     // when the last checkpoint began
+	at        int           // the superstep after the last checkpoint
+	pending   *Manifest     // the checkpoint whose parts are being stored
 	missing   int
-	failed    string // why the pending one will not be
-	row       int    // failures in a row
-	tell      int    // after how many in a row the next line says so
+	failed    string // why the pending checkpoint fails, or ""
+	row       int    // number of failures in a row
+	tell      int    // number of failures in a row for the next line in the log
 	asked     atomic.Bool
-	until     context.Context // of Linger, or nil
-	orphans   []string        // parts of checkpoints that failed
+	until     context.Context // the context given to Linger, or nil
+	orphans   []string        // parts of failed checkpoints
 	committed bool
-	began     int // Begin's superstep
+	began     int // the superstep given to Begin
 
 	ctx    context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup
-	result chan error // of the commit under way, nil if none is
+	result chan error // the result of the running commit; nil if there is none
 }
 
-// firstTold is after how many failures in a row the line about the first one is followed by another
-// one; ten times as many have the next.
+// firstTold is the number of failures in a row after which the second line is logged. The next line
+// follows after ten times as many.
 const firstTold = 10
 
-// Event is what happened to a checkpoint.
+// Event is the result of a checkpoint.
 type Event struct {
 	Superstep int     `json:"superstep"`
 	Failed    string  `json:"failed,omitempty"`
 	Bytes     int64   `json:"bytes"`     // as stored
 	Raw       int64   `json:"raw_bytes"` // before compression
-	Copied    float64 `json:"copied"`    // seconds that the slowest partition stood still
-	Wrote     float64 `json:"wrote"`     // seconds, beside the run, of the slowest process about
-	Interval  float64 `json:"interval"`  // seconds to the next one, 0 if it goes by supersteps
+	Copied    float64 `json:"copied"`    // seconds for which the slowest partition stopped
+	Wrote     float64 `json:"wrote"`     // seconds of the slowest process, beside the run
+	Interval  float64 `json:"interval"`  // seconds to the next; 0 if Every is set
 }
 
-// NewKeeper makes the keeper of a run. estimate is how many bytes its state has, about; warn is
-// told of checkpoints that failed, and news of all, by any goroutine.
+// NewKeeper makes the keeper of a run. estimate is the approximate size of its state in bytes. warn
+// is called for failed checkpoints, and news for all, by any goroutine.
 func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news func(Event)) *Keeper {
 	if p.Keep <= 0 {
 		p.Keep = 2
@@ -112,28 +112,27 @@ func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news 
 	return k
 }
 
-// Own says that other runs may find the place empty, too: then it has the checkpoints of one of
-// them alone. run is another one for each, and the same, by Owner, for one that goes on in the
-// place, which had checkpoints before. It is called before the run begins.
+// Own is called before the run begins if other runs may use the same empty place. Then only one of
+// them can store checkpoints there. run is unique for each run; a run that continues in the place
+// uses the value that Owner returns, with goesOn set.
 func (k *Keeper) Own(run string, goesOn bool) { k.owner, k.goesOn = run, goesOn }
 
-// Begin says that the run begins before a superstep: 0, or that of the checkpoint from which it
-// goes on.
+// Begin sets the first superstep of the run: 0, or that of the checkpoint it continues from.
 func (k *Keeper) Begin(superstep int) {
 	k.last, k.at, k.began, k.pending, k.row = k.now(), superstep, superstep, nil, 0
 }
 
-// Ask has the state before the next superstep saved, whenever the next checkpoint is due; if one is
-// on its way, the state after it. Any goroutine may call it.
+// Ask requests a checkpoint before the next superstep. If an earlier checkpoint is still being
+// stored, the requested one follows it. Any goroutine may call it.
 func (k *Keeper) Ask() { k.asked.Store(true) }
 
-// LeaveWithin is how long a run may take, when its context has ended, to come to the next superstep
-// and to leave a checkpoint.
+// LeaveWithin is the time that a run has, after its context has ended, to finish the superstep and
+// store a last checkpoint.
 const LeaveWithin = 20 * time.Second
 
-// Linger returns a context for the run, which ends LeaveWithin after ctx at the latest. When ctx
-// has ended, the state before the next superstep is saved; then the run ends, as Left says. Call
-// release when it has. k may be nil: then the context is ctx.
+// Linger returns a context for the run that ends at most LeaveWithin after ctx. When ctx has ended,
+// the state before the next superstep is saved; then the run ends (see Left). The caller must call
+// release after the run. If k is nil, the context is ctx.
 func (k *Keeper) Linger(ctx context.Context) (run context.Context, release func()) {
 	if k == nil {
 		return ctx, func() {}
@@ -149,7 +148,7 @@ func (k *Keeper) Linger(ctx context.Context) (run context.Context, release func(
 	}
 }
 
-// Left returns why the run is to end, once the context of Linger has ended; else nil. k may be nil.
+// Left returns the reason for the run to end, once ctx of Linger has ended, else nil. k may be nil.
 func (k *Keeper) Left() error {
 	if k == nil || k.until == nil || k.until.Err() == nil {
 		return nil
@@ -157,7 +156,7 @@ func (k *Keeper) Left() error {
 	return context.Cause(k.until)
 }
 
-// Due reports whether the state before a superstep is to be saved.
+// Due reports whether to save the state before a superstep.
 func (k *Keeper) Due(superstep int) bool {
 	if k.pending != nil || superstep <= k.at {
 		return false
@@ -168,20 +167,20 @@ func (k *Keeper) Due(superstep int) bool {
 	return k.policy.Every == 0 && k.now().Sub(k.last) >= k.policy.interval(k.cost)
 }
 
-// wanted reports whether the user asked for the state before a superstep, by number or time.
+// wanted reports whether the user requested the state before a superstep, by number or time.
 func (k *Keeper) wanted(superstep int) bool {
 	p := &k.policy
 	return p.Every > 0 && superstep-k.at >= p.Every || p.Interval > 0 &&
 		k.now().Sub(k.last) >= p.Interval
 }
 
-// Awaited reports whether a checkpoint that is on its way must be stored before a superstep, as
-// another one is asked for, or the run ends.
+// Awaited reports whether the checkpoint that is being stored must be finished before a superstep,
+// because another one is requested, or because the run ends.
 func (k *Keeper) Awaited(superstep int) bool {
 	return k.pending != nil && (k.Left() != nil || k.wanted(superstep))
 }
 
-// Await waits for the commit that is under way, if there is one, and takes how it ended.
+// Await waits for the running commit, if there is one, and handles its result.
 func (k *Keeper) Await(ctx context.Context) error {
 	if k.result == nil {
 		return nil
@@ -195,8 +194,8 @@ func (k *Keeper) Await(ctx context.Context) error {
 	}
 }
 
-// Expect says that the partitions save their states for a checkpoint, of which m has all but the
-// parts.
+// Expect records that the partitions save their states for a checkpoint. m is its manifest without
+// the parts.
 func (k *Keeper) Expect(m *Manifest, partitions int) {
 	m.Parts = make([]Stored, partitions)
 	for i := range m.Parts {
@@ -206,8 +205,8 @@ func (k *Keeper) Expect(m *Manifest, partitions int) {
 	k.last, k.at = k.now(), m.Superstep
 }
 
-// Stored takes what partitions report of their parts. It returns an error if the run must not go on
-// without checkpoints.
+// Stored takes the partitions' results of storing parts. It returns an error if the run must not
+// continue without checkpoints.
 func (k *Keeper) Stored(all []Stored) error {
 	for _, s := range all {
 		m := k.pending
@@ -243,7 +242,7 @@ func (k *Keeper) Stored(all []Stored) error {
 	}
 }
 
-// commit makes stored parts a checkpoint, if the place has none of another run.
+// commit makes stored parts a checkpoint, unless the place belongs to another run.
 func (k *Keeper) commit(ctx context.Context, m *Manifest) error {
 	if k.owner != "" {
 		if err := claim(ctx, k.store, k.owner, m); err != nil {
@@ -253,8 +252,8 @@ func (k *Keeper) commit(ctx context.Context, m *Manifest) error {
 	return commit(ctx, k.store, m)
 }
 
-// Settle waits for the commit that is under way, if there is one, for as long as a store may take
-// to answer once, and takes how it ended.
+// Settle waits for the running commit, if there is one, as long as a store may take for one answer,
+// and handles its result.
 func (k *Keeper) Settle() error {
 	if k.result == nil {
 		return nil
@@ -263,7 +262,7 @@ func (k *Keeper) Settle() error {
 	return k.Await(context.Background())
 }
 
-// ended takes how the pending checkpoint ended.
+// ended handles the result of the pending checkpoint.
 func (k *Keeper) ended(err error) error {
 	m := k.pending
 	k.pending = nil
@@ -313,12 +312,12 @@ func (k *Keeper) ended(err error) error {
 	return nil
 }
 
-// Close ends the keeper. It waits for a manifest that is on its way: a request that is given up may
-// have its effect later, when all else is removed. Where the run is done, nothing is to go on from,
-// and all its checkpoints are removed; so is what a run has left that owns the place and has stored
-// none.
+// Close ends the keeper. It waits for a manifest that is being stored, because an abandoned request
+// could take effect after everything else was removed. If the run is done, it removes all
+// checkpoints of the run, because nothing will continue from them. It also removes the owner object
+// of a run that has stored no checkpoint.
 func (k *Keeper) Close(done bool) {
-	_ = k.Settle() // the run has ended: it goes on or not for other reasons
+	_ = k.Settle() // ignore the error: the run has ended for other reasons
 	k.end()
 	k.work.Wait()
 	if !done && (k.owner == "" || k.goesOn || k.committed || k.began > 0) {
@@ -332,7 +331,7 @@ func (k *Keeper) Close(done bool) {
 	}
 }
 
-// clear removes the checkpoints of the run, and nothing of another one.
+// clear removes the checkpoints of this run, and of no other run.
 func (k *Keeper) clear(ctx context.Context) error {
 	if k.owner == "" {
 		return Prune(ctx, k.store, 0, math.MaxInt, false)
@@ -352,12 +351,12 @@ func (k *Keeper) clear(ctx context.Context) error {
 	return nil
 }
 
-// Abandon ends the keeper at once. A checkpoint that is on its way does not come to be, unless its
+// Abandon ends the keeper at once. A checkpoint that is being stored is not committed, unless its
 // manifest is stored already.
 func (k *Keeper) Abandon() {
 	k.end()
 	k.work.Wait()
 }
 
-// closeWithin is how long the end of a run waits for its store.
+// closeWithin is the longest time that the end of a run waits for its store.
 const closeWithin = 20 * time.Second

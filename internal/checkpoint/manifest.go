@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Objects of a checkpoint: the manifest, and parts, whose names have the run that wrote them: one
-// that goes on writes others.
+// Objects of a checkpoint: the manifest and the parts. The names of parts contain the run that
+// wrote them, because a run that continues writes its own parts.
 //
 //	checkpoint-000000120.json
 //	part-000000120-RUN-00003-of-00008
@@ -25,7 +25,7 @@ const (
 	maxManifest    = 64 << 20
 )
 
-// ManifestName is the name of the manifest of the checkpoint before a superstep.
+// ManifestName returns the name of the manifest of the checkpoint before a superstep.
 func ManifestName(superstep int) string {
 	return fmt.Sprintf("%s%09d%s", manifestPrefix, superstep, manifestSuffix)
 }
@@ -34,10 +34,10 @@ func partName(superstep int, run string, partition, of int) string {
 	return fmt.Sprintf("%s%09d-%s-%05d-of-%05d", partPrefix, superstep, run, partition, of)
 }
 
-// ErrNone says that a place has no checkpoint.
+// ErrNone means that a place has no checkpoint.
 var ErrNone = errors.New("it has no checkpoint")
 
-// UnreadError is that the place of a checkpoint did not give it: it may be as it was written.
+// UnreadError means that the store failed to return a checkpoint, which may still be valid.
 type UnreadError struct{ Err error }
 
 func (e *UnreadError) Error() string { return e.Err.Error() }
@@ -92,14 +92,14 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// Listed is a checkpoint as List finds it: its manifest, or what is wrong with that.
+// Listed is a checkpoint in the result of List: its manifest, or the error in it.
 type Listed struct {
 	Name     string
 	Manifest *Manifest
 	Err      error
 }
 
-// List returns the checkpoints of a place, the newest first.
+// List returns the checkpoints of a place, newest first.
 func List(ctx context.Context, s store.Store) (all []Listed, err error) {
 	for o, err := range s.List(ctx, manifestPrefix) {
 		if err != nil {
@@ -119,9 +119,9 @@ func List(ctx context.Context, s store.Store) (all []Listed, err error) {
 	return all, nil
 }
 
-// Find returns the checkpoint of a name, if its parts are there with their sizes, or, if the name
-// is empty, the newest one that is in order, each part read and summed; warn is told of those that
-// were passed over.
+// Find returns the checkpoint with a name, if its parts exist with their sizes. If the name is
+// empty it returns the newest valid checkpoint; it reads each part and checks its checksum. warn is
+// called for checkpoints that it skips.
 func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*Manifest, error) {
 	if name != "" {
 		m, err := read(ctx, s, name)
@@ -150,8 +150,8 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 	return nil, none
 }
 
-// look looks whether a checkpoint's parts are there with their sizes and, if they are to be read,
-// with their sums.
+// look checks that a checkpoint's parts exist with their sizes and, if reads is set, with their
+// checksums.
 func (l *Listed) look(ctx context.Context, s store.Store, reads bool) {
 	if l.Err == nil {
 		l.Err = present(ctx, s, l.Manifest)
@@ -161,7 +161,7 @@ func (l *Listed) look(ctx context.Context, s store.Store, reads bool) {
 	}
 }
 
-// present reports whether the parts of a checkpoint are there with their sizes.
+// present returns an error unless the parts of a checkpoint exist with their sizes.
 func present(ctx context.Context, s store.Store, m *Manifest) error {
 	found, err := store.SizesOf(ctx, s, fmt.Sprintf("%s%09d-", partPrefix, m.Superstep))
 	if err != nil {
@@ -181,7 +181,7 @@ type Reader struct {
 	*Manifest
 }
 
-// Part reads a part, and returns an error unless it is as it was written.
+// Part reads a part. It returns an error if the part is damaged.
 func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
 	want := &r.Parts[i]
 	data, err := store.Read(ctx, r.Store, want.Name, want.Sum)
@@ -201,11 +201,11 @@ func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
 	return p, nil
 }
 
-// readAhead is how many parts are read at the same time: a store answers several calls faster than
-// one after the other.
+// readAhead is the number of parts that are read at the same time, because a store answers several
+// requests faster than one after the other.
 const readAhead = 4
 
-// Each reads some parts, several at once, and passes them to f one after the other, in any order.
+// Each reads some parts, several at once. It calls f for one at a time, in any order.
 func (r *Reader) Each(ctx context.Context, parts []int, f func(*Part) error) error {
 	var turn sync.Mutex
 	var jobs []func(ctx context.Context) error
@@ -226,7 +226,7 @@ func (r *Reader) Each(ctx context.Context, parts []int, f func(*Part) error) err
 	return store.Together(ctx, readAhead, jobs)
 }
 
-// Verify reads all parts of a checkpoint.
+// Verify reads all parts of a checkpoint and checks them.
 func (r *Reader) Verify(ctx context.Context) error {
 	for i := range r.Parts {
 		if _, err := r.Part(ctx, i); err != nil {

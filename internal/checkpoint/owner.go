@@ -11,28 +11,28 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// ownerName is the object that says whose checkpoints a place has. It is put, if there is none,
-// before the first of them: of two runs that both found the place empty one has it, and the other
-// one stores no checkpoint there.
+// ownerName is the object that names the run that a place's checkpoints belong to. A run creates it
+// before its first checkpoint, if it does not exist. If two runs find a place empty, one of them
+// creates it, and the other one stores no checkpoints there.
 const (
 	ownerName = "owner.json"
 	maxOwner  = 64 << 10
 )
 
-// owner is what the object says.
+// owner is the content of the object.
 type owner struct {
-	Run     string    `json:"run"` // the same in a run that goes on there
+	Run     string    `json:"run"` // the same in a run that continues there
 	Program string    `json:"program"`
 	Graph   string    `json:"graph"`
 	Created time.Time `json:"created"`
 }
 
-// errOwner says that the object is damaged.
+// errOwner means that the object is damaged.
 var errOwner = errors.New("it does not say whose checkpoints these are")
 
-// Owner returns the run that a place's checkpoints are of, or "" if none has stored any, or only
-// one of a version before. from is the checkpoint there from which a run goes on, or nil: then a
-// damaged object is replaced by one of another owner, and warn is told.
+// Owner returns the run that a place's checkpoints belong to, or "" if there are none, or only
+// those of an earlier version. from is the checkpoint that a run continues from, or nil. With from,
+// a damaged object is replaced by one with another owner, and warn is called.
 func Owner(ctx context.Context, s store.Store, from *Manifest, warn func(string)) (string, error) {
 	o, err := ownerOf(ctx, s)
 	switch {
@@ -63,7 +63,7 @@ func ownerOf(ctx context.Context, s store.Store) (o owner, err error) {
 	return o, nil
 }
 
-// parseOwner decodes what the object says; any bytes may come.
+// parseOwner decodes the object. data may be any bytes.
 func parseOwner(data []byte) (o owner, err error) {
 	if err = store.Decode(data, &o); err == nil && o.Run == "" {
 		err = errOwner
@@ -71,8 +71,8 @@ func parseOwner(data []byte) (o owner, err error) {
 	return o, err
 }
 
-// claim makes a run the owner of a place, before its first checkpoint there, or fails if another
-// one is.
+// claim makes a run the owner of a place, before its first checkpoint there. It returns an error if
+// another run is the owner.
 func claim(ctx context.Context, s store.Store, run string, m *Manifest) error {
 	data, err := store.Encode(owner{run, m.Name(), m.Graph.Name, time.Now().UTC()})
 	if err != nil {

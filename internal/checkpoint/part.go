@@ -12,8 +12,8 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// A part as it is stored: SSPART02, and, compressed as a stream of S2, which has a checksum of each
-// block:
+// The format of a stored part is SSPART02, and then a stream of S2, which has a checksum of each
+// block. The stream contains:
 //
 //	+----------------+---------------+----------------------------+
 //	| bytes of head  | head, as JSON | sections, one after another |
@@ -22,8 +22,8 @@ import (
 // The number has 4 bytes, little-endian.
 const (
 	magic      = "SSPART02"
-	blockBytes = 1 << 20 // most that a block stands for
-	blockHead  = 8       // bytes of the stream at least for a block
+	blockBytes = 1 << 20 // greatest uncompressed size of a block
+	blockHead  = 8       // least size of a block in the stream
 	maxHead    = 1 << 20
 )
 
@@ -41,8 +41,8 @@ type headSection struct {
 	Bytes int    `json:"bytes"`
 }
 
-// encode returns a part as it is stored. It forgets the sections as it goes, so that their memory
-// can be had back.
+// encode returns the stored form of a part. It drops each section after encoding it, so that its
+// memory can be freed.
 func encode(p *Part) ([]byte, error) {
 	h := head{p.Partition, p.Of, p.Superstep, p.Vertices, p.Print, nil}
 	for _, s := range p.Sections {
@@ -53,7 +53,7 @@ func encode(p *Part) ([]byte, error) {
 		return nil, err
 	}
 	all := bytes.NewBufferString(magic)
-	to := s2.NewWriter(all, s2.WriterConcurrency(1), // with two buffers of a block's size
+	to := s2.NewWriter(all, s2.WriterConcurrency(1), // it has two buffers of a block's size
 		s2.WriterBlockSize(min(4<<10+int(p.Bytes()), blockBytes)))
 	// Close returns the error of any Write.
 	_, _ = to.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
@@ -65,18 +65,18 @@ func encode(p *Part) ([]byte, error) {
 	return all.Bytes(), err
 }
 
-// errPart is what is wrong with a part that is not as encode makes them.
+// errPart means that a part was not made by encode.
 var errPart = errors.New("it is no part of a checkpoint of this version, or is damaged")
 
-// decode reads a part. It bears any bytes.
+// decode reads a part. b may be any bytes.
 func decode(b []byte) (*Part, error) {
 	stream, ok := bytes.CutPrefix(b, []byte(magic))
 	if !ok {
 		return nil, fmt.Errorf("%w: found %.16q at its beginning, expected %q", errPart, b, magic)
 	}
 	from := s2.NewReader(bytes.NewReader(stream), s2.ReaderMaxBlockSize(blockBytes),
-		s2.ReaderAllocBlock(4<<10)) // at first
-	left := (len(stream)/blockHead + 1) * blockBytes // more cannot come
+		s2.ReaderAllocBlock(4<<10)) // initially
+	left := (len(stream)/blockHead + 1) * blockBytes // a greater result is impossible
 	next := func(n int) ([]byte, error) {
 		if n < 0 || n > left {
 			return nil, fmt.Errorf("%w: %d bytes, where at most %d are left", errPart, n, left)

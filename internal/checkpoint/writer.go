@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Writer stores the parts of a process's partitions beside the run. Make it with NewWriter.
+// Writer stores the parts of a process's partitions in the background. Make it with NewWriter.
 type Writer struct {
 	store  store.Store
 	run    string
@@ -20,26 +20,26 @@ type Writer struct {
 
 	ctx   context.Context
 	end   context.CancelCauseFunc
-	turn  chan struct{}  // full while one is stored
-	under sync.WaitGroup // parts under way
+	turn  chan struct{}  // full while a part is being stored
+	under sync.WaitGroup // unfinished parts
 
 	mu     sync.Mutex
 	stored []Stored
 }
 
-// StoreWithin is how long storing a part may take. A store that does not answer must not hold the
-// next checkpoint for ever.
+// StoreWithin bounds the time of storing a part, so that a store that does not answer cannot block
+// later checkpoints for ever.
 const StoreWithin = 10 * time.Minute
 
-// NewWriter makes the writer of a process's parts; run is in their names, and is not that of an
-// earlier writer to the store.
+// NewWriter makes the writer of a process's parts. run is in their names. It must differ from that
+// of earlier writers to the store.
 func NewWriter(s store.Store, run string) *Writer {
 	w := &Writer{store: s, run: run, within: StoreWithin, turn: make(chan struct{}, 1)}
 	w.ctx, w.end = context.WithCancelCause(context.Background())
 	return w
 }
 
-// Write takes a part, which is the writer's from then on.
+// Write stores a part, which belongs to the writer from then on.
 func (w *Writer) Write(p *Part) {
 	w.under.Go(func() {
 		w.turn <- struct{}{}
@@ -48,12 +48,12 @@ func (w *Writer) Write(p *Part) {
 	})
 }
 
-// Fail says that a part could not be made.
+// Fail records that a part could not be made.
 func (w *Writer) Fail(p *Part, err error) {
 	w.told(Stored{Superstep: p.Superstep, Partition: p.Partition, Failed: err.Error()})
 }
 
-// Stored returns what has become of parts since the last call.
+// Stored returns the results of parts since the last call.
 func (w *Writer) Stored() []Stored {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,14 +62,14 @@ func (w *Writer) Stored() []Stored {
 	return all
 }
 
-// Flush is Wait for a while, at the end of a run.
+// Flush is Wait with a time limit, for the end of a run.
 func (w *Writer) Flush() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
 	defer cancel()
 	w.Wait(ctx)
 }
 
-// Wait waits until all parts that were given have been stored, or not, or ctx has ended.
+// Wait waits until all parts have been stored or have failed, or until ctx ends.
 func (w *Writer) Wait(ctx context.Context) {
 	stored := make(chan struct{})
 	go func() {
@@ -82,11 +82,11 @@ func (w *Writer) Wait(ctx context.Context) {
 	}
 }
 
-// flushWithin is how long the end of a run waits for parts. What the goroutine of Wait waits for
-// ends with the writer.
+// flushWithin is the longest time that the end of a run waits for parts. The goroutine of Wait ends
+// with the writer.
 const flushWithin = 20 * time.Second
 
-// Close ends the writer. What is not stored yet is given up.
+// Close ends the writer. It abandons parts that are not stored yet.
 func (w *Writer) Close() {
 	if w == nil {
 		return

@@ -5,52 +5,52 @@ import (
 	"strings"
 )
 
-// Collective names an operation of all ranks.
+// Collective is the name of an operation of all ranks.
 type Collective string
 
 const (
-	Barrier   Collective = "barrier"   // nobody leaves before all have come
-	Broadcast Collective = "broadcast" // the root's data to all
-	Allgather Collective = "allgather" // everybody's data to all
-	Allreduce Collective = "allreduce" // everybody's data, combined, to all
-	Alltoall  Collective = "alltoall"  // from everybody something else to everybody
+	Barrier   Collective = "barrier"   // no rank leaves before all have entered
+	Broadcast Collective = "broadcast" // the root's data to all ranks
+	Allgather Collective = "allgather" // the data of all ranks to all ranks
+	Allreduce Collective = "allreduce" // the combined data of all ranks to all ranks
+	Alltoall  Collective = "alltoall"  // different data from each rank to each rank
 )
 
-// Collectives is all of them.
+// Collectives has all of them.
 var Collectives = []Collective{Barrier, Broadcast, Allgather, Allreduce, Alltoall}
 
-// Algorithm names a way to do a collective. Not every collective has every algorithm: see
-// Algorithms.
+// Algorithm is the name of an algorithm for a collective. The function Algorithms lists the
+// algorithms of each collective.
 type Algorithm string
 
 const (
-	Auto Algorithm = ""     // the one the model predicts to be the fastest
+	Auto Algorithm = ""     // the algorithm that the model predicts to be the fastest
 	Flat Algorithm = "flat" // the root sends to, or receives from, each rank
-	// a tree in which those who have the data double (Matsumoto15, table 4)
+	// a tree in which the number of ranks with the data doubles (Matsumoto15, table 4)
 	Binomial Algorithm = "binomial"
-	// each to the next, in segments that follow each other
+	// each rank sends to the next, in pipelined segments
 	Chain Algorithm = "chain"
-	// blocks go round; allreduce: reduce-scatter, then allgather
+	// blocks go round a ring; allreduce: reduce-scatter, then allgather
 	Ring Algorithm = "ring"
 	// recursive doubling: partners at distance 1, 2, 4, ...
 	Doubling Algorithm = "doubling"
-	// ceil(log2 P) rounds for any P; alltoall: blocks travel through others
+	// ceil(log2 P) rounds for any P; alltoall: blocks take several hops
 	Bruck Algorithm = "bruck"
-	// as bruck, of empty or small messages; allreduce: combined by everybody, in rank order
+	// as bruck, with empty or small messages; allreduce: every rank combines all, in rank order
 	Dissemination Algorithm = "dissemination"
 	Pairwise      Algorithm = "pairwise" // P-1 rounds, each with another partner
 	Linear        Algorithm = "linear"   // all messages at once
-	// two levels: inside the sites and between their leaders (Matsuda)
+	// two levels: inside the sites, and between their leaders (Matsuda)
 	Sites Algorithm = "sites"
 )
 
-// entry is an algorithm of a collective and how its plans are made.
+// entry is an algorithm of a collective, and the function that makes its plans.
 type entry struct {
 	name Algorithm
 	plan func(shape) plan
 }
 
-// catalogue is what there is. The first entry of a collective is taken where nothing is known.
+// catalogue has the algorithms of each collective. Without a model the first one is used.
 var catalogue = map[Collective][]entry{
 	Barrier: {
 		{Dissemination, func(s shape) plan { return plan{0, newTeam(s.all(), s.rank).disseminationRounds()} }},
@@ -93,7 +93,7 @@ func Algorithms(c Collective) []Algorithm {
 	return names
 }
 
-// planOf makes a rank's plan.
+// planOf makes the plan of a rank.
 func planOf(c Collective, a Algorithm, s shape) (plan, error) {
 	for _, e := range catalogue[c] {
 		if e.name == a {
@@ -103,8 +103,8 @@ func planOf(c Collective, a Algorithm, s shape) (plan, error) {
 	return plan{}, unknown(c, a)
 }
 
-// Check returns an error that lists what there is, if a collective has no such algorithm. Auto is
-// always one.
+// Check returns an error if a collective lacks an algorithm. The error lists the valid ones. Auto
+// is always valid.
 func Check(c Collective, a Algorithm) error {
 	entries, ok := catalogue[c]
 	for _, e := range entries {
@@ -136,14 +136,16 @@ func broadcastPlan(t tree, segments int) plan {
 	return plan{segments, t.broadcastRounds(singles(numbers(0, segments)))}
 }
 
-// ringAllreducePlan: each of P segments goes round to be combined, and round again to be known.
+// ringAllreducePlan sends each of P segments round the ring twice: first to be combined, then to be
+// distributed.
 func ringAllreducePlan(s shape) plan {
 	t := newTeam(s.all(), s.rank)
 	groups := singles(numbers(0, s.ranks))
 	return plan{s.ranks, append(t.reduceScatterRounds(groups), t.ringRounds(groups, 1)...)}
 }
 
-// sitesAllreducePlan: to the leader of the site, between the leaders, and back.
+// sitesAllreducePlan combines data in the leader of each site, then between the leaders, and
+// distributes the result inside the sites.
 func sitesAllreducePlan(s shape) plan {
 	v := bySite(s, -1)
 	local := binomialTree(v.members[v.mine], v.leaders[v.mine], s.rank)
@@ -154,8 +156,8 @@ func sitesAllreducePlan(s shape) plan {
 	return plan{1, append(rounds, local.broadcastRounds([][]int{{0}})...)}
 }
 
-// sitesAllgatherPlan: inside each site, between the leaders, and what came from outside to the
-// others of the site.
+// sitesAllgatherPlan gathers data inside each site, then between the leaders. Then the leaders
+// distribute the other sites' data inside their site.
 func sitesAllgatherPlan(s shape) plan {
 	v := bySite(s, -1)
 	mine := v.members[v.mine]

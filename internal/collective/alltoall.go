@@ -1,10 +1,12 @@
 package collective
 
-// Slots of an alltoall: pairwise and linear have the block for rank i in slot i and the one from i
-// in P+i; bruck has the block for the rank i places on, and in the end the one from the rank i
-// places back, in slot i; sites has the block from i to j in slot i*P+j.
+// The slots of an alltoall of P ranks depend on the algorithm. pairwise and linear: slot i has the
+// block to rank i, slot P+i the block from rank i. bruck: slot i has the block to the rank i places
+// ahead, and at the end the block from the rank i places behind. sites: slot i*P+j has the block
+// from rank i to rank j.
 
-// alltoallSlots returns where a rank puts its block for a peer, and where it finds the one from it.
+// alltoallSlots returns the slot of a rank's block to a peer, and the slot of the block from the
+// peer.
 func alltoallSlots(a Algorithm, s shape) (out, in func(peer int) int) {
 	n := s.ranks
 	switch a {
@@ -23,7 +25,8 @@ func alltoallSlots(a Algorithm, s shape) (out, in func(peer int) int) {
 	}
 }
 
-// pairwisePlan: in round k to the rank k places on and from the one k places back.
+// pairwisePlan sends in round k to the rank k places ahead, and receives from the rank k places
+// behind.
 func pairwisePlan(s shape) plan {
 	t := newTeam(s.all(), s.rank)
 	p := plan{slots: 2 * s.ranks}
@@ -33,8 +36,8 @@ func pairwisePlan(s shape) plan {
 	return p
 }
 
-// linearPlan is pairwisePlan in one round: nobody waits for the delay of each message, but all of
-// them are on the way at once.
+// linearPlan is pairwisePlan in one round: no message waits for another, but all are in flight at
+// once.
 func linearPlan(s shape) plan {
 	var all round
 	for _, r := range pairwisePlan(s).rounds {
@@ -44,8 +47,8 @@ func linearPlan(s shape) plan {
 	return plan{2 * s.ranks, []round{all}}
 }
 
-// bruckAlltoallPlan: a block for the rank i places on goes 2^k places for every bit k of i. Half of
-// the blocks travel in each round, so it is for small ones (Bruck et al. 1997).
+// bruckAlltoallPlan moves the block for the rank i places ahead by 2^k places for every bit k of i.
+// Half of the blocks move in each round, so it is for small blocks (Bruck et al. 1997).
 func bruckAlltoallPlan(s shape) plan {
 	t := newTeam(s.all(), s.rank)
 	p := plan{slots: s.ranks}
@@ -61,9 +64,9 @@ func bruckAlltoallPlan(s shape) plan {
 	return p
 }
 
-// sitesAlltoallPlan: directly inside a site; what is for another goes through both leaders, as one
-// message for each pair of sites. Its gain is fewer messages on the slow link, its price that all
-// passes through one rank (Matsuda, 3.4).
+// sitesAlltoallPlan sends directly inside a site. Blocks to another site go through both leaders,
+// as one message for each pair of sites. This saves messages on the slow link, but all their data
+// pass through one rank (Matsuda, 3.4).
 func sitesAlltoallPlan(s shape) plan {
 	v := bySite(s, -1)
 	mine, leader := v.members[v.mine], v.leaders[v.mine]

@@ -9,25 +9,26 @@ import (
 	"time"
 )
 
-// Calibration says how Calibrate measures.
+// Calibration has the parameters of Calibrate.
 type Calibration struct {
 	Tag uint32
-	// Sites is the site of each rank, the same on all ranks; nil when all are at one.
+	// Sites is the site of each rank, the same on all ranks; nil if there is only one site.
 	Sites []int
-	// Sizes are the messages' bytes. Default: 0, 1 KiB, 16 KiB, 128 KiB, 1 MiB.
+	// Sizes are the messages' sizes in bytes. Default: 0, 1 KiB, 16 KiB, 128 KiB, 1 MiB.
 	Sizes []int
-	// Repeat is how often each is sent there and back. Default: 8, after one that does not count.
+	// Repeat is the number of round trips of each size. Default: 8, after one that is not measured.
 	Repeat int
 }
 
 var defaultSizes = []int{0, 1 << 10, 16 << 10, 128 << 10, 1 << 20}
 
-const burst = 32 // messages in a row, to measure Gap
+const burst = 32 // number of consecutive messages in the measurement of Gap
 
-// Calibrate measures the model of a link. All ranks call it alike, and all get the same model.
-// Inside a site each pair sends messages there and back, disjoint pairs at the same time, as in a
-// collective; between sites only the first ranks do, one pair of sites after another, for all pairs
-// of these sites, and then all pairs at once, for the trunk.
+// Calibrate measures the model of a link. All ranks must call it with equal parameters, and all get
+// the same model. Inside a site all pairs exchange messages, disjoint pairs at the same time, as in
+// a collective. Between sites only the first ranks do, one pair of sites after the other; the
+// result holds for all pairs of ranks of these sites. Then all pairs of ranks send at once, to
+// measure the trunk.
 func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
 	if len(o.Sizes) == 0 {
 		o.Sizes = defaultSizes
@@ -61,13 +62,13 @@ func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
 type calibrator struct {
 	Calibration
 	g     *Group
-	row   []Pair // from this rank, where it measured
+	row   []Pair // the pairs that this rank measured
 	trunk float64
 }
 
-// inside plays a round robin tournament at each site: in round k of an odd number n of ranks, i
-// meets k-i modulo n, and who would meet himself rests; an even number has a last rank, whom the
-// resting one meets.
+// inside measures the pairs of each site in a round-robin tournament. With an odd number n of
+// ranks, rank i meets rank k-i modulo n in round k, and the rank that would meet itself rests. With
+// an even number the last rank meets the resting one.
 func (c *calibrator) inside(ctx context.Context) error {
 	v := bySite(c.g.shape(0), -1)
 	t := newTeam(v.members[v.mine], c.g.link.Rank())
@@ -75,7 +76,7 @@ func (c *calibrator) inside(ctx context.Context) error {
 	for k := range n {
 		other := ((k-t.me)%n + n) % n
 		switch {
-		case t.me == n: // the last rank of an even number meets him with 2i = k modulo n
+		case t.me == n: // the last rank of an even number meets the rank i with 2i = k modulo n
 			other = k * ((n + 1) / 2) % n
 		case other == t.me:
 			other = n
@@ -90,7 +91,7 @@ func (c *calibrator) inside(ctx context.Context) error {
 	return c.g.Barrier(ctx, Call{Tag: c.Tag})
 }
 
-// between measures pairs of sites.
+// between measures the pairs of sites.
 func (c *calibrator) between(ctx context.Context) error {
 	s := c.g.shape(0)
 	v := bySite(s, -1)
@@ -110,7 +111,7 @@ func (c *calibrator) between(ctx context.Context) error {
 	return nil
 }
 
-// measure sends messages to a peer and back; the lower rank takes the times.
+// measure exchanges messages with a peer. The lower rank measures the times.
 func (c *calibrator) measure(ctx context.Context, peer int) error {
 	first := c.g.link.Rank() < peer
 	var samples []Sample
@@ -137,14 +138,14 @@ func (c *calibrator) measure(ctx context.Context, peer int) error {
 	if first {
 		p := Pair{}
 		p.Alpha, p.Beta = Fit(samples)
-		// burst messages there, the last of which takes Beta, and one back.
+		// A burst goes there, whose last message takes Beta, and one message comes back.
 		p.Gap = min(max((Median(gaps)-2*p.Beta)/(burst-1), 0), p.Beta)
 		c.row[peer] = p
 	}
 	return nil
 }
 
-// pingPong sends k messages one way and the last one back.
+// pingPong sends k messages to the peer, and one back.
 func (c *calibrator) pingPong(ctx context.Context, peer int, first bool, data []byte, k int) error {
 	if first {
 		for range k {
@@ -163,9 +164,10 @@ func (c *calibrator) pingPong(ctx context.Context, peer int, first bool, data []
 	return c.g.link.Send(ctx, peer, c.Tag, data)
 }
 
-// measureTrunk has one pair of ranks of two sites exchange the largest message, then as many as
-// there are at the same time. Each further pair adds the trunk's time for its bytes once: its
-// message goes while the one before comes back.
+// measureTrunk measures the trunk between two sites. One pair of ranks exchanges the largest
+// message, then as many pairs as possible do so at the same time. Each additional pair adds the
+// trunk's time for its bytes once, because its message goes one way while the other pair's message
+// comes back.
 func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
 	k := min(len(a), len(b))
 	data := Noise(slices.Max(c.Sizes))
@@ -183,8 +185,8 @@ func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
 	return err
 }
 
-// across returns the median time, a barrier included, in which each rank of a gets an answer from
-// its like of b.
+// across returns the median time, including a barrier, of an exchange between all ranks of a and
+// their partners in b.
 func (c *calibrator) across(ctx context.Context, a, b []int, data []byte) (float64, error) {
 	var times []float64
 	for i := range c.Repeat + 1 {
@@ -209,7 +211,7 @@ func (c *calibrator) across(ctx context.Context, a, b []int, data []byte) (float
 	return Median(times), nil
 }
 
-// share gathers what each rank measured.
+// share gathers the measurements of all ranks.
 func (c *calibrator) share(ctx context.Context) (*Model, error) {
 	rows, err := c.g.Allgather(ctx, Call{Tag: c.Tag, Algorithm: Bruck}, appendRow(nil, c.row, c.trunk))
 	if err != nil {
@@ -228,7 +230,7 @@ func (c *calibrator) share(ctx context.Context) (*Model, error) {
 	}
 	c.complete(m)
 	m.Trunk = trunk
-	// The first rank's, since all must have the same.
+	// All ranks must have the same value, so take the first rank's.
 	buffer := binary.LittleEndian.AppendUint64(nil, math.Float64bits(m.Gamma))
 	buffer, err = c.g.Broadcast(ctx, Call{Tag: c.Tag, Algorithm: Binomial}, 0, buffer)
 	if err != nil {
@@ -241,7 +243,7 @@ func (c *calibrator) share(ctx context.Context) (*Model, error) {
 	return m, m.validate()
 }
 
-// complete fills in what the other rank of a pair measured, or the first ranks of two sites.
+// complete adds the pairs that the other rank measured, or the first ranks of two sites.
 func (c *calibrator) complete(m *Model) {
 	v := bySite(c.g.shape(0), -1)
 	first := make([]int, m.Ranks)
@@ -265,7 +267,7 @@ func (c *calibrator) complete(m *Model) {
 	}
 }
 
-// gamma measures how long a byte takes to be combined.
+// gamma measures the time per byte of combining data.
 func gamma() float64 {
 	dst, src := make([]byte, 64<<10), make([]byte, 64<<10)
 	var times []float64
@@ -277,8 +279,8 @@ func gamma() float64 {
 	return Median(times)
 }
 
-// A row is three numbers for each rank, alpha, beta and gap, and the trunk: float64, little-endian.
-// A negative alpha says that the rank did not measure this pair.
+// A row has three float64, little-endian, for each rank: alpha, beta and gap. The trunk follows. A
+// negative alpha means that the rank did not measure this pair.
 
 func appendRow(data []byte, row []Pair, trunk float64) []byte {
 	for _, p := range row {

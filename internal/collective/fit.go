@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Sample is one measured message.
+// Sample is the measurement of one message.
 type Sample struct {
 	Bytes   int     `json:"bytes"`
 	Seconds float64 `json:"seconds"`
 }
 
-// Fit returns alpha and beta of T = alpha*n + beta by least squares of the relative error, the
-// error Matsumoto15 reports (equation 2): with absolute ones the largest messages would decide
-// beta. The line goes through the medians of each size: a message that met a busy processor has
-// little say there. The line is the best of those with alpha and beta at least 0.
+// Fit returns alpha and beta, at least 0, of T = alpha*n + beta by least squares of the relative
+// error (Matsumoto15, equation 2). With absolute errors the largest messages alone would determine
+// beta. The fit uses the median of each size, so that messages delayed by a busy processor have
+// little effect.
 func Fit(samples []Sample) (alpha, beta float64) {
 	bySize := map[int][]float64{}
 	for _, s := range samples {
@@ -50,8 +50,8 @@ func Fit(samples []Sample) (alpha, beta float64) {
 	return alpha, beta
 }
 
-// Median returns the middle of values, the mean of the middle two if they are even in number, and 0
-// of none.
+// Median returns the median of values: the mean of the middle two if their number is even, and 0 if
+// there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

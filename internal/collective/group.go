@@ -9,9 +9,10 @@ import (
 	"sync"
 )
 
-// Group does collectives over a link. Every rank of the link must call the same collectives under a
+// Group runs collectives over a link. All ranks of the link must call the same collectives under a
 // tag, in the same order, with the same Call. Calls under different tags may run at the same time.
-// When a call has failed, its tag must not be used again: messages of it may still be on their way.
+// After a failed call its tag must not be used again, because messages of it may still be in
+// flight.
 type Group struct {
 	link   Link
 	model  *Model
@@ -21,9 +22,9 @@ type Group struct {
 	chosen map[question]Algorithm
 }
 
-// NewGroup returns a group over a link. The model must be the same on all ranks, since all must
-// choose alike; nil means Unmeasured. forced names algorithms that every call with Auto takes
-// instead of choosing.
+// NewGroup returns a group over a link. The model must be the same on all ranks, because all ranks
+// must choose the same algorithm; nil means Unmeasured. forced has the algorithms of calls with
+// Auto; for other collectives the model chooses.
 func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group, error) {
 	if model == nil {
 		model = Uniform(link.Size(), Unmeasured)
@@ -39,7 +40,7 @@ func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group,
 	return &Group{link: link, model: model, forced: maps.Clone(forced), chosen: map[question]Algorithm{}}, nil
 }
 
-// of checks that it is a model of a link's ranks.
+// of returns an error unless the model is valid and fits a link.
 func (m *Model) of(link Link) error {
 	if err := m.validate(); err != nil {
 		return err
@@ -50,8 +51,8 @@ func (m *Model) of(link Link) error {
 	return nil
 }
 
-// Adopt has the group choose by another model from now on, which must be the same on all ranks. No
-// call may be under way.
+// Adopt replaces the group's model. The model must be the same on all ranks, and no call may be
+// running.
 func (g *Group) Adopt(model *Model) error {
 	if err := model.of(g.link); err != nil {
 		return err
@@ -63,22 +64,23 @@ func (g *Group) Adopt(model *Model) error {
 	return nil
 }
 
-// Alone returns the group of a single rank: what its collectives return is its own data.
+// Alone returns the group of a single rank. Its collectives return the rank's own data.
 func Alone() *Group {
 	return &Group{link: alone{}, model: Uniform(1, Unmeasured), chosen: map[question]Algorithm{}}
 }
 
-// Link returns what the group works over, Model what it chooses by. Neither is to be changed.
+// Link returns the group's link, and Model its model. Neither may be changed.
 func (g *Group) Link() Link    { return g.link }
 func (g *Group) Model() *Model { return g.model }
 
-// Call says how one collective is done.
+// Call has the parameters of one collective.
 type Call struct {
 	Tag       uint32
 	Algorithm Algorithm
-	// Bytes is the size by which an algorithm and the number of segments is chosen, as in
-	// Model.Predict. It need not be the true one, but the same on all ranks. If it is 0 and ranks
-	// may have different sizes, they first find the largest one, which takes as long as a barrier.
+	// Bytes is the size by which the algorithm and the number of segments are chosen, as in
+	// Model.Predict. It must be the same on all ranks, and need not be the actual size. If it is 0
+	// and ranks may have different sizes, the ranks first agree on the largest, which takes as long
+	// as a barrier.
 	Bytes int
 }
 
@@ -91,7 +93,7 @@ func (g *Group) Barrier(ctx context.Context, call Call) error {
 	return wrap(Barrier, err)
 }
 
-// Broadcast returns the root's data on all ranks; the root gets its own slice back.
+// Broadcast returns the root's data on all ranks. The root gets its own slice.
 func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte) ([]byte, error) {
 	if g.link.Rank() != root {
 		data = nil
@@ -117,8 +119,8 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 	return join(m.slots), nil
 }
 
-// Allgather returns everybody's data, by rank. The rank's own slice is in the result, and the
-// others may share memory.
+// Allgather returns the data of all ranks, by rank. It contains the rank's own slice. The other
+// slices may share memory.
 func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {
 	n, err := g.commonSize(ctx, Allgather, call, 0, len(data))
 	if err != nil {
@@ -136,7 +138,8 @@ func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte
 	return m.slots, nil
 }
 
-// Allreduce leaves in data everybody's data combined. All have as many elements.
+// Allreduce combines the data of all ranks in data. All ranks must have the same number of
+// elements.
 func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) error {
 	if op.Size <= 0 || op.Combine == nil || len(data)%op.Size != 0 {
 		return wrap(Allreduce, fmt.Errorf("%d bytes are no elements of %d bytes", len(data), op.Size))
@@ -155,7 +158,7 @@ func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) er
 	return wrap(Allreduce, g.run(ctx, call, m, p))
 }
 
-// combineAll gathers everybody's data everywhere and combines it in rank order.
+// combineAll gathers the data of all ranks on each rank, and combines it in rank order.
 func (g *Group) combineAll(ctx context.Context, call Call, p plan, data []byte, op Op) error {
 	m := &machine{slots: make([][]byte, p.slots)}
 	m.slots[g.link.Rank()] = slices.Clone(data)
@@ -175,8 +178,8 @@ func (g *Group) combineAll(ctx context.Context, call Call, p plan, data []byte, 
 	return nil
 }
 
-// Alltoall sends data[i] to rank i and returns what came from each rank. Blocks may have any sizes.
-// The rank's own block is in the result as it is, and the others may share memory.
+// Alltoall sends data[i] to rank i, and returns the blocks from all ranks. Blocks may have
+// different sizes. The result contains the rank's own block. The other blocks may share memory.
 func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byte, error) {
 	s := g.shape(0)
 	if len(data) != s.ranks {
@@ -214,8 +217,8 @@ func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byt
 	return result, nil
 }
 
-// commonSize returns a size that is the same on all ranks, if the call gives none and one is
-// needed.
+// commonSize returns a size that is the same on all ranks. It communicates only if the call has
+// none and the choice needs one.
 func (g *Group) commonSize(ctx context.Context, c Collective, call Call, root, n int) (int, error) {
 	a := g.algorithm(c, call)
 	if call.Bytes != 0 || g.link.Size() == 1 || a != Auto && a != Chain {
@@ -237,7 +240,7 @@ func (g *Group) commonSize(ctx context.Context, c Collective, call Call, root, n
 	return int(min(binary.LittleEndian.Uint64(buffer), 1<<40)), nil
 }
 
-// algorithm returns what call or the group's forced choices name.
+// algorithm returns the algorithm of the call, or the forced one, or Auto.
 func (g *Group) algorithm(c Collective, call Call) Algorithm {
 	if call.Algorithm != Auto {
 		return call.Algorithm
@@ -249,7 +252,7 @@ func (g *Group) shape(root int) shape {
 	return shape{ranks: g.link.Size(), rank: g.link.Rank(), root: root, segments: 1, sites: g.model.Sites}
 }
 
-// plan chooses an algorithm, if none is named, and makes its plan for this rank.
+// plan chooses an algorithm if the call has none, and makes its plan for this rank.
 func (g *Group) plan(c Collective, call Call, root, n int) (Algorithm, plan, error) {
 	s := g.shape(root)
 	if root < 0 || root >= s.ranks {
@@ -267,14 +270,13 @@ func (g *Group) plan(c Collective, call Call, root, n int) (Algorithm, plan, err
 	return a, p, err
 }
 
-// question is what a choice was made for; sizes between the same powers of two share it.
+// question is the key of a remembered choice. All sizes between the same powers of two share it.
 type question struct {
 	collective Collective
 	log, root  int
 }
 
-// Choose returns the algorithm the group takes for a collective when none is named. It remembers
-// its choices.
+// Choose returns the algorithm for a collective with Auto. It remembers its choices.
 func (g *Group) Choose(c Collective, bytes, root int) (Algorithm, error) {
 	if a := g.forced[c]; a != Auto {
 		return a, nil
@@ -300,7 +302,7 @@ func (g *Group) run(ctx context.Context, call Call, m *machine, p plan) error {
 	return m.run(ctx, p)
 }
 
-// cut returns data as n slices of nearly as many elements each.
+// cut cuts data into n slices with nearly equal numbers of elements.
 func cut(data []byte, n, size int) [][]byte {
 	slots := make([][]byte, n)
 	elements := len(data) / size

@@ -3,10 +3,10 @@
 // of ranks and topology (Matsuda).
 //
 // An algorithm is a plan: for each rank a list of rounds, each with messages to send and to
-// receive. One small machine runs plans over a Link, and one simulator predicts from the same plans
-// how long they take, by the model of Matsumoto15 with measured coefficients. So a prediction is
-// about the very messages that will be sent, and Group takes for every call the algorithm that is
-// predicted to end first, if the caller names none.
+// receive. A machine runs plans over a Link. A simulator predicts the time of the same plans, by
+// the model of Matsumoto15 with measured coefficients. So predictions are about exactly the
+// messages that will be sent. If a call names no algorithm, Group uses the one with the shortest
+// predicted time. Read group.go first, then plan.go and predict.go.
 //
 //	           plan(collective, algorithm, P, rank)
 //	            |                            |
@@ -20,35 +20,35 @@ import (
 	"errors"
 )
 
-// Link is a rank's access to the other ranks. Messages of one sender under one tag arrive in the
-// order they were sent; tags are independent of each other. All methods may be called from several
-// goroutines.
+// Link is a rank's access to the other ranks. Messages from one sender under one tag arrive in the
+// order in which they were sent. Messages under different tags are independent. Several goroutines
+// may call all methods at once.
 type Link interface {
 	// Rank is this rank's number, in [0, Size).
 	Rank() int
 	Size() int
-	// Send hands a message to a rank other than this one. It keeps no reference to data when it has
-	// returned. It may wait until the receiver takes the message, but no longer than ctx.
+	// Send sends a message to another rank. It does not use data after it returns. It may wait
+	// until the receiver takes the message, or until ctx ends.
 	Send(ctx context.Context, to int, tag uint32, data []byte) error
-	// Receive returns the oldest message of a rank under a tag; it belongs to the caller. It waits
-	// no longer than ctx.
+	// Receive returns the oldest message from a rank under a tag. The message belongs to the
+	// caller. It waits until there is one, or until ctx ends.
 	Receive(ctx context.Context, from int, tag uint32) ([]byte, error)
 }
 
-// Releaser is a Link that can use the memory of received messages again.
+// Releaser is a Link that can reuse the memory of received messages.
 type Releaser interface {
-	// Release gives back a message that Receive returned, which nobody reads any more.
+	// Release returns the memory of a received message, which must not be used any more.
 	Release(data []byte)
 }
 
-// Release gives back a message to a link that has a use for its memory.
+// Release returns the memory of a message to a link, if the link can reuse it.
 func Release(link Link, data []byte) {
 	if r, ok := link.(Releaser); ok {
 		r.Release(data)
 	}
 }
 
-// alone is the link of a single rank, which has nobody to send to.
+// alone is the link of a single rank.
 type alone struct{}
 
 var errAlone = errors.New("there is no other rank")

@@ -8,20 +8,20 @@ import (
 	"slices"
 )
 
-// ErrMessage is in the chain of the error when a message is not what the plan expects: ranks called
-// different collectives under one tag, or with different sizes, or bytes were damaged.
+// ErrMessage is in the chain of the error if a message does not fit the plan: ranks called
+// different collectives under one tag, or with different sizes, or a message was damaged.
 var ErrMessage = errors.New("message does not fit")
 
-// machine runs one rank's plan. Slots point to the caller's data, to received messages, or nowhere.
+// machine runs the plan of one rank. A slot is the caller's data, a received message, or nil.
 type machine struct {
 	link  Link
 	tag   uint32
 	slots [][]byte
 	op    Op
-	fixed bool // slots keep place and length: what arrives is copied into them
+	fixed bool // slots keep their memory and length: received data is copied into them
 }
 
-// run does all rounds. When it returns, nothing of it runs any more.
+// run runs all rounds. When it returns, none of its goroutines runs.
 func (m *machine) run(ctx context.Context, p plan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,7 +33,7 @@ func (m *machine) run(ctx context.Context, p plan) error {
 	return nil
 }
 
-// round sends and receives at the same time, so that links may wait in Send for the receiver.
+// round sends and receives at the same time, because Send may wait for the receiver.
 func (m *machine) round(ctx context.Context, cancel context.CancelFunc, r round) error {
 	if len(r.receives) == 0 {
 		return m.send(ctx, r.sends)
@@ -54,7 +54,7 @@ func (m *machine) round(ctx context.Context, cancel context.CancelFunc, r round)
 		if err != nil {
 			cancel()
 		}
-		// The cause is the error that did not come from the other's cancel.
+		// The cause is the error that is not due to the cancellation.
 		if e := <-sent; e != nil && (err == nil || errors.Is(err, context.Canceled)) {
 			err = e
 		}
@@ -91,8 +91,8 @@ func (m *machine) receive(ctx context.Context, list []transfer) ([][]byte, error
 	return messages, nil
 }
 
-// pack makes a message of slots. One slot is the message; of several, the lengths as varints go
-// before:
+// pack makes a message of slots. A single slot is the message. Several slots are preceded by their
+// lengths as varints:
 //
 //	| length 1 | ... | length k | bytes 1 | ... | bytes k |
 func (m *machine) pack(slots []int) []byte {
@@ -116,8 +116,8 @@ func (m *machine) pack(slots []int) []byte {
 	return data
 }
 
-// unpack cuts a message into the bytes of k slots; they share its memory. It allocates no more than
-// k slices, whatever the message says.
+// unpack cuts a message into the bytes of k slots, which share its memory. It allocates at most k
+// slices, whatever the message contains.
 func unpack(data []byte, k int) ([][]byte, error) {
 	switch k {
 	case 0:
@@ -176,7 +176,7 @@ func (m *machine) store(t transfer, data []byte) error {
 	return nil
 }
 
-// join returns slots as one slice.
+// join returns the concatenation of slots.
 func join(slots [][]byte) []byte {
 	if len(slots) == 1 {
 		return slots[0]

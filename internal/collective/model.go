@@ -7,36 +7,36 @@ import (
 	"math/bits"
 )
 
-// Pair is what a message from one rank to another costs: T = Alpha*n + Beta seconds for n bytes
-// (Matsumoto15, equation 1). The sender is busy for Alpha*n + Gap seconds; Matsumoto15's broadcast
-// takes Gap = Beta, but where Beta is mostly delay on the way, as between sites, a sender can have
-// many messages under way (Alexandrov et al. 1995, LogGP).
+// Pair is the cost of a message from one rank to another: T = Alpha*n + Beta seconds for n bytes
+// (Matsumoto15, equation 1). The sender is busy for Alpha*n + Gap seconds. Matsumoto15's broadcast
+// assumes Gap = Beta. But if Beta is mostly the delay of the network, as between sites, a sender
+// can have many messages in flight (Alexandrov et al. 1995, LogGP).
 type Pair struct {
 	Alpha float64 `json:"alpha"` // seconds per byte
 	Beta  float64 `json:"beta"`  // seconds
 	Gap   float64 `json:"gap"`   // seconds
 }
 
-// Time returns how long a message of n bytes takes.
+// Time returns the time of a message of n bytes.
 func (p Pair) Time(n float64) float64 { return p.Alpha*n + p.Beta }
 
-// Unmeasured stands for pairs nobody has measured: loopback or a fast local network.
+// Unmeasured is the assumed cost of an unmeasured pair: loopback or a fast local network.
 var Unmeasured = Pair{Alpha: 1e-9, Beta: 30e-6, Gap: 10e-6}
 
-// Model is what messages cost between all ranks.
+// Model is the cost of messages between all ranks.
 type Model struct {
 	Ranks int    `json:"ranks"`
 	Pairs []Pair `json:"pairs"` // from*Ranks + to
-	// Sites is the site of each rank; nil when all are at one.
+	// Sites is the site of each rank; nil if there is only one site.
 	Sites []int `json:"sites,omitempty"`
-	// Trunk is the seconds per byte of what all pairs from one site to another share; 0 when they
-	// share nothing.
+	// Trunk is the time per byte, in seconds, on the link that all pairs from one site to another
+	// share; 0 if they share none.
 	Trunk float64 `json:"trunk,omitempty"`
-	// Gamma is the seconds per byte to combine two elements.
+	// Gamma is the time per byte, in seconds, of combining two elements.
 	Gamma float64 `json:"gamma,omitempty"`
 }
 
-// Uniform returns the model of n ranks at one site, each pair alike.
+// Uniform returns the model of n ranks at one site with equal costs.
 func Uniform(n int, p Pair) *Model {
 	m := &Model{Ranks: n, Pairs: make([]Pair, n*n)}
 	for i := range m.Pairs {
@@ -67,7 +67,7 @@ func (m *Model) validate() error {
 	return nil
 }
 
-// mean returns the mean cost of pairs of different ranks.
+// mean returns the mean cost of all pairs of different ranks.
 func (m *Model) mean() Pair {
 	var sum Pair
 	for from := range m.Ranks {
@@ -85,14 +85,15 @@ func (m *Model) mean() Pair {
 }
 
 const (
-	// bytes: below, a message's own cost outweighs its bytes on any link (Matsumoto15, figure 4)
+	// in bytes: for smaller segments the fixed cost of a message exceeds that of its bytes on any
+	// link (Matsumoto15, figure 4)
 	leastSegment = 4 << 10
 	mostSegments = 64
 )
 
-// segments returns into how many parts an algorithm cuts n bytes. A chain of P ranks with k
-// segments takes about (P-1)(Beta + Alpha*n/k) + (k-1)(Gap + Alpha*n/k), least for k*k =
-// (P-2)*Alpha*n/Gap; the power of two below is taken.
+// segments returns the number of segments into which an algorithm cuts n bytes. A chain of P ranks
+// with k segments takes about (P-1)(Beta + Alpha*n/k) + (k-1)(Gap + Alpha*n/k). The minimum is at
+// k*k = (P-2)*Alpha*n/Gap. segments takes the power of two below it.
 func (m *Model) segments(c Collective, a Algorithm, n int) int {
 	if c != Broadcast || a != Chain || m.Ranks <= 2 || n < 2*leastSegment {
 		return 1
@@ -103,5 +104,5 @@ func (m *Model) segments(c Collective, a Algorithm, n int) int {
 	return powerBelow(max(int(k), 1))
 }
 
-// log2 returns the exponent of the power of two that is at most n, and -1 for 0.
+// log2 returns the exponent of the greatest power of two that is at most n, or -1 for 0.
 func log2(n int) int { return bits.Len(uint(max(n, 0))) - 1 }

@@ -8,13 +8,13 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Op combines data element by element.
+// Op is an operator that combines data element by element.
 type Op struct {
-	// Size is how many bytes an element has; data is cut only between elements.
+	// Size is the size of an element in bytes. Data is cut only between elements.
 	Size int
-	// Combine puts dst combined with src into dst. Both are whole elements, equally many. It must
-	// be associative and commutative. Rounding may differ between algorithms, but all ranks get the
-	// same bits if the result for (a, b) has the bits of that for (b, a).
+	// Combine stores the combination of dst and src in dst. Both have the same number of whole
+	// elements. It must be associative and commutative. Algorithms may round differently, but all
+	// ranks get the same bits if the results for (a, b) and (b, a) have the same bits.
 	Combine func(dst, src []byte)
 }
 
@@ -41,8 +41,8 @@ func float64s(dst, src []byte, f func(a, b float64) float64) {
 	})
 }
 
-// AlltoallOf is Alltoall of values that hold no pointers, as they lie in memory. What a damaged
-// message would leave of a value is cut off.
+// AlltoallOf is Alltoall for values without pointers, which it sends as they are in memory. It
+// drops an incomplete value at the end of a damaged message.
 func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][]T, error) {
 	data := make([][]byte, len(out))
 	for q, values := range out {
@@ -59,8 +59,8 @@ func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][
 	return values, nil
 }
 
-// Combine returns the numbers of all ranks combined by an operator on elements of 8 bytes. All have
-// as many.
+// Combine combines the numbers of all ranks by an operator on elements of 8 bytes. All ranks must
+// have the same number of them.
 func Combine(ctx context.Context, g *Group, call Call, op Op, numbers ...uint64) ([]uint64, error) {
 	err := g.Allreduce(ctx, call, wire.Bytes(numbers), op)
 	return numbers, err

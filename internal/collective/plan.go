@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// plan is what one rank does in a collective. Data lies in numbered slots; what a slot means is up
-// to the collective.
+// plan is the work of one rank in a collective. Data is in numbered slots. Each collective gives
+// the slots their meaning.
 type plan struct {
-	slots  int // how many there are
+	slots  int // number of slots
 	rounds []round
 }
 
-// round is a rank's messages of one step. Sends leave in order while receives arrive in order; what
-// arrives is stored, or combined with what is there, when both are over. So no message of a round
+// round is one step of a rank. Messages are sent in order while others are received in order. When
+// both are done, received data is stored in slots, or combined with them. So no message of a round
 // depends on another of the same round.
 type round struct {
 	sends, receives []transfer
 }
 
-// transfer is a message of some slots to or from a peer.
+// transfer is a message of some slots, to or from a peer.
 type transfer struct {
 	peer    int
 	slots   []int
-	combine bool // what is received is combined with the slot, not stored in its place
+	combine bool // combine the received data with the slot, instead of storing it
 }
 
 func send(peer int, slots ...int) []transfer    { return []transfer{{peer: peer, slots: slots}} }
@@ -35,15 +35,15 @@ func combine(peer int, slots ...int) []transfer {
 // exchange is a round of one message each way.
 func exchange(sends, receives []transfer) round { return round{sends, receives} }
 
-// shape is what a plan depends on.
+// shape is the input of a plan.
 type shape struct {
 	ranks, rank int
 	root        int
 	segments    int   // of a pipelined broadcast
-	sites       []int // by rank; nil when all are at one
+	sites       []int // by rank; nil if there is only one site
 }
 
-// site returns where a rank is.
+// site returns the site of a rank.
 func (s shape) site(rank int) int {
 	if s.sites == nil {
 		return 0
@@ -51,14 +51,14 @@ func (s shape) site(rank int) int {
 	return s.sites[rank]
 }
 
-// all returns the ranks, those of a site side by side, so that a ring leaves each site once.
+// all returns the ranks ordered by site, so that a ring leaves each site once.
 func (s shape) all() []int {
 	ranks := numbers(0, s.ranks)
 	slices.SortStableFunc(ranks, func(a, b int) int { return cmp.Compare(s.site(a), s.site(b)) })
 	return ranks
 }
 
-// team is ranks that work together, and this rank's place among them, or -1.
+// team is a list of ranks that work together, and this rank's index in it, or -1.
 type team struct {
 	ranks []int
 	me    int
@@ -68,7 +68,7 @@ func newTeam(ranks []int, rank int) team { return team{ranks, slices.Index(ranks
 
 func (t team) size() int { return len(t.ranks) }
 
-// at returns the rank some places after this one, round the team.
+// at returns the rank distance places ahead of this one, round the team.
 func (t team) at(distance int) int { return t.ranks[t.index(distance)] }
 
 func (t team) index(distance int) int {
@@ -76,16 +76,16 @@ func (t team) index(distance int) int {
 	return ((t.me+distance)%n + n) % n
 }
 
-// sites is the two levels of a topology as a rank sees them: the ranks at each site, and one leader
-// of each.
+// sites is a topology of two levels, as seen by a rank: the ranks of each site, and the leader of
+// each site.
 type sites struct {
 	members [][]int
 	leaders []int
 	mine    int // index of the rank's own site
 }
 
-// bySite groups ranks. The root, if any, leads its site, so that data need not go to another leader
-// first; root is -1 when there is none.
+// bySite groups ranks by site. The root, if any, is the leader of its site, so that data need not
+// go to another leader first. root is -1 if there is none.
 func bySite(s shape, root int) sites {
 	var v sites
 	index := map[int]int{}
@@ -106,7 +106,7 @@ func bySite(s shape, root int) sites {
 	return v
 }
 
-// leads reports whether a rank leads its site.
+// leads reports whether a rank is the leader of its site.
 func (v sites) leads(rank int) bool { return v.leaders[v.mine] == rank }
 
 // numbers returns from, from+1, ... to-1.
@@ -118,7 +118,7 @@ func numbers(from, to int) []int {
 	return list
 }
 
-// powerBelow returns the largest power of two that is at most n, which is positive.
+// powerBelow returns the greatest power of two that is at most n. n must be positive.
 func powerBelow(n int) int {
 	p := 1
 	for p*2 <= n {

@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 )
 
-// Predict returns how many seconds a collective takes by an algorithm, from when all ranks begin
-// until the last has ended. bytes is what one rank contributes: broadcast: the root's data;
-// allgather: one rank's; allreduce: one rank's elements; alltoall: one rank's block for one
-// other. Headers of a few bytes and copying are left out.
+// Predict returns the time in seconds of a collective with an algorithm, from the start of all
+// ranks to the end of the last. bytes is the contribution of one rank. broadcast: the root's data;
+// allgather: one rank's data; allreduce: one rank's elements; alltoall: one block. It ignores
+// headers of a few bytes and copying.
 func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, error) {
 	if err := m.validate(); err != nil {
 		return 0, err
@@ -38,8 +38,8 @@ func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, er
 	return end, nil
 }
 
-// Choose returns the algorithm that is predicted to take the least time, and that time. All ranks
-// choose the same, if they have the same model. Among equals the first of Algorithms wins.
+// Choose returns the algorithm with the shortest predicted time, and that time. If times are equal
+// it takes the first of Algorithms. Ranks with the same model make the same choice.
 func (m *Model) Choose(c Collective, bytes, root int) (Algorithm, float64, error) {
 	best, least := Auto, math.Inf(1)
 	if catalogue[c] == nil {
@@ -57,39 +57,40 @@ func (m *Model) Choose(c Collective, bytes, root int) (Algorithm, float64, error
 	return best, least, nil
 }
 
-// simulation runs the plans of all ranks by the rules that package memlink draws, in the order of
-// time.
+// simulation runs the plans of all ranks as a discrete event simulation, with the rules of package
+// memlink.
 type simulation struct {
 	model  *Model
 	unit   float64 // bytes of a slot
 	actors []actor
 	events events
-	trunks map[[2]int]float64 // when a site's link to another is free
-	// arrived is, by from and to, when messages not yet received were there whole.
+	trunks map[[2]int]float64 // time when the link from one site to another is free
+	// arrived has, by sender and receiver, the arrival times of complete messages that were not
+	// received yet.
 	arrived map[[2]int][]float64
 }
 
-// actor is a rank in its round. Sending and receiving have a clock each; the round is over when
-// both are done.
+// actor is a rank in its current round. Sending and receiving have separate clocks. The round ends
+// when both are done.
 type actor struct {
 	rank           int
 	rounds         []round
 	round          int
-	sent, received int // transfers of the round that are done
+	sent, received int // number of finished transfers of the round
 	sending        float64
 	receiving      float64
-	waits          bool // for the message it is to receive next
+	waits          bool // waiting for its next message
 	done           bool
-	taking         float64 // when all is there that began to come
+	taking         float64 // time when all messages that began to arrive are complete
 }
 
-// event is an actor's next send or receive, or a message that comes.
+// event is the next send or receive of an actor, or the arrival of a message.
 type event struct {
 	time float64
 	rank int
 	what happening
-	from int     // of a message
-	body float64 // of a message
+	from int     // the message's sender
+	body float64 // the message's transfer time
 }
 
 type happening uint8
@@ -115,7 +116,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// run returns when the last rank is done. A plan that waits for ever takes forever.
+// run returns the time when the last rank is done. A plan that waits for ever takes infinite time.
 func (s *simulation) run(unit float64) float64 {
 	s.unit = unit
 	for i := range s.actors {
@@ -142,7 +143,7 @@ func (s *simulation) run(unit float64) float64 {
 	return end
 }
 
-// begin starts an actor's round, its clocks being equal.
+// begin starts a round of an actor, whose clocks are equal.
 func (s *simulation) begin(a *actor) {
 	for a.round < len(a.rounds) && len(a.rounds[a.round].sends)+len(a.rounds[a.round].receives) == 0 {
 		a.round++
@@ -160,7 +161,7 @@ func (s *simulation) begin(a *actor) {
 	}
 }
 
-// next ends the round if all is done in it.
+// next ends the round if all its transfers are done.
 func (s *simulation) next(a *actor) {
 	r := a.rounds[a.round]
 	if a.sent < len(r.sends) || a.received < len(r.receives) {
@@ -197,7 +198,7 @@ func (s *simulation) send(a *actor) {
 	s.next(a)
 }
 
-// come takes a message in behind those before it, and wakes its receiver.
+// come queues an arriving message behind earlier ones, and wakes the receiver.
 func (s *simulation) come(a *actor, e event) {
 	a.taking = max(e.time, a.taking) + e.body
 	way := [2]int{e.from, a.rank}
@@ -226,9 +227,9 @@ func (s *simulation) receive(a *actor) {
 	s.next(a)
 }
 
-// Noise returns n bytes to measure with: no link can compress them.
+// Noise returns n bytes of test data that no link can compress.
 func Noise(n int) []byte {
 	data := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(data) // it never fails
+	_, _ = rand.NewChaCha8([32]byte{}).Read(data) // never fails
 	return data
 }

@@ -1,10 +1,10 @@
 package collective
 
-// What plans are made of: rounds of a team that has cut its slots into one group for each member,
-// or none.
+// Building blocks of plans: rounds of a team. The slots are cut into one group per member, or not
+// at all.
 
-// disseminationRounds let every member hear of every other in ceil(log2 n) rounds of empty messages
-// (Hensgen, Finkel and Manber 1988).
+// disseminationRounds are a barrier: after ceil(log2 n) rounds of empty messages every member has
+// heard from every other, directly or not (Hensgen, Finkel and Manber 1988).
 func (t team) disseminationRounds() []round {
 	var rounds []round
 	for d := 1; d < t.size(); d *= 2 {
@@ -13,8 +13,8 @@ func (t team) disseminationRounds() []round {
 	return rounds
 }
 
-// ringRounds send every group once round the team: n-1 rounds, each group on its own. skew says
-// which group, counted from the member's place, it has whole at the start.
+// ringRounds send every group once round the team, in n-1 rounds. skew is the distance from a
+// member to the group that it has at the start.
 func (t team) ringRounds(groups [][]int, skew int) []round {
 	var rounds []round
 	for k := range t.size() - 1 {
@@ -25,7 +25,7 @@ func (t team) ringRounds(groups [][]int, skew int) []round {
 	return rounds
 }
 
-// reduceScatterRounds send every group once round the team and combine it on the way: member i ends
+// reduceScatterRounds send every group once round the team and combine it on the way. Member i ends
 // with group i+1.
 func (t team) reduceScatterRounds(groups [][]int) []round {
 	rounds := t.ringRounds(groups, 0)
@@ -35,8 +35,8 @@ func (t team) reduceScatterRounds(groups [][]int) []round {
 	return rounds
 }
 
-// bruckRounds double the groups each member has: ceil(log2 n) rounds for any n, no byte sent twice
-// (Bruck et al. 1997).
+// bruckRounds double the number of groups that each member has: ceil(log2 n) rounds for any n, and
+// no byte is sent twice (Bruck et al. 1997).
 func (t team) bruckRounds(groups [][]int) []round {
 	var rounds []round
 	n := t.size()
@@ -52,9 +52,9 @@ func (t team) bruckRounds(groups [][]int) []round {
 }
 
 // doublingReduceRounds combine slots with partners at distance 1, 2, 4, ... Members beyond the
-// largest power of two give theirs to one below it first and get the result last (Thakur,
-// Rabenseifner and Gropp 2005). All members end with the same bits, if the operator gives the same
-// for (a, b) and (b, a).
+// greatest power of two first send their slots to a member below it, and get the result at the end
+// (Thakur, Rabenseifner and Gropp 2005). All members get the same bits if the operator's results
+// for (a, b) and (b, a) have the same bits.
 func (t team) doublingReduceRounds(slots []int) []round {
 	n := t.size()
 	power := powerBelow(n)
@@ -77,7 +77,7 @@ func (t team) doublingReduceRounds(slots []int) []round {
 	return rounds
 }
 
-// singles returns the slots as groups of one.
+// singles returns each slot as a group of one.
 func singles(slots []int) [][]int {
 	groups := make([][]int, len(slots))
 	for i, s := range slots {

@@ -8,54 +8,54 @@ import (
 	"time"
 )
 
-// settleTime bounds how long a rank waits for the others' verdicts when it knows that the work has
-// failed: one of them may be gone for good. It is well below what a worker's command may take to
-// stop (worker.Options.StopTimeout), or the worker would end.
+// settleTime bounds the time that a rank waits for the other ranks' verdicts after a failure,
+// because one of them may be gone for good. It is well below the time in which a worker's command
+// must stop (worker.Options.StopTimeout); otherwise the worker would exit.
 const settleTime = 5 * time.Second
 
-// maxVerdict bounds an error's text in a verdict.
+// maxVerdict bounds the text of an error in a verdict.
 const maxVerdict = 16 << 10
 
-// RemoteError is the error of another rank, as it read there.
+// RemoteError is an error of another rank, as text.
 type RemoteError struct {
 	Rank int
 	Text string
 }
 
-// Error is the text, the same on all ranks.
+// Error returns the text, which is the same on all ranks.
 func (e *RemoteError) Error() string { return e.Text }
 
-// Together runs do on all ranks at once. When it fails on one, the contexts of the others end, so
-// that nobody waits for who gave up, and all ranks return the same error: that of the lowest rank
-// that failed by itself. Only a rank whose own ctx ended returns the cause of that. It returns when
-// do has returned on all ranks, or, after a failure, settleTime later. do must not use the tag.
+// Together runs do on all ranks at once. If it fails on one rank, it cancels do on all others, so
+// that no rank waits for a failed one. All ranks then return the error of the lowest rank that
+// failed by itself; only a rank whose ctx ended returns the cause of that. Together returns when do
+// has returned on all ranks, or settleTime after a failure. do must not use the tag.
 func (g *Group) Together(ctx context.Context, tag uint32, do func(ctx context.Context) error) error {
 	return g.together(ctx, tag, false, do)
 }
 
-// InOrder is Together for work in which ranks need nothing of each other: a failure ends the work
-// of higher ranks alone, so that the error is the one that comes first in the order of ranks.
+// InOrder is Together for work without communication between ranks. A failure cancels do only on
+// higher ranks, so that the returned error is always that of the lowest rank with an error.
 func (g *Group) InOrder(ctx context.Context, tag uint32, do func(ctx context.Context) error) error {
 	return g.together(ctx, tag, true, do)
 }
 
-// verdict is how do ended on a rank.
+// verdict is the result of do on a rank.
 type verdict byte
 
 const (
 	pending verdict = iota
-	done            // without an error
-	failed          // by itself; the error's text follows
-	stopped         // since another failed
+	done            // no error
+	failed          // failed by itself; the error's text follows
+	stopped         // cancelled because another rank failed
 )
 
-// collector collects verdicts.
+// collector collects the verdicts of all ranks.
 type collector struct {
 	group   *Group
 	tag     uint32
 	ordered bool
-	stop    context.CancelCauseFunc // of do's context
-	overdue context.CancelFunc      // begins the time to settle
+	stop    context.CancelCauseFunc // cancels do
+	overdue context.CancelFunc      // starts settleTime
 
 	mu       sync.Mutex
 	verdicts []verdict
@@ -66,7 +66,8 @@ func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(
 	size, self := g.link.Size(), g.link.Rank()
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	// Verdicts travel also when ctx has ended, for the others must know; but then not for ever.
+	// Send verdicts even if ctx has ended, because other ranks wait for them; but then not for
+	// ever.
 	settling, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	var timer *time.Timer
@@ -90,7 +91,7 @@ func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(
 	defer receivers.Wait()
 	returned := false
 	defer func() {
-		if !returned { // a panic, on its way to the caller
+		if !returned { // a panic, which continues in the caller
 			j.close(settling, failed, fmt.Sprintf("rank %d panicked", self))
 			giveUp()
 		}
@@ -112,24 +113,24 @@ func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(
 	return j.judge(ctx, err)
 }
 
-// close sends this rank's verdict to all.
+// close sends this rank's verdict to all ranks.
 func (j *collector) close(ctx context.Context, kind verdict, text string) {
 	j.note(j.group.link.Rank(), kind, text)
 	data := append([]byte{byte(kind)}, text[:min(len(text), maxVerdict)]...)
 	for to := range j.verdicts {
 		if to != j.group.link.Rank() {
-			// Who cannot be told notices that the link is gone.
+			// A rank that cannot be reached will notice that its link broke.
 			_ = j.group.link.Send(ctx, to, j.tag, data)
 		}
 	}
 }
 
-// receive waits for a rank's verdict.
+// receive waits for the verdict of a rank.
 func (j *collector) receive(ctx context.Context, from int) {
 	data, err := j.group.link.Receive(ctx, from, j.tag)
 	switch {
 	case ctx.Err() != nil:
-		return // given up
+		return // settleTime is over
 	case err != nil:
 		j.note(from, failed, fmt.Sprintf("rank %d is lost: %v", from, err))
 	case len(data) == 0 || verdict(data[0]) == pending || verdict(data[0]) > stopped:
@@ -139,7 +140,7 @@ func (j *collector) receive(ctx context.Context, from int) {
 	}
 }
 
-// note takes a verdict in, and ends the work here if that is in vain now.
+// note records a verdict, and cancels the work here if it has become useless.
 func (j *collector) note(rank int, kind verdict, text string) {
 	j.mu.Lock()
 	j.verdicts[rank], j.texts[rank] = kind, text

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// tree is a rank's place in a tree: data of a broadcast comes from the parent and goes to the
-// children in order, data of a reduction goes the other way.
+// tree is a rank's position in a tree. Data of a broadcast comes from the parent and goes to the
+// children in order. Data of a reduction goes the other way.
 type tree struct {
 	parent   int // -1 at the root
 	children []int
 }
 
-// binomialTree doubles the ranks that have the data in every step (Matsumoto15, table 4): the root
-// sends to the rank n/2 places on, then both to those n/4 on, and so on. The place v, counted from
-// the root, gets from v without its lowest bit.
+// binomialTree doubles the number of ranks with the data in every step (Matsumoto15, table 4): the
+// root sends to the rank n/2 places ahead, then both send to the ranks n/4 places ahead, and so on.
+// Position v, counted from the root, receives from v without its lowest bit.
 func binomialTree(ranks []int, root, rank int) tree {
 	n := len(ranks)
 	t := newTeam(ranks, rank)
@@ -22,7 +22,7 @@ func binomialTree(ranks []int, root, rank int) tree {
 	place := func(v int) int { return ranks[(first+v)%n] }
 	v := ((t.me-first)%n + n) % n
 	result := tree{parent: -1}
-	low := 1 << bits.Len(uint(n-1)) // the root's part is all
+	low := 1 << bits.Len(uint(n-1)) // the root's subtree has all ranks
 	if v > 0 {
 		low = v & -v
 		result.parent = place(v - low)
@@ -35,7 +35,7 @@ func binomialTree(ranks []int, root, rank int) tree {
 	return result
 }
 
-// flatTree has the root send to everybody.
+// flatTree makes the root send to every rank.
 func flatTree(ranks []int, root, rank int) tree {
 	if rank != root {
 		return tree{parent: root}
@@ -48,7 +48,7 @@ func flatTree(ranks []int, root, rank int) tree {
 	return t
 }
 
-// chainTree has each rank send to the next.
+// chainTree makes each rank send to the next.
 func chainTree(ranks []int, root, rank int) tree {
 	n := len(ranks)
 	t := newTeam(ranks, rank)
@@ -64,9 +64,8 @@ func chainTree(ranks []int, root, rank int) tree {
 	return result
 }
 
-// sitesTree is a binomial tree of the sites' leaders, and one below each leader: data crosses to
-// each site once, where a tree that does not know the sites floods the slow link in its last step
-// (Matsuda, 3.5).
+// sitesTree is a binomial tree of the sites' leaders, and one below each leader. So data goes to
+// each site once. A tree that ignores sites floods the slow link in its last step (Matsuda, 3.5).
 func sitesTree(s shape, root int) tree {
 	v := bySite(s, root)
 	leader := v.leaders[v.mine]
@@ -79,8 +78,8 @@ func sitesTree(s shape, root int) tree {
 	return t
 }
 
-// broadcastRounds sends slots down a tree, one after another: while a rank receives one it passes
-// on the one before.
+// broadcastRounds sends segments down a tree, one after the other: while a rank receives one, it
+// forwards the one before.
 func (t tree) broadcastRounds(segments [][]int) []round {
 	down := func(slots []int) []transfer {
 		var sends []transfer
@@ -106,8 +105,8 @@ func (t tree) broadcastRounds(segments [][]int) []round {
 	return rounds
 }
 
-// reduceRounds combines slots up a tree. The last child of a binomial tree has the least below it
-// and is ready first.
+// reduceRounds combines slots up a tree. It starts with the last child: in a binomial tree it has
+// the smallest subtree and is ready first.
 func (t tree) reduceRounds(slots []int) []round {
 	var r round
 	for _, c := range slices.Backward(t.children) {

@@ -18,25 +18,26 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Process is what a master and a worker both get beside their Options.
+// Process has the parameters of a master or worker besides its Options.
 type Process struct {
-	// Token is that of the file, if it was read, and TLS has the certificates of those.
+	// Token is the content of its file, if it was read, and TLS has the certificates from their
+	// files.
 	Token control.Token
 	TLS   *certs.Files
-	// Registry is the programs; by default the built-in ones and those of the options.
+	// Registry has the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
-	// Build is what the binary was built from: all processes of a cluster agree in it. Version is
-	// shown to other processes and to users.
+	// Build identifies the source code of the binary: it must be the same in all processes of a
+	// cluster. Version is shown to other processes and to users.
 	Build, Version string
-	// Stores opens the places of checkpoints; default store.Open.
+	// Stores opens places of checkpoints; default store.Open.
 	Stores func(place string) (store.Store, error)
 	// Now and Random are the clock and the random source; default the system's.
 	Now    func() time.Time
 	Random io.Reader
 }
 
-// Complete adds what is not given: the token and the certificates from files, and the programs of
-// the options to the built-in ones. Errors name the daemon.
+// Complete fills in missing parameters: the token and the certificates from files, and the
+// programs, which are the built-in ones and those of the options. Errors name the daemon.
 func (p *Process) Complete(
 	daemon, tokenFile string, files certs.Names, programs []pregel.Registered, log *slog.Logger,
 ) (err error) {

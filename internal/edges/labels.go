@@ -6,24 +6,23 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Labels maps the numbers of input vertices to the ids they have in the input, rising. The zero
-// value maps every number to itself.
+// Labels maps the numbers of input vertices to their input ids, in ascending order. The zero value
+// maps every number to itself.
 type Labels struct {
-	first uint64 // of those that follow one another
+	first uint64 // if the ids are consecutive
 	ids   []uint64
 }
 
-// NewLabels makes the labels of vertices whose ids are given, rising and distinct.
+// NewLabels makes labels from the ids of vertices, which must be ascending and distinct.
 func NewLabels(ids []uint64) Labels { return Labels{ids: ids} }
 
-// Consecutive makes the labels of vertices whose ids follow one another.
+// Consecutive makes the labels of vertices with consecutive ids.
 func Consecutive(first uint64) Labels { return Labels{first: first} }
 
 // Identity reports whether every vertex's id is its number.
 func (l Labels) Identity() bool { return l.ids == nil && l.first == 0 }
 
-// First returns the id of vertex 0 of vertices whose ids follow one another, and whether that is
-// known of them.
+// First returns the id of vertex 0, and whether the ids are stored as consecutive.
 func (l Labels) First() (uint64, bool) { return l.first, l.ids == nil }
 
 // Of returns the input id of vertex i.
@@ -34,7 +33,7 @@ func (l Labels) Of(i uint64) uint64 {
 	return l.ids[i]
 }
 
-// Find returns the vertex, of n, whose input id is given.
+// Find returns the vertex, of n, with an input id.
 func (l Labels) Find(id uint64, n int) (uint64, bool) {
 	if l.ids == nil {
 		return id - l.first, id >= l.first && id-l.first < uint64(n)
@@ -42,7 +41,7 @@ func (l Labels) Find(id uint64, n int) (uint64, bool) {
 	return search(l.ids, id, 0, uint64(len(l.ids)))
 }
 
-// Labelled returns a list whose endpoints are the labels of those of a list.
+// Labelled returns a list whose endpoints are the labels of the endpoints of list.
 func Labelled(list List, labels Labels) List { return labelled{list, labels} }
 
 type labelled struct {
@@ -50,7 +49,7 @@ type labelled struct {
 	labels Labels
 }
 
-// Read is List.Read.
+// Read implements List.
 func (l labelled) Read(i int, b *Block) error {
 	if err := l.List.Read(i, b); err != nil {
 		return err
@@ -61,7 +60,7 @@ func (l labelled) Read(i int, b *Block) error {
 	return nil
 }
 
-// search finds an id among ids[lo:hi], or where it would be.
+// search returns the index of an id in ids[lo:hi], or where to insert it.
 func search(ids []uint64, id, lo, hi uint64) (uint64, bool) {
 	end := hi
 	for lo < hi {
@@ -74,10 +73,10 @@ func search(ids []uint64, id, lo, hi uint64) (uint64, bool) {
 	return lo, lo < end && ids[lo] == id
 }
 
-// Index finds ids in a rising list among those that share their high bits. Its table has at most
-// two entries an id, so that ids that are spread evenly are found at once.
+// Index finds ids in an ascending list by their high bits. Its table has at most two entries per
+// id, so evenly distributed ids are found at once.
 //
-// Invariant: starts[h] is the first of ids whose bits from shift on are h or more.
+// Invariant: starts[h] is the index of the first id whose bits from shift on are at least h.
 type Index struct {
 	ids    []uint64
 	starts []uint32
@@ -85,7 +84,7 @@ type Index struct {
 	shift  uint
 }
 
-// NewIndex makes an index of ids, rising and distinct, fewer than 2^32.
+// NewIndex makes an index of ids, which must be ascending, distinct and fewer than 2^32.
 func NewIndex(arena *mem.Arena, ids []uint64) *Index {
 	x := &Index{ids: ids}
 	if len(ids) == 0 {
@@ -107,7 +106,7 @@ func NewIndex(arena *mem.Arena, ids []uint64) *Index {
 // IDs returns the list.
 func (x *Index) IDs() []uint64 { return x.ids }
 
-// Find returns the place of an id in the list.
+// Find returns the index of an id in the list.
 func (x *Index) Find(id uint64) (uint64, bool) {
 	high := (id - x.base) >> x.shift
 	if id < x.base || high >= uint64(len(x.starts)) {

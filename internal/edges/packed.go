@@ -7,40 +7,40 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Packed is a list in memory whose endpoints take as many bits as the largest of them needs: 2 x
-// SCALE bits a tuple for a Graph500 graph, 5.5 bytes at SCALE 22. Blocks may be written by several
-// goroutines at once, one each.
+// Packed is a list in memory. Its endpoints take as many bits as the largest one: 2 x SCALE bits
+// per tuple for a Graph500 graph, 5.5 bytes at SCALE 22. Several goroutines may write different
+// blocks at once.
 type Packed struct {
 	bits uint
 	n    int
-	// tuple i begins at bit i*2*bits: u, then v, low bits first; one word of slack at the end
+	// tuple i begins at bit i*2*bits: u, then v, low bits first; the last word is padding
 	words   []uint64
 	float32 []float32
 	float64 []float64
 	arena   *mem.Arena
 }
 
-// Weights says what kind of weights a list or a graph holds.
+// Weights is the type of the weights of a list or a graph.
 type Weights uint8
 
 const (
 	Unweighted Weights = iota
-	Float32            // Graph500, whose validation is exact in single precision
-	Float64            // everything else: Graphalytics forbids single precision
+	Float32            // for Graph500, whose validation is exact in single precision
+	Float64            // for all other graphs: Graphalytics forbids single precision
 )
 
 func (w Weights) String() string { return [...]string{"unweighted", "float32", "float64"}[w] }
 
-// PackedBytes returns the memory that NewPacked takes.
+// PackedBytes returns the memory that NewPacked allocates.
 func PackedBytes(vertices uint64, n int, weights Weights) int64 {
 	blocks := (n + BlockSize - 1) / BlockSize
 	return 8*int64(blocks*int(2*bitsOf(vertices))*(BlockSize/64)+1) + [...]int64{0, 4, 8}[weights]*int64(n)
 }
 
-// bitsOf returns how many bits an endpoint takes.
+// bitsOf returns the number of bits of an endpoint.
 func bitsOf(vertices uint64) uint { return uint(max(bits.Len64(max(vertices, 1)-1), 1)) }
 
-// NewPacked makes a list of n zero tuples whose endpoints are less than vertices.
+// NewPacked makes a list of n zero tuples with endpoints below vertices.
 func NewPacked(vertices uint64, n int, weights Weights) *Packed {
 	p := &Packed{bits: bitsOf(vertices), n: n, arena: &mem.Arena{Kind: mem.Loading}}
 	blocks := (n + BlockSize - 1) / BlockSize
@@ -54,8 +54,8 @@ func NewPacked(vertices uint64, n int, weights Weights) *Packed {
 	return p
 }
 
-// Pack makes a list of the tuples given, whose endpoints are less than vertices. weights is nil or
-// as long as tuples.
+// Pack makes a list of the given tuples, with endpoints below vertices. weights is nil or as long
+// as tuples.
 func Pack(vertices uint64, tuples [][2]uint64, weights []float64) *Packed {
 	kind := Unweighted
 	if weights != nil {
@@ -85,7 +85,7 @@ func (p *Packed) Weighted() bool { return p.float32 != nil || p.float64 != nil }
 // Bits returns the number of bits of an endpoint.
 func (p *Packed) Bits() int { return int(p.bits) }
 
-// Bytes returns the memory that the list takes.
+// Bytes returns the memory of the list.
 func (p *Packed) Bytes() int64 {
 	return 8*int64(len(p.words)) + 4*int64(len(p.float32)) + 8*int64(len(p.float64))
 }
@@ -93,8 +93,8 @@ func (p *Packed) Bytes() int64 {
 // Close frees the list, which must not be used afterwards.
 func (p *Packed) Close() { p.arena.Close() }
 
-// Write stores block i. It panics when an endpoint does not fit or the block's length is not the
-// one that Len asks for.
+// Write stores block i. It panics if an endpoint does not fit, or if the block has the wrong
+// length.
 func (p *Packed) Write(i int, b *Block) {
 	if want := min(BlockSize, p.n-i*BlockSize); b.N != want {
 		panic(fmt.Sprintf("edges: block %d has %d tuples, want %d", i, b.N, want))
@@ -153,7 +153,7 @@ func (p *Packed) Read(i int, b *Block) error {
 	return nil
 }
 
-// unpackNarrow decodes tuples that fit in a word: two loads each.
+// unpackNarrow decodes tuples of at most 64 bits: two loads each.
 func unpackNarrow(words []uint64, width uint, b *Block) {
 	mask := uint64(1)<<width - 1
 	width &= 63
@@ -168,7 +168,7 @@ func unpackNarrow(words []uint64, width uint, b *Block) {
 	}
 }
 
-// unpackWide decodes tuples of more than 64 bits, endpoint by endpoint.
+// unpackWide decodes tuples of more than 64 bits, one endpoint at a time.
 func unpackWide(words []uint64, width uint, b *Block) {
 	mask := ^uint64(0) >> (64 - width)
 	at := uint(0)

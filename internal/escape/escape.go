@@ -1,5 +1,5 @@
-// Package escape writes text that came from others, such as names, paths, reasons and log lines, so
-// that a terminal and a log show it and do not obey it.
+// Package escape makes untrusted text, such as names, paths, reasons and log lines, safe to print:
+// control characters become visible escapes, so that a terminal or a log does not obey them.
 package escape
 
 import (
@@ -10,12 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// Most bounds the bytes of a text in a table, and in a line of other text.
+// Most is the limit for the bytes of a text in a table, and within a line of other text.
 const Most = 1024
 
-// Text returns a text in one line of at most so many bytes, 3 or more. Go's escapes stand for what
-// a terminal obeys or does not show: control characters, ends of lines, marks of direction, and
-// bytes that are no UTF-8.
+// Text returns a text as one line of at most most bytes (at least 3). It replaces control
+// characters, line ends, direction marks and invalid UTF-8 by Go's escapes.
 func Text(s string, most int) string {
 	var b []byte
 	fits := 0
@@ -32,7 +31,7 @@ func Text(s string, most int) string {
 	return string(b)
 }
 
-// Lines is Text for a text of several lines, whose tabs stay, too. It is not cut.
+// Lines is Text for several lines. It keeps line ends and tabs, and does not shorten the text.
 func Lines(s string) string {
 	var b []byte
 	for len(s) > 0 {
@@ -42,7 +41,8 @@ func Lines(s string) string {
 	return string(b)
 }
 
-// appendRune appends a character, or its escape unless it is one of those that stay.
+// appendRune appends a character. It appends the escape instead, unless the character is printable
+// or in stay.
 func appendRune(b []byte, r rune, raw, stay string) []byte {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:
@@ -55,8 +55,8 @@ func appendRune(b []byte, r rune, raw, stay string) []byte {
 	return append(b, raw...)
 }
 
-// Printf is fmt.Fprintf with the Text of each argument that is a string or an error, in at most
-// [Most] bytes. An error in writing is lost, as that of a tabwriter.
+// Printf is fmt.Fprintf, but applies Text with the limit [Most] to each argument that is a string
+// or an error. It ignores errors in writing, as tabwriter does.
 func Printf(w io.Writer, format string, args ...any) {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -69,10 +69,10 @@ func Printf(w io.Writer, format string, args ...any) {
 	fmt.Fprintf(w, format, args...)
 }
 
-// Writer is a terminal that obeys nothing of what is written to it but ends of lines and tabs.
+// Writer escapes all that is written to it, except line ends and tabs, and writes it to To.
 type Writer struct {
 	To   io.Writer
-	part []byte // of a character
+	part []byte // the first bytes of an incomplete character
 }
 
 func (w *Writer) Write(p []byte) (int, error) {
@@ -93,7 +93,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what has come of a character that never ended.
+// Close writes the bytes of a character that was never completed.
 func (w *Writer) Close() error {
 	_, err := io.WriteString(w.To, Lines(string(w.part)))
 	w.part = nil

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// A process of a binary that was built with -tags faults ends when it comes to a point for the N-th
-// time: $SUPERSTEP_FAULT is POINT:N.
+// A binary built with the tag faults kills its own process when it reaches a point for the N-th
+// time, if the environment has SUPERSTEP_FAULT=POINT:N.
 func init() {
 	point, text, ok := strings.Cut(os.Getenv("SUPERSTEP_FAULT"), ":")
 	if !ok {
@@ -32,7 +32,7 @@ func init() {
 	})
 }
 
-// end ends the process as kill -9 does.
+// end kills the process as kill -9 does.
 func end() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()

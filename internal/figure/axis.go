@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Axis says how values are laid out.
+// Axis describes an axis of a panel.
 type Axis struct {
 	Label string // under the x axis
-	// Base makes the axis logarithmic, with ends at powers of it; else it is linear, and begins at
-	// 0.
+	// Base makes the axis logarithmic; its ends are powers of Base. With 0 the axis is linear and
+	// begins at 0.
 	Base float64
-	// Names are those of the values 0, 1, 2 and so on, which are all marked then.
+	// Names are labels for the values 0, 1, 2 and so on. All of them are shown.
 	Names []string
-	// Text writes a value beside its mark; nil is %g.
+	// Text formats the label of a value; nil means %g.
 	Text func(v float64) string
 }
 
-// shows reports whether the axis has a place for a value.
+// shows reports whether the axis can show a value.
 func (a *Axis) shows(v float64) bool {
 	return !math.IsInf(v, 0) && !math.IsNaN(v) && (v > 0 || a.Base == 0)
 }
@@ -26,11 +26,11 @@ func (a *Axis) shows(v float64) bool {
 // scale maps values to pixels.
 type scale struct {
 	*Axis
-	low, high float64 // as exponents, where the axis is logarithmic
+	low, high float64 // exponents, if the axis is logarithmic
 	from, to  float64 // pixels
 }
 
-// mostTicks is how many marks an axis has at most, names apart.
+// mostTicks is the greatest number of ticks of an axis, except for names.
 const mostTicks = 8
 
 func (a *Axis) scale(values []float64, from, to float64) scale {
@@ -53,7 +53,7 @@ func (a *Axis) scale(values []float64, from, to float64) scale {
 	return s
 }
 
-// place is where a value lies between low and high.
+// place returns a value's position between low and high.
 func (s *scale) place(v float64) float64 {
 	if s.Base == 0 {
 		return v
@@ -65,8 +65,8 @@ func (s *scale) at(v float64) float64 {
 	return s.from + (s.place(v)-s.low)/(s.high-s.low)*(s.to-s.from)
 }
 
-// step is how far marks of a linear axis are from each other: 1, 2 or 5 times a power of ten, so
-// that there are few.
+// step returns the distance between ticks of a linear axis: 1, 2 or 5 times a power of ten, so that
+// there are few.
 func (s *scale) step() float64 {
 	unit := math.Pow(10, math.Floor(math.Log10((s.high-s.low)/mostTicks)))
 	for _, times := range []float64{1, 2, 5, 10} {
@@ -77,7 +77,7 @@ func (s *scale) step() float64 {
 	return 20 * unit
 }
 
-// ticks returns what is marked: names, round numbers, or powers of the base, every so many.
+// ticks returns the values with labels: names, round numbers, or every n-th power of the base.
 func (s *scale) ticks() []float64 {
 	var list []float64
 	switch {

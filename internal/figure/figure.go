@@ -1,5 +1,5 @@
-// Package figure draws panels of dots and lines as SVG: what was measured, against size, number of
-// partitions, superstep or name, a line of its own for each way.
+// Package figure draws charts of measurements as SVG: panels with dots and lines, one line for each
+// series. The x axis is a size, a number of partitions, a superstep or a name.
 package figure
 
 import (
@@ -12,36 +12,35 @@ import (
 	"unicode/utf8"
 )
 
-// Figure is a picture: panels, two in a row.
+// Figure is a picture with panels, two in a row.
 type Figure struct {
 	Title, Subtitle string
 	Panels          []Panel
 }
 
-// Panel is a picture with axes.
+// Panel is a chart with two axes.
 type Panel struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
 }
 
-// Series is a way to do something, with what was measured of it. A point whose Y a logarithmic axis
-// cannot show is left out.
+// Series is the measurements of one way to do something. A point whose Y a logarithmic axis cannot
+// show is left out.
 type Series struct {
 	Name  string
 	Style Style
 	Dots  []Point // measured
-	Line  []Point // predicted, or what joins the dots
+	Line  []Point // predicted, or the line through the dots
 }
 
-// Point is a value Y at X.
+// Point is the value Y at X.
 type Point struct{ X, Y float64 }
 
-// Style is how a series is drawn: different from all others of a panel, by shape too.
+// Style is the look of a series. Styles of a panel differ by shape too.
 type Style struct{ Colour, Shape string }
 
-// Styles are different from each other; colours can be told apart by the colour-blind (Okabe, Ito
-// 2008).
+// Styles are distinct. Colour-blind people can distinguish the colours (Okabe, Ito 2008).
 var Styles = []Style{
 	{"#0072b2", "circle"},
 	{"#d55e00", "square"},
@@ -54,14 +53,15 @@ var Styles = []Style{
 // Sizes of the figure, in pixels.
 const (
 	plotWidth, panelHeight = 368, 380
-	// beside a plot: for the axis, "100 MTEPS", and for the names of the lines, or more
+	// beside a plot: space for the axis ("100 MTEPS"), and the least space for the names of lines
 	left, leastRight = 86, 118
 	top, bottom      = 40, 50
 	headHeight       = 58
 	labelDistance    = 15
 	nameIndent       = 25 // of a line's name, right of the plot
 	panelLine        = 17 // from line to line of a panel's title
-	// About the width of a letter, at the most: of the figure's title, a panel's, and other text.
+	// Upper estimates of a letter's width: in the figure's title, in a panel's title, and in other
+	// text.
 	titleRune, panelRune, textRune = 11, 9, 7
 )
 
@@ -103,7 +103,7 @@ func (f *Figure) Write(w io.Writer) error {
 	return err
 }
 
-// right is the room that the names of the lines take beside the plot.
+// right returns the width that the names of the lines need beside the plot.
 func (p *Panel) right() int {
 	longest := 0
 	for _, s := range p.Series {
@@ -112,8 +112,8 @@ func (p *Panel) right() int {
 	return nameIndent + longest*textRune
 }
 
-// wrap breaks a text between words into lines of so many letters, or of one word where that is
-// longer.
+// wrap breaks a text between words into lines of at most most letters. A longer word is a line by
+// itself.
 func wrap(s string, most int) []string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
@@ -131,7 +131,7 @@ func wrap(s string, most int) []string {
 type drawn struct {
 	*Panel
 	x, y   scale
-	series []Series // with the points that can be shown
+	series []Series // only with points that the axes can show
 }
 
 func (p *Panel) draw(s *strings.Builder) {
@@ -157,7 +157,7 @@ func (p *Panel) draw(s *strings.Builder) {
 	d.names(s)
 }
 
-// shown leaves out the points that the axes cannot show.
+// shown returns the points that the axes can show.
 func (p *Panel) shown(points []Point) []Point {
 	return slices.DeleteFunc(slices.Clone(points), func(at Point) bool { return !p.X.shows(at.X) || !p.Y.shows(at.Y) })
 }
@@ -191,7 +191,7 @@ func (d *drawn) line(s *strings.Builder, l Series) {
 		l.Style.Colour)
 }
 
-// names writes each line's name at its right end, moved apart where lines meet.
+// names writes each line's name at its right end. It moves names apart if lines meet.
 func (d *drawn) names(s *strings.Builder) {
 	type name struct {
 		y, end, x float64
@@ -235,7 +235,7 @@ func line(s *strings.Builder, attributes string, x0, y0, x1, y1 float64) {
 		attributes)
 }
 
-// mark draws a dot of a style's shape, with a white rim so that dots on lines are seen.
+// mark draws a dot in a style's shape, with a white rim that makes dots visible on lines.
 func mark(s *strings.Builder, look Style, x, y float64) {
 	paths := map[string]string{
 		"circle":   "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",

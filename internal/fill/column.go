@@ -1,4 +1,4 @@
-// Package fill gives property columns the values that files have: what they begin with in a run.
+// Package fill sets the initial values of property columns from files. Read column.go first.
 package fill
 
 import (
@@ -13,18 +13,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Column sets the values of a property from their texts, as results are written. Make it with New.
+// Column sets the values of a property from texts, in the format of results. Make it with New.
 type Column struct {
 	*engine.Prefilled
 	graph   *graph.Graph
-	values  map[int]reflect.Value // []T by partition here
-	seen    map[int][]uint64      // bits of values that are set
+	values  map[int]reflect.Value // []T by local partition
+	seen    map[int][]uint64      // bits of the values that are set
 	scratch reflect.Value         // a T
-	// Count is of values that were set, or were those of edges set before.
+	// Count is the number of values, including repeated ones of parallel edges that are stored as
+	// one.
 	Count int
 }
 
-// New returns a Column of what a property begins with.
+// New returns a Column for the initial values of a property.
 func New(p *engine.Prefilled, g *graph.Graph) (*Column, error) {
 	if err := engine.Readable(p.Property); err != nil {
 		return nil, err
@@ -40,9 +41,9 @@ func New(p *engine.Prefilled, g *graph.Graph) (*Column, error) {
 	return c, nil
 }
 
-// Set sets the value of a vertex here, or, of a property of edges, of the edge from it to another,
-// at those of its ends that are here. It returns what is wrong, if anything, as found and
-// expected; a vertex that has its value already is.
+// Set sets the value of a local vertex or, for a property of edges, of the edge from a vertex to
+// another, at each local end. It returns the error, if any, as found and expected. A vertex that
+// already has a value is an error.
 func (c *Column) Set(
 	from, to pregel.VertexID, v *graphio.Value, find engine.Find,
 ) (found, expected string) {
@@ -59,11 +60,11 @@ func (c *Column) Set(
 	return engine.SetText(c.values[partition].Index(int(i)), v.Text, find)
 }
 
-// File sets the values that a file has, as results are written, in one of its columns. It returns
-// how many these are. Vertices of a graph with names are called by their names there; ends of edges
-// but those in a table, by their input ids. The graph is in this process as a whole. A vertex that
-// the file does not name keeps its zero, but all edges have values; what is not in the graph is an
-// error, and so is a vertex that is named twice.
+// File sets the values in one column of a file, in the format of results. It returns their number.
+// In a graph with names the file has vertices by name; ends of edges only in a table, otherwise by
+// input id. All partitions must be in this process. A vertex that is not in the file keeps zero,
+// but every edge needs a value. It is an error if a vertex or edge is not in the graph, or if a
+// vertex occurs twice.
 func File(
 	ctx context.Context, p *engine.Prefilled, g *graph.Graph, path string, of graphio.Column,
 ) (values int, err error) {
@@ -98,8 +99,7 @@ func File(
 	return c.Count, err
 }
 
-// vertex finds a vertex of the graph by its name, if it has one and the graph has names, else by
-// its input id.
+// vertex returns a vertex by its name, if it has one and the graph has names, else by its input id.
 func (c *Column) vertex(label uint64, name []byte) (pregel.VertexID, bool) {
 	if name != nil && c.graph.Names != nil {
 		var ok bool
@@ -110,7 +110,8 @@ func (c *Column) vertex(label uint64, name []byte) (pregel.VertexID, bool) {
 	return c.graph.Find(label)
 }
 
-// byID returns the text of a value, with the input id of a vertex that it names.
+// byID returns the text of a value. If the value names a vertex, byID replaces the name by the
+// input id.
 func (c *Column) byID(text []byte) (byID []byte, found, expected string) {
 	name, ok := NameIn(c.Property, text)
 	if c.graph.Names == nil || !ok {

@@ -13,10 +13,10 @@ import (
 
 // setEdge sets the value of an edge.
 //
-// An edge has a place in the list of each end, as far as the property has these lists and the ends
-// are here, which is found by binary search. The values of parallel edges that are stored go to
-// these one after the other. Their order in the lists is not that of the input, but if they have
-// the same weight, or none, nothing else tells them apart.
+// An edge has a position in the list of each end, if the property has these lists and the end is
+// local. Binary search finds it. The values of stored parallel edges are assigned one after the
+// other. The order in the lists is not that of the input, but if the edges have equal weights, or
+// none, nothing distinguishes them.
 func (c *Column) setEdge(
 	from, to pregel.VertexID, v *graphio.Value, find engine.Find,
 ) (found, expected string) {
@@ -26,7 +26,7 @@ func (c *Column) setEdge(
 	if from == to && c.graph.Options.DropLoops {
 		return "", ""
 	}
-	v.OfID = true // if anything is wrong
+	v.OfID = true // for errors
 	c.Count++
 	parts := uint64(len(c.graph.Parts))
 	for _, end := range []struct {
@@ -103,8 +103,8 @@ func alike(l engine.EdgeWay, begin uint32, n int) bool {
 	return true
 }
 
-// Missing returns, as found and expected, which edge here has no value, if there is one, and how
-// many have none. Vertices need none.
+// Missing returns, as found and expected, a local edge without a value, if there is one, and the
+// number of such edges. Vertices need no value.
 func (c *Column) Missing() (found, expected string) {
 	if !c.OfEdges {
 		return "", ""
@@ -140,12 +140,13 @@ func (c *Column) Missing() (found, expected string) {
 	return "no value of " + found, "one of every edge of " + c.graph.Name
 }
 
-// here reports whether a vertex's list is here.
+// here reports whether a vertex's list is local.
 func (c *Column) here(id pregel.VertexID) bool {
 	return c.graph.Parts[uint64(id)%uint64(len(c.graph.Parts))] != nil
 }
 
-// between names the edge of a vertex here to or from another, as far as their input ids are known.
+// between describes the edge between a local vertex and another, as far as their input ids are
+// known.
 func (c *Column) between(at, other pregel.VertexID, in bool) string {
 	label := c.graph.Label(at)
 	switch {

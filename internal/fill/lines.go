@@ -16,25 +16,24 @@ import (
 
 var vertexType = reflect.TypeFor[pregel.VertexID]()
 
-// CopyLines writes the values that a file has for a property as lines that ParseLine parses, of
-// names if the file calls vertices by their names, or may do so. It returns how many these
-// are. It refuses what is no value of the property, if that is known and not nil; of the graph it
-// knows nothing. Of a property that is not known it reads what follows the first id, which serves
-// edges if no column is given.
+// CopyLines writes the values in a file for a property as lines for ParseLine, and returns their
+// number. Lines have names if the file has vertices by name, or may have. If the property is known,
+// not nil, CopyLines checks the values; it does not know the graph. If it is not known, it copies
+// all text after the first id, which works for edges too if no column is given.
 func CopyLines(
 	ctx context.Context, w io.Writer, c *kernel.Property, path string, of graphio.Column,
 ) (lines int, err error) {
-	var scratch reflect.Value // nothing if texts are not checked
+	var scratch reflect.Value // unset if texts are not checked
 	if c != nil {
 		if err := engine.Readable(*c); err != nil {
 			return 0, err
 		}
-		if of.OfEdges = c.OfEdges; !of.Named || c.Type() != vertexType { // else it is a name
+		if of.OfEdges = c.OfEdges; !of.Named || c.Type() != vertexType { // otherwise it is a name
 			scratch = reflect.New(c.Type()).Elem()
 		}
 	}
 	var line []byte
-	var broken error // of w
+	var broken error // error of w
 	anyone := func(uint64) (pregel.VertexID, bool) { return 0, true }
 	err = graphio.ReadColumn(ctx, path, of, func(v *graphio.Value) (found, expected string) {
 		if scratch.IsValid() {
@@ -69,7 +68,7 @@ func CopyLines(
 	return lines, err
 }
 
-// AppendLine appends a value as ParseLine parses it.
+// AppendLine appends a value in the format of ParseLine.
 func AppendLine(line []byte, v *graphio.Value, ofEdges bool) []byte {
 	line = append(strconv.AppendInt(line, int64(v.Line), 10), ':')
 	line = append(strconv.AppendInt(line, int64(v.IDAt), 10), ':')
@@ -85,9 +84,9 @@ func AppendLine(line []byte, v *graphio.Value, ofEdges bool) []byte {
 	return append(append(line, ' '), v.Text...)
 }
 
-// ParseLine parses what CopyLines has written, a line without its end: "PLACE ID VALUE", or of
-// edges "PLACE FROM TO VALUE", where PLACE is LINE:COLUMN:COLUMN, those of the ids and of the
-// value, and ID may be a name in quotes as Go has them. The value's text is part of the line.
+// ParseLine parses a line of CopyLines without its end: "PLACE ID VALUE", or for edges "PLACE FROM
+// TO VALUE". PLACE is LINE:COLUMN:COLUMN, the columns of the ids and of the value. ID may be a name
+// in Go's quotes. The value's text shares memory with the line.
 func ParseLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 	number, rest, _ := bytes.Cut(text, []byte(" "))
 	id, value, ok := bytes.Cut(rest, []byte(" "))
@@ -113,7 +112,7 @@ func ParseLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 	}
 	form := "PLACE ID VALUE"
 	if ofEdges {
-		// a line as the file has it, of a property that the sender does not know
+		// the file's own line, from a sender that does not know the property
 		value = bytes.TrimLeft(value, " \t")
 		end := max(bytes.IndexAny(value, " \t"), 0)
 		v.To, ok = wholeOf(value[:end], ok)
@@ -126,14 +125,14 @@ func ParseLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 	return v, nil
 }
 
-// wholeOf returns an id from its digits, if all was well before.
+// wholeOf parses the digits of an id. It returns false if ok is false.
 func wholeOf(text []byte, ok bool) (uint64, bool) {
 	id, err := strconv.ParseUint(string(text), 10, 64)
 	return id, ok && err == nil
 }
 
-// RefersTo returns the vertex that the text of a value of a property names by its input id, if it
-// does.
+// RefersTo returns the input id of the vertex that a value of a property names, if it names one by
+// id.
 func RefersTo(c kernel.Property, text []byte) (label uint64, ok bool) {
 	if c.Type() != vertexType {
 		return 0, false
@@ -142,7 +141,7 @@ func RefersTo(c kernel.Property, text []byte) (label uint64, ok bool) {
 	return label, err == nil
 }
 
-// NameIn returns the vertex that the text of a value of a property names, if it does.
+// NameIn returns the name of the vertex that a value of a property names, if it names one.
 func NameIn(c kernel.Property, text []byte) (name string, ok bool) {
 	if c.Type() != vertexType || string(text) == "-1" {
 		return "", false

@@ -1,4 +1,4 @@
-// Package following has journals of a job of a cluster that a client follows.
+// Package following has journals for clients that follow a job of a cluster.
 package following
 
 import (
@@ -6,15 +6,15 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Late is a Journal of one job for a file, where the line that begins a run is the last word on it:
-// it comes when the job's graph is known, or when something comes that belongs behind it. Stages of
-// the load come before it, as those of a run in one process do.
+// Late is a journal of one job for a file. The line that begins a run in the file must be complete,
+// so Late delays it until the job's graph is known, or until an event that must come after it.
+// Stages of loading come before it, as for a run in one process.
 type Late struct {
 	To    trace.Journal
-	begun *trace.Job // not told yet
+	begun *trace.Job // not forwarded yet
 }
 
-// Record passes an event on, after what begins its job.
+// Record forwards an event, after the beginning of its job.
 func (l *Late) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
@@ -34,7 +34,7 @@ func (l *Late) Record(e trace.Event) error {
 	return l.To.Record(e)
 }
 
-// begin begins the job, if it has not begun.
+// begin forwards the beginning of the job, if that has not been done.
 func (l *Late) begin() error {
 	b := l.begun
 	if b == nil {

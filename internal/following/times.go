@@ -5,11 +5,10 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Times is a Journal that keeps the seconds of a job's supersteps in which a vertex ran.
+// Times is a journal that keeps the seconds of a job's supersteps in which a vertex ran.
 type Times map[int]float64
 
-// Record takes a superstep. One that runs again, after a failure, takes the place of the one
-// before.
+// Record records a superstep. A superstep that runs again after a failure replaces the earlier one.
 func (t Times) Record(e trace.Event) error {
 	if s, ok := e.(*record.Superstep); ok && s.Ran() {
 		t[s.Superstep] = s.Seconds
@@ -17,7 +16,8 @@ func (t Times) Record(e trace.Event) error {
 	return nil
 }
 
-// Seconds returns those of so many supersteps, unknown of those that were not heard of.
+// Seconds returns the seconds of a number of supersteps, with unknown for those that were not
+// received.
 func (t Times) Seconds(supersteps int, unknown float64) []float64 {
 	all := make([]float64, supersteps)
 	for i := range all {

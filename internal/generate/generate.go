@@ -1,7 +1,8 @@
 // Package generate makes graphs from parameters: the Graph500 generator, other random graphs, and
-// shapes whose results are known. A generator computes any range of its tuples by itself, so
-// threads, processes and repeated reads agree without talking; [Input] packs the tuples into memory
-// for kernel 1, [Lazy] computes them anew at each read.
+// shapes with known results. A generator computes any range of its tuples independently, so
+// threads, processes and repeated reads agree without communication. [Input] packs the tuples into
+// memory for kernel 1, [Lazy] computes them at each read. Read generate.go first, then
+// kronecker.go.
 package generate
 
 import (
@@ -16,46 +17,47 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Generator is a graph that can be computed from a few numbers. Its methods may be called by
-// several goroutines at once.
+// Generator is a graph that is computed from a few parameters. Several goroutines may call its
+// methods at once.
 type Generator interface {
-	// Name returns the canonical text, with every parameter, which Parse reads back.
+	// Name returns the canonical text with all parameters, which Parse accepts.
 	Name() string
-	// Vertices returns the number of vertices, isolated ones included.
+	// Vertices returns the number of vertices, including isolated ones.
 	Vertices() uint64
-	// Edges returns the number of tuples, loops and duplicates included.
+	// Edges returns the number of tuples, including loops and duplicates.
 	Edges() int
 	// Directed reports whether tuples are arcs.
 	Directed() bool
-	// Fill makes the b.N tuples from the given one on, which must exist. W is written only if
-	// weights are wanted, and the tuples do not depend on that.
+	// Fill computes b.N tuples, from tuple first on. It writes W only if weights is set, which does
+	// not change the tuples.
 	Fill(first int, b *edges.Block, weights bool)
 }
 
 const (
-	// maxTuples bounds what Parse accepts, so that no product of parameters overflows.
+	// maxTuples is the greatest number of tuples that Parse accepts, so that no product of
+	// parameters overflows.
 	maxTuples = 1 << 56
 	// grain is the number of blocks that a worker takes at a time: about a millisecond of Kronecker
 	// tuples.
 	grain = 16
 )
 
-// Options say how Input makes a graph.
+// Options are the parameters of Input.
 type Options struct {
-	// Weights is the kind of weights to make.
+	// Weights is the type of weights to make.
 	Weights edges.Weights
-	// Team shares the work; nil is the caller alone.
+	// Team has the worker threads; nil means the caller's thread only.
 	Team *parallel.Team
-	// Beside is how many bytes must be available beside the list, for what is made of it.
+	// Beside is the number of bytes that must be available besides the list, for data made from it.
 	Beside int64
-	// Progress, when it is not nil, is called now and then on the caller's goroutine with the
-	// number of tuples made and to be made, and at the end.
+	// Progress, if not nil, is called now and then, and at the end, on the caller's goroutine with
+	// the number of tuples done, and the total.
 	Progress func(done, total int64)
 }
 
-// Input makes the graph of g in memory. It refuses parameters out of range and graphs that do not
-// fit. A cancelled context ends it within milliseconds with the context's error, wrapped, and frees
-// what was made.
+// Input makes the graph of g in memory. It returns an error for parameters out of range and for
+// graphs that do not fit. If ctx is cancelled, it ends within milliseconds with the wrapped error
+// of ctx, and frees the graph.
 func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 	if err := check(g); err != nil {
 		return nil, err
@@ -119,12 +121,11 @@ func fill(ctx context.Context, g Generator, p *edges.Packed, o Options) error {
 	return nil
 }
 
-// fits returns an error if g, and the bytes beside it, are too large for the given number of bytes,
-// 0 where nobody knows how many there are.
+// fits returns an error if g, and the bytes beside it, exceed the available bytes; 0 means unknown.
 func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	need := edges.PackedBytes(g.Vertices(), g.Edges(), weights) + beside
 	if available <= 0 {
-		available = 1 << 46 // about what a process can address
+		available = 1 << 46 // about the address space of a process
 	}
 	var wrong []string
 	if n := g.Vertices(); n > graph.MaxVertices {
@@ -141,10 +142,10 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	return fmt.Errorf("generator %s: %s", g.Name(), strings.Join(wrong, "; "))
 }
 
-// Loadable refuses graphs that are too large for any machine.
+// Loadable returns an error for a graph that is too large for any machine.
 func Loadable(g Generator) error { return fits(g, edges.Unweighted, 0, 0) }
 
-// Lazy returns the tuples of g as a list that computes them at each Read and holds none.
+// Lazy returns the tuples of g as a list that computes them at each Read and stores none.
 func Lazy(g Generator, weighted bool) edges.List { return lazy{g, weighted} }
 
 type lazy struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// Kronecker is the generator of Graph500: the same tuples, bit for bit, as the official one makes
-// from the same seeds. It makes undirected edges with loops and duplicates among them; labels are
+// Kronecker is the generator of Graph500: bit for bit the same tuples as the official generator
+// makes from the same seeds. Edges are undirected, with loops and duplicates, and labels are
 // scrambled. The official seeds are 2 and 3, the official edge factor is 16.
 type Kronecker struct {
 	// Scale is the binary logarithm of the number of vertices, 1 to 48.
@@ -19,8 +19,8 @@ type Kronecker struct {
 	Seed2 uint64 `key:"seed2" default:"3" help:"second official seed"`
 }
 
-// rejected is how many of the smallest outputs are drawn again, so that the others spread evenly
-// over 0..9999.
+// rejected is the number of smallest outputs that are drawn again, so that the others are evenly
+// distributed modulo 10000.
 const rejected = modulus % 10000
 
 // Name returns the canonical text of the generator.
@@ -42,13 +42,13 @@ func (g Kronecker) validate() error {
 	return within("edgefactor", g.EdgeFactor, 1, maxTuples>>g.Scale)
 }
 
-// Fill makes the b.N tuples from the given one on. Weights are single-precision numbers, and may be
-// exactly 1.
+// Fill makes b.N tuples, from tuple first on. Weights are in single precision, and may be exactly
+// 1.
 func (g Kronecker) Fill(first int, b *edges.Block, weights bool) {
 	var l lanes
 	seed := seeded(g.Seed1, g.Seed2)
 	l.begin(seed, first)
-	split := max(g.Scale-32, 0) // levels that do not fit in one draw
+	split := max(g.Scale-32, 0) // levels that do not fit into one draw
 	for i := 0; i < b.N; i += width {
 		if i > 0 {
 			l.advance()
@@ -81,7 +81,7 @@ func (g Kronecker) Fill(first int, b *edges.Block, weights bool) {
 
 const upper = 1<<64 - 1<<32
 
-// plain draws the levels and the weight of one tuple in the specification's own steps.
+// plain draws the levels and the weight of one tuple, step by step as in the specification.
 func (g Kronecker) plain(seed state, i int) (u, v uint64, w float64) {
 	s := seed.skip(0, uint64(i), 0)
 	for range g.Scale {
@@ -95,7 +95,7 @@ func (g Kronecker) plain(seed state, i int) (u, v uint64, w float64) {
 	return u, v, weight(s.next())
 }
 
-// level returns the bits of a level: quadrants A, B, C, D have probabilities 0.57, 0.19, 0.19,
+// level returns the bits of a level. Quadrants A, B, C, D have probabilities 0.57, 0.19, 0.19,
 // 0.05.
 func level(x uint64) (source, target uint64) {
 	switch {
@@ -111,14 +111,14 @@ func level(x uint64) (source, target uint64) {
 }
 
 // clip clips and flips: as long as the endpoints are equal, a level in quadrant C counts as B. That
-// concerns the highest bit in which they differ and no other: the target gets it.
+// affects only the highest bit in which they differ: the target gets it.
 func clip(u, v uint64) (uint64, uint64) {
 	top := uint64(1) << bits.Len64(u^v) >> 1
 	return u &^ top, v | top
 }
 
-// weight returns the weight that an output stands for. The official generator goes through single
-// precision twice, so the weight may be exactly 1.
+// weight returns the weight for an output. The official generator converts to single precision
+// twice, so the weight may be exactly 1.
 func weight(x uint64) float64 {
 	return float64(float32(float64(float32(x)) * 0.000000000465661287524579692))
 }

@@ -3,18 +3,18 @@ package generate
 import "math/bits"
 
 const (
-	// width is how many tuples are drawn side by side. A step of the recurrence waits some seven
-	// cycles for the one before; four chains keep the processor busy meanwhile, and what they need
-	// still fits in its registers.
+	// width is the number of tuples that are drawn in parallel. A step of the recurrence has a
+	// latency of some seven cycles. Four independent chains keep the processor busy, and still fit
+	// into its registers.
 	width = 4
-	// maxScale is the largest SCALE; the packed edges of a Graph500 file hold 48 bits an endpoint.
+	// maxScale is the greatest SCALE: packed edges of a Graph500 file have 48 bits per endpoint.
 	maxScale = 48
 )
 
 // lanes draws the endpoints of tuples i to i+3 from their own streams, which are 2^64 steps apart.
-// Row r of z holds output r-4 of the four streams: rows 0 to 4 are the states (z5 to z1), the rest
-// is drawn from them, so that the recurrence takes one value from a register and one from the row
-// five above.
+// Row r of z has output r-4 of the four streams. Rows 0 to 4 are the states (z5 to z1), from which
+// the others are computed: the recurrence takes one value from a register and one from the row five
+// above.
 //
 // Invariant: rows 0 to 4 are below 2^31+8 and the others below 2^31+2^27; they are congruent to the
 // true outputs, and none is modulus or more above them.
@@ -35,7 +35,7 @@ func (l *lanes) begin(seed state, i int) {
 	}
 }
 
-// advance moves on to the next tuples.
+// advance goes to the next tuples.
 func (l *lanes) advance() {
 	z := &l.z
 	for k := range width {
@@ -44,10 +44,10 @@ func (l *lanes) advance() {
 	}
 }
 
-// draw draws levels from to to-1, at most 32 of them, and returns the lanes' bits: the source's in
-// the upper half of a word, the target's in the lower. It gives up, and returns false, at an output
-// that the specification rejects: one tuple in tens of thousands, which is left to
-// [Kronecker.plain].
+// draw draws levels from to to-1, at most 32, and returns the lanes' bits: the source's bits in the
+// upper half of a word, the target's in the lower. It returns false at an output that the
+// specification rejects. That happens for one tuple in tens of thousands, which [Kronecker.plain]
+// then draws.
 func (l *lanes) draw(from, to int) (e [width]uint64, ok bool) {
 	above, rows := l.z[from:to], l.z[from+5:to+5]
 	above = above[:len(rows)]

@@ -3,17 +3,17 @@ package generate
 import "sync"
 
 // The random numbers of Graph500: the multiple recursive generator of order five modulo 2^31-1 of
-// L'Ecuyer, Blouin and Couture (1993), as the official generator seeds it and skips in it.
+// L'Ecuyer, Blouin and Couture (1993), with the official seeding and skipping.
 const (
 	modulus = 1<<31 - 1
 	factor1 = 107374182 // of z1
 	factor5 = 104480    // of z5
 )
 
-// state is z1 to z5: the last five outputs, the newest first, each below modulus.
+// state is z1 to z5: the last five outputs, newest first, each below modulus.
 type state [5]uint64
 
-// seeded returns the state that the two seeds of a Graph500 run stand for.
+// seeded returns the initial state for the two seeds of a Graph500 run.
 func seeded(seed1, seed2 uint64) state {
 	const low = 1<<30 - 1
 	return state{
@@ -32,7 +32,7 @@ func (s *state) next() uint64 {
 	return z
 }
 
-// skip returns the state high*2^128 + mid*2^64 + low outputs later.
+// skip returns the state after high*2^128 + mid*2^64 + low more outputs.
 func (s state) skip(high, mid, low uint64) state {
 	p := powers()
 	for word, n := range [...]uint64{low, mid, high} {
@@ -48,11 +48,11 @@ func (s state) skip(high, mid, low uint64) state {
 	return s
 }
 
-// matrix maps a state to one some number of steps later. Its entries are below modulus.
+// matrix maps a state to the state some number of steps later. Its entries are below modulus.
 type matrix [5][5]uint64
 
-// powers returns the matrices that skip 2^k steps, k < 136: the highest skip of the specification
-// is 50 x 2^128.
+// powers returns the matrices for 2^k steps, k < 136: the greatest skip in the specification is 50
+// x 2^128.
 var powers = sync.OnceValue(func() *[136]matrix {
 	p := new([136]matrix)
 	p[0] = matrix{{factor1, 0, 0, 0, factor5}, {1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}}
@@ -73,8 +73,8 @@ func (a *matrix) squared() (b matrix) {
 	return b
 }
 
-// apply returns the state that a leads to. Both states are loose: what is below 2^31+8 stays below
-// 2^31+8. Elements travel one by one because the compiler keeps arrays in memory.
+// apply applies a to a state. Both states may exceed modulus, but stay below 2^31+8. Elements are
+// passed separately because the compiler keeps arrays in memory.
 func (a *matrix) apply(z1, z2, z3, z4, z5 uint64) (_, _, _, _, _ uint64) {
 	return fold(dot(&a[0], z1, z2, z3, z4, z5)),
 		fold(dot(&a[1], z1, z2, z3, z4, z5)),
@@ -83,11 +83,11 @@ func (a *matrix) apply(z1, z2, z3, z4, z5 uint64) (_, _, _, _, _ uint64) {
 		fold(dot(&a[4], z1, z2, z3, z4, z5))
 }
 
-// dot returns a number below 2^34 that is congruent to an element of a product. Three products of
-// 31 bits and a little more fit in a word.
+// dot returns a number below 2^34 that is congruent to an element of a product. The sum of three
+// products of slightly more than 31 bits fits into a word.
 func dot(row *[5]uint64, z1, z2, z3, z4, z5 uint64) uint64 {
 	return fold(row[0]*z1+row[1]*z2+row[2]*z3) + fold(row[3]*z4+row[4]*z5)
 }
 
-// fold returns a smaller number that is congruent: 2^31 is 1 modulo 2^31-1.
+// fold returns a smaller congruent number: 2^31 is 1 modulo 2^31-1.
 func fold(x uint64) uint64 { return x&modulus + x>>31 }

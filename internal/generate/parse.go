@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Description says what a generator is called and takes, for help texts.
+// Description describes a generator, for help texts.
 type Description struct {
 	Name       string      `json:"name"`
 	Help       string      `json:"help"` // one line
@@ -25,8 +25,8 @@ type Parameter struct {
 	Help    string // a few words
 }
 
-// family is a kind of generator: a struct whose fields are its parameters. Tags of a field are its
-// key, what help says of it and, if it need not be given, its default.
+// family is a kind of generator: a struct whose fields are its parameters. The tags of a field have
+// its key, its help and, if it is optional, its default.
 type family struct {
 	name, help, example string
 	kind                Generator
@@ -41,7 +41,7 @@ var families = []family{
 	{"path", "each vertex joined to the next: undirected", "path:vertices=1000000", Path{}},
 }
 
-// parameters returns those of a family.
+// parameters returns the parameters of a family.
 func (f *family) parameters() []Parameter {
 	var all []Parameter
 	for i := range reflect.TypeOf(f.kind).NumField() {
@@ -60,7 +60,7 @@ func Known() []Description {
 	return all
 }
 
-// nameOf returns the canonical text of a generator: its family's name and all parameters.
+// nameOf returns the canonical text of a generator: the name of its family, and all parameters.
 func nameOf(g Generator) string {
 	of := reflect.ValueOf(g)
 	at := slices.IndexFunc(families, func(f family) bool { return reflect.TypeOf(f.kind) == of.Type() })
@@ -71,15 +71,15 @@ func nameOf(g Generator) string {
 	return families[at].name + ":" + strings.Join(values, ",")
 }
 
-// IsGenerator reports whether text is NAME or NAME:... with the name of a known generator, so that
-// it does not stand for a file.
+// IsGenerator reports whether text is NAME or NAME:... with the name of a known generator.
+// Otherwise it may be a file.
 func IsGenerator(text string) bool {
 	name, _, _ := strings.Cut(text, ":")
 	return find(name) != nil
 }
 
-// Parse returns the generator that text asks for: NAME:PARAMETER=VALUE,PARAMETER=VALUE... Errors
-// are one line, and say what was found and what was expected.
+// Parse returns the generator for a text NAME:PARAMETER=VALUE,PARAMETER=VALUE... An error is one
+// line, with what was found and what was expected.
 func Parse(text string) (Generator, error) {
 	name, list, _ := strings.Cut(text, ":")
 	f := find(name)
@@ -129,7 +129,7 @@ func within[T int | uint64](name string, value, low, high T) error {
 	return nil
 }
 
-// parse makes a generator of a list of parameters, and the defaults of others.
+// parse makes a generator from a list of parameters, and defaults for the others.
 func (f *family) parse(list string) (Generator, error) {
 	parameters, values := f.parameters(), map[string]string{}
 	var items []string
@@ -170,7 +170,7 @@ func (f *family) names() string {
 	return strings.Join(names, ", ")
 }
 
-// set sets a parameter by a text, or says what text it wants.
+// set parses a parameter. If it fails it returns a description of valid texts.
 func set(to reflect.Value, text string) (want string) {
 	if to.CanFloat() {
 		x, err := strconv.ParseFloat(text, 64)

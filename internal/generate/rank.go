@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// RankInput makes the part of g's tuples that the given one of several ranks has: equal parts, in
-// order. With lazily they are computed when they are read, each time, and take no memory.
+// RankInput makes a rank's part of g's tuples. All ranks have equal parts, in order. If lazily is
+// set, the tuples are computed at each read, and take no memory.
 func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o Options) (*edges.RankInput, error) {
 	if err := check(g); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o
 	}}, nil
 }
 
-// portion is some tuples of a generator in a row.
+// portion is a consecutive part of a generator's tuples.
 type portion struct {
 	Generator
 	from, n int

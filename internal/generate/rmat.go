@@ -6,17 +6,17 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// RMAT makes directed graphs whose adjacency matrix is a fractal (Chakrabarti, Zhan and Faloutsos
+// RMAT makes directed graphs with a fractal adjacency matrix (Chakrabarti, Zhan and Faloutsos
 // 2004): at each of Scale levels an arc falls into one of four quadrants. Loops and duplicates are
-// kept. Vertices are not permuted: the smaller a label, and the fewer ones in it, the higher the
-// degree where A is the largest.
+// kept. Vertices are not permuted: if A is the largest probability, vertices with fewer ones in
+// their label have higher degrees.
 type RMAT struct {
 	// Scale is the binary logarithm of the number of vertices, 1 to 48.
 	Scale int `key:"scale" help:"2^scale vertices, 1 to 48"`
 	// EdgeFactor is the number of arcs per vertex.
 	EdgeFactor int `key:"edgefactor" default:"16" help:"tuples per vertex"`
 	// A, B and C are the probabilities of the quadrants (0,0), (0,1) and (1,0) of (source bit,
-	// target bit); what they lack to 1 is that of (1,1).
+	// target bit). The probability of (1,1) is 1 minus their sum.
 	A    float64 `key:"a" default:"0.57" help:"probability of quadrant 0,0"`
 	B    float64 `key:"b" default:"0.19" help:"of quadrant 0,1"`
 	C    float64 `key:"c" default:"0.19" help:"of quadrant 1,0"`
@@ -57,15 +57,15 @@ func (g RMAT) validate() error {
 	return nil
 }
 
-// Fill makes the b.N arcs from the given one on. Each has a random stream of its own.
+// Fill makes b.N arcs, from arc first on. Each arc has its own random stream.
 func (g RMAT) Fill(first int, b *edges.Block, weights bool) {
-	// Limits of the quadrants among 63-bit numbers; the borrow of a difference then tells below
-	// from above, with no branch to mispredict.
+	// Limits of the quadrants as 63-bit numbers. The borrow of a difference shows which number is
+	// greater, without a branch to mispredict.
 	limit := func(p float64) uint64 { return uint64(min(p, 1) * (1 << 63)) }
 	a, ab, abc := limit(g.A), limit(g.A+g.B), limit(g.A+g.B+g.C)
 	k := newKey(g.Seed, forEdges)
 	for j := range b.N {
-		var u, v uint64 // complements
+		var u, v uint64 // the complements of the ends
 		s := k.at(first + j)
 		for range g.Scale {
 			s += golden

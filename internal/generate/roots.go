@@ -1,9 +1,9 @@
 package generate
 
-// Roots returns up to count distinct search keys for which eligible is true: vertices with an edge
-// that is no loop. They are the official generator's, in its order, as long as it finds any; after
-// as many draws as there are vertices both give up. The official one then repeats what it drew
-// last; here the roots are fewer, as the specification wants.
+// Roots returns up to count distinct roots for which eligible is true: vertices with an edge that
+// is not a loop. They are the official generator's roots, in its order. Both give up after as many
+// draws as there are vertices. The official generator then repeats its last draw; this one returns
+// fewer roots, as the specification requires.
 func (g Kronecker) Roots(count int, eligible func(v uint64) bool) []uint64 {
 	roots, _ := g.RootsOf(count, func(batch []uint64) ([]bool, error) {
 		good := make([]bool, len(batch))
@@ -15,15 +15,15 @@ func (g Kronecker) Roots(count int, eligible func(v uint64) bool) []uint64 {
 	return roots
 }
 
-// RootsOf is Roots for who answers of many vertices at once, or fails. It asks of more than it will
-// take.
+// RootsOf is Roots with a function that checks many vertices at once, and may fail. It also checks
+// vertices that are not taken.
 func (g Kronecker) RootsOf(count int, eligible func(batch []uint64) ([]bool,
 	error),
 ) ([]uint64, error) {
 	n := g.Vertices()
 	s := seeded(g.Seed1, g.Seed2).skip(2, 0, 0)
 	var roots []uint64
-	seen := make(map[uint64]bool) // drawn, and asked of
+	seen := make(map[uint64]bool) // drawn and checked
 	for draws := uint64(0); draws < n && len(roots) < count; {
 		var batch []uint64
 		for ; draws < n && len(batch) < 2*(count-len(roots)); draws++ {
@@ -47,8 +47,8 @@ func (g Kronecker) RootsOf(count int, eligible func(batch []uint64) ([]bool,
 	return roots, nil
 }
 
-// unit returns a number in [0, 1] made of two outputs. The conversions keep the products from being
-// fused with the sum, which would round differently.
+// unit returns a number in [0, 1] from two outputs. The conversions prevent a fused multiply-add,
+// which would round differently.
 func (s *state) unit() float64 {
 	x := float64(s.next())
 	y := float64(s.next())

@@ -2,14 +2,14 @@ package generate
 
 import "math/bits"
 
-// scramble is the permutation of labels of the official generator, so that a label says nothing
-// about the degree.
+// scramble is the official generator's permutation of labels, which makes labels independent of
+// degrees.
 type scramble struct {
 	sum, times0, times1 uint64
 	shift               uint // 64 - SCALE
 }
 
-// newScramble returns the permutation of 2^scale labels that goes with a seed.
+// newScramble returns the permutation of 2^scale labels for a seed.
 func newScramble(seed state, scale int) scramble {
 	key0, key1 := keys(seed)
 	return scramble{
@@ -20,7 +20,7 @@ func newScramble(seed state, scale int) scramble {
 	}
 }
 
-// keys returns the two numbers that tell permutations apart.
+// keys returns the two parameters of a permutation.
 func keys(seed state) (key0, key1 uint64) {
 	s := seed.skip(50, 7, 0)
 	key0 = s.next() * (1<<32 - 1)
@@ -36,7 +36,7 @@ func (s *scramble) label(v uint64) uint64 {
 	return bits.Reverse64(v*s.times1) >> s.shift
 }
 
-// all replaces vertices by their labels. Only the lowest SCALE bits matter at any step, so two
+// all replaces vertices by their labels. Only the lowest SCALE bits matter in each step, so two
 // labels of up to 32 bits are reversed as the halves of one word, which also swaps them.
 func (s *scramble) all(us, vs []uint64) {
 	vs = vs[:len(us)]

@@ -4,12 +4,12 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// shapeSeed is the seed of the weights of shapes, which have no other use for one.
+// shapeSeed is the seed for the weights of shapes.
 const shapeSeed = 1
 
-// Grid is the undirected lattice in which a vertex is joined to those above, below, left and right
-// of it. Vertices are numbered row by row; so are the edges, each at its upper or left end, the one
-// to the right first.
+// Grid is the undirected lattice in which each vertex is joined to those above, below, left and
+// right. Vertices are numbered row by row. Edges are numbered by their upper or left end; the one
+// to the right comes first.
 type Grid struct {
 	// Rows and Columns are at least 1, and their product at most 2^48.
 	Rows    uint64 `key:"rows" help:"number of rows"`
@@ -60,7 +60,7 @@ func (g Grid) Fill(first int, b *edges.Block, weights bool) {
 	}
 }
 
-// Star is the undirected graph in which vertex 0, the hub, is joined to every other.
+// Star is the undirected graph in which vertex 0, the hub, is joined to every other vertex.
 type Star struct {
 	// N is the number of vertices, 1 to 2^48.
 	N uint64 `key:"vertices" help:"number of vertices"`

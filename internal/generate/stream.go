@@ -2,16 +2,16 @@ package generate
 
 import "github.com/superstep-go/superstep/internal/edges"
 
-// Random numbers of everything but Kronecker: SplitMix64 (Steele, Lea and Flood 2014), whose n-th
-// output is a hash of n, so any of them can be computed by itself.
+// The random numbers of all generators except Kronecker are SplitMix64 (Steele, Lea and Flood
+// 2014). Its n-th output is a hash of n, so each output can be computed independently.
 
-// golden is the increment of SplitMix64: 2^64 divided by the golden ratio, odd.
+// golden is the increment of SplitMix64: 2^64 divided by the golden ratio, made odd.
 const golden = 0x9e3779b97f4a7c15
 
-// key tells the streams of one seed apart.
+// key selects one of the streams of a seed.
 type key uint64
 
-// What streams are for.
+// Purposes of streams.
 const (
 	forEdges = 1 + iota
 	forWeights
@@ -19,7 +19,7 @@ const (
 
 func newKey(seed, purpose uint64) key { return key(mix(mix(seed) + purpose)) }
 
-// at returns the n-th number of the stream, all 64 bits of it random.
+// at returns the n-th number of the stream, with 64 random bits.
 func (k key) at(n int) uint64 { return mix(uint64(k) + (uint64(n)+1)*golden) }
 
 // mix is the output function of SplitMix64, a bijection.
@@ -29,8 +29,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// uniformWeights gives the tuples of b, the given one first, weights that are spread evenly over
-// the multiples of 2^-53 in [0, 1).
+// uniformWeights gives the tuples of b, which begin with tuple first, weights that are uniformly
+// distributed over the multiples of 2^-53 in [0, 1).
 func uniformWeights(seed uint64, first int, b *edges.Block) {
 	k := newKey(seed, forWeights)
 	for j := range b.N {

@@ -6,9 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// Uniform makes directed graphs in which each vertex has the same number of arcs, to targets drawn
-// independently from all vertices; loops and duplicates are kept. Arcs are in the order of their
-// sources.
+// Uniform makes directed graphs in which each vertex has the same number of arcs. Their targets are
+// drawn independently from all vertices; loops and duplicates are kept. Arcs are ordered by source.
 type Uniform struct {
 	// N is the number of vertices, 1 to 2^48.
 	N uint64 `key:"vertices" help:"number of vertices"`
@@ -44,8 +43,7 @@ func (g Uniform) Fill(first int, b *edges.Block, weights bool) {
 	k := newKey(g.Seed, forEdges)
 	u, arc := uint64(first/g.Degree), first%g.Degree
 	for j := range b.N {
-		// The high word of the product prefers some targets by one part in 2^64/N: nothing that a
-		// run could tell.
+		// The high word of the product is biased by one part in 2^64/N, which no run could detect.
 		v, _ := bits.Mul64(k.at(first+j), g.N)
 		b.U[j], b.V[j] = u, v
 		if arc++; arc == g.Degree {

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Program makes the vertex program of a kernel, bfs or sssp, for a root. Kernel 2 is the program
-// that bfs makes, or algorithms.BFS if it is nil. Kernel 3 has trees, and single precision, as the
-// reference checks it.
+// Program makes the vertex program of a kernel, bfs or sssp, for a root. Kernel 2 is the result of
+// bfs, or algorithms.BFS if bfs is nil. Kernel 3 computes trees, in single precision as the
+// reference code checks.
 func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Program, error) {
 	switch {
 	case kernel == "bfs" && bfs != nil:
@@ -25,7 +25,7 @@ func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Progra
 	return nil, fmt.Errorf("Graph500 has no kernel %.40q", kernel)
 }
 
-// EachKernel calls f with the programs of the kernels that are to run, until one fails.
+// EachKernel calls f with the program of each kernel to run, until it returns an error.
 func EachKernel(sssp bool, bfs engine.New, f func(program engine.Program) error) error {
 	for _, kernel := range []string{"bfs", "sssp"} {
 		if kernel == "sssp" && !sssp {
@@ -42,17 +42,17 @@ func EachKernel(sssp bool, bfs engine.New, f func(program engine.Program) error)
 	return nil
 }
 
-// Found is how a search's result is read, by partition and local number: the parents, None where a
-// vertex was not reached, or in kernel 3 these and the distances. One of the two is not nil.
+// Found reads the result of a search, by partition and local index. Exactly one field is set:
+// parents (None if unreached), or, in kernel 3, parents with distances.
 type Found struct {
 	parents func(partition int) []pregel.VertexID
 	hops    func(partition int) []hop
 }
 
-// hop is what kernel 3 finds of a vertex.
+// hop is kernel 3's result for a vertex.
 type hop = algorithms.Hop[float32]
 
-// FoundBy reads what a job of a kernel has found.
+// FoundBy returns the reader of the result of a kernel's job.
 func FoundBy(job engine.Bound) (Found, error) {
 	switch job.ValueType() {
 	case reflect.TypeFor[pregel.VertexID]():

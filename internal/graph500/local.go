@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// LocalConfig says what to run in this process.
+// LocalConfig selects a run in this process.
 type LocalConfig struct {
 	Config
 	BFS    engine.New // nil for algorithms.BFS
@@ -19,19 +19,19 @@ type LocalConfig struct {
 	Tell   Tell // or nil
 }
 
-// local is the ranks of a run in this process: one, which has all partitions, and the job that
-// searches them.
+// local implements Ranks for a run in this process: a single rank with all partitions, and the job
+// that searches them.
 type local struct {
 	*Rank
 	c      *LocalConfig
-	kernel string // of the job
+	kernel string // the job's kernel
 	job    engine.Bound
-	search string // that runs, as its records call it
+	search string // name of the current search in records
 	began  time.Time
-	told   bool // that the run has begun
+	told   bool // the beginning of the run was reported
 }
 
-// Run runs the benchmark in this process, see [Report.Coordinate].
+// Run runs the benchmark in this process; see [Report.Coordinate].
 func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	c.Owner = make([]int, c.Grid.Partitions())
 	r := &Report{
@@ -49,8 +49,9 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	return r, err
 }
 
-// Record passes on what happens in searches, supersteps under the name of theirs. The benchmark is
-// one run: it begins with the first search, when its graph is known, and whoever runs it ends it.
+// Record forwards the events of searches, and sets the search's name in supersteps. The benchmark
+// is one run: it begins with the first search, when the graph is known, and the caller of Run ends
+// it.
 func (l *local) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
@@ -75,7 +76,7 @@ func (l *local) close() {
 	l.Close()
 }
 
-// Search searches with a new job, if the one before was of another kernel, else with that.
+// Search runs a search. It reuses the job if the kernel is the same, else it makes a new one.
 func (l *local) Search(ctx context.Context, kernel string, root Root, name string) (float64, error) {
 	program, err := Program(kernel, l.c.BFS, root.ID)
 	if err != nil {
@@ -111,7 +112,7 @@ func (l *local) bind(ctx context.Context, kernel string, program engine.Program)
 	return err
 }
 
-// Judge judges what the job has found.
+// Judge judges the job's result.
 func (l *local) Judge(ctx context.Context, root Root) (Judged, error) {
 	found, err := FoundBy(l.job)
 	if err != nil {

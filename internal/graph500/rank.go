@@ -17,29 +17,29 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// MaxScale is the largest SCALE: the numbers of vertices have 32 bits, with some to spare.
+// MaxScale is the greatest SCALE: numbers of vertices have 32 bits, with some values reserved.
 const MaxScale = 31
 
-// Config says what a rank's part of a run is.
+// Config is the configuration of a rank.
 type Config struct {
 	Generator generate.Kronecker
 	Roots     int  // at most
-	SSSP      bool // there will be kernel 3, too
+	SSSP      bool // kernel 3 will run too
 	Validate  bool
-	// Grid is that of the partitions, and Owner the rank of each.
+	// Grid is the grid of partitions, and Owner the rank of each partition.
 	Grid  graph.Grid
 	Owner []int
 	Team  *parallel.Team
-	// Progress is told what is being done and how much of it, or is nil.
+	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
 
-// Rank is what one rank of a group has of a run of the benchmark: tuples, partitions and, in the
-// input's numbers, the results for a range of the vertices. A rank that is alone has everything.
+// Rank is one rank's part of a run of the benchmark: tuples, partitions, and the results for a
+// range of the vertices, by input numbers. A single rank has everything.
 //
 //	Generate -> Construct -> { search, by others -> Judge }
 //
-// All methods but Close are collective: every rank calls the same, in the same order.
+// All methods except Close are collective: every rank must call the same methods in the same order.
 type Rank struct {
 	Config
 	group *collective.Group
@@ -51,23 +51,23 @@ type Rank struct {
 	arena *mem.Arena
 
 	validator *validate.Validator
-	per       int      // vertices a range
-	parent    []uint32 // of the own range
+	per       int      // vertices in a range
+	parent    []uint32 // of the rank's own range
 	dist      []float32
 	together  together
 }
 
-// RankTags is how many tags of its group a Rank takes, from the one it is given on.
+// RankTags is the number of tags of the group that a Rank uses, from its first tag on.
 const RankTags = forBuilding + build.Tags
 
-// Which of them are for what.
+// Offsets of these tags.
 const (
 	forItself = iota
 	forValidation
 	forBuilding = forValidation + validate.Tags
 )
 
-// NewRank makes a rank that holds nothing yet.
+// NewRank makes an empty rank.
 func NewRank(group *collective.Group, tag uint32, c Config) *Rank {
 	if c.Progress == nil {
 		c.Progress = func(string, int64, int64) {}
@@ -75,7 +75,7 @@ func NewRank(group *collective.Group, tag uint32, c Config) *Rank {
 	return &Rank{Config: c, group: group, tag: tag, arena: new(mem.Arena)}
 }
 
-// Close frees what the rank holds. It is idempotent.
+// Close frees the rank's memory. It is idempotent.
 func (s *Rank) Close() {
 	s.forget()
 	if s.validator != nil {
@@ -96,7 +96,7 @@ func (s *Rank) forget() {
 	}
 }
 
-// Graph returns the own partitions, once they are built.
+// Graph returns the rank's partitions, after Construct.
 func (s *Rank) Graph() *graph.Graph { return s.g }
 
 func (s *Rank) rank() int  { return s.group.Link().Rank() }
@@ -110,7 +110,7 @@ func (s *Rank) small() collective.Call {
 	return collective.Call{Tag: s.tag + forItself, Bytes: 8}
 }
 
-// Generate makes the rank's tuples, and returns the seconds that took.
+// Generate makes the rank's tuples, and returns the time in seconds.
 func (s *Rank) Generate(ctx context.Context) (float64, error) {
 	start := time.Now()
 	in, err := generate.RankInput(ctx, s.Generator, s.rank(), s.ranks(), false, generate.Options{
@@ -133,17 +133,17 @@ func (s *Rank) options() graph.Options {
 	return o
 }
 
-// Construct is kernel 1, which is not told how many vertices there are. It returns the seconds from
-// when all ranks were ready to when this one was done: what kernel 1 took is the most of all ranks.
-// The validator gets its tuples afterwards; then they are freed, unless the rank is alone: its
-// validator reads them. The roots are the same on all ranks.
+// Construct is kernel 1. It does not get the number of vertices. It returns the seconds from when
+// all ranks were ready until this one was done; the time of kernel 1 is the maximum over all ranks.
+// Then the validator gets the tuples, which are freed, except on a single rank, whose validator
+// reads them. The roots are the same on all ranks.
 func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if err := s.group.Barrier(ctx, s.small()); err != nil {
 		return 0, nil, err
 	}
 	owner := s.Owner
 	if s.ranks() == 1 {
-		owner = nil // so that the tuples are read, and not stored once more
+		owner = nil // read the tuples instead of storing them once more
 	}
 	start := time.Now()
 	in := *s.in
@@ -152,7 +152,7 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if err != nil {
 		return time.Since(start).Seconds(), nil, err
 	}
-	if s.SSSP { // what pulls of kernel 3 look at first is a part of the graph's structure
+	if s.SSSP { // the lists that pulls of kernel 3 read first are a part of the graph's structure
 		for _, p := range g.Parts {
 			if p != nil {
 				if _, err := p.Lightest(ctx, s.Team, func(bytes int64) bool { return !mem.Process().Tight(bytes) }); err != nil {
@@ -166,7 +166,7 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 		err = s.newTogether(ctx)
 	}
 	seconds := time.Since(start).Seconds()
-	directory.Close() // handles and input vertices are found otherwise
+	directory.Close() // not needed: translation has its own tables
 	if err != nil {
 		return seconds, nil, err
 	}
@@ -189,18 +189,18 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	return seconds, roots, err
 }
 
-// span is the range of input vertices whose results this rank has: the validator's.
+// span returns the range of input vertices whose results this rank has for the validator.
 func (s *Rank) span() (lo, hi int) {
 	lo = min(s.per*s.rank(), s.g.N)
 	return lo, min(lo+s.per, s.g.N)
 }
 
-// parts returns the own partitions.
+// parts returns the rank's partitions.
 func (s *Rank) parts() []*graph.Partition {
 	return slices.DeleteFunc(slices.Clone(s.g.Parts), func(p *graph.Partition) bool { return p == nil })
 }
 
-// input returns the input vertex of an own one.
+// input returns the input number of an own vertex.
 func (s *Rank) input(p *graph.Partition, local uint32) uint32 {
 	return uint32(s.g.Label(p.Global(local)))
 }
@@ -210,7 +210,7 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 	ids := map[uint64]pregel.VertexID{}
 	vertices, err := s.Generator.RootsOf(s.Roots, func(batch []uint64) ([]bool, error) {
 		place := make(map[uint32]int, len(batch))
-		found := make([]uint64, len(batch)) // handles plus one
+		found := make([]uint64, len(batch)) // VertexIDs plus one
 		for i, v := range batch {
 			if v < uint64(s.g.N) {
 				place[uint32(v)] = i
@@ -245,9 +245,9 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 	return roots, nil
 }
 
-// Judge brings a search's result to the input's numbers, each vertex to the rank of its range, and
-// validates it there, if that was asked for. The times are this rank's. The error is a
-// *validate.Violation if the result breaks a rule, on all ranks the same.
+// Judge translates a search's result to input numbers, sends each vertex to the rank of its range,
+// and validates it there if requested. The times are those of this rank. If the result breaks a
+// rule, all ranks return the same *validate.Violation.
 func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
 	var j Judged
 	s.clear()
@@ -261,7 +261,7 @@ func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, err
 	}
 	j.Translate = time.Since(start).Seconds()
 	if s.ranks() > 1 {
-		// Where every rank knows all numbers, the result is complete: that they agree on it is
+		// If every rank knows all numbers, the result is complete. The ranks' agreement on this is
 		// not a part of the search.
 		unknown, err = collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, unknown)
 		if err == nil && unknown > 0 {
@@ -294,7 +294,7 @@ func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, err
 	return j, err
 }
 
-// wrongCount is the violation of who reports another number of edges than there are.
+// wrongCount is the violation of reporting a wrong number of edges.
 func wrongCount(reported, counted int64) error {
 	return &validate.Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", reported, counted)}
 }

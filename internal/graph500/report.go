@@ -1,6 +1,7 @@
-// Package graph500 runs, judges and reports the Graph500 benchmark: kernels 2 and 3 are vertex
-// programs on the engine, the validators go by the edge list alone, and the statistics and the
-// output are the specification's, with the reference's layout. docs/graph500.md says what is timed.
+// Package graph500 runs the Graph500 benchmark: kernels 2 and 3 are vertex programs on the engine,
+// the validators use only the edge list, and statistics and output follow the specification, in the
+// layout of the reference code. docs/graph500.md describes what is timed. Read run.go first, then
+// rank.go.
 package graph500
 
 import (
@@ -11,23 +12,23 @@ import (
 	"strings"
 )
 
-// Report is everything of one run. Times are in seconds.
+// Report is the result of one run. Times are in seconds.
 type Report struct {
 	Scale, EdgeFactor int
 	Seeds             [2]uint64 // of the generator
-	Processes         int       // num_mpi_processes: worker processes
+	Processes         int       // num_mpi_processes: number of worker processes
 	Generation        float64
-	Construction      float64 // kernel 1
+	Construction      float64 // time of kernel 1
 
-	// Restarts say why, after how many searches, the graph was made again, each time. Generation
-	// and Construction are the last times.
+	// Restarts has, for each time that the graph was made again, the reason and the number of
+	// searches before. Generation and Construction are the last times.
 	Restarts []string
 
-	// Roots are the vertices searched from; there are NBFS of them.
+	// Roots are the vertices where searches start; there are NBFS of them.
 	Roots []uint64
-	// BFS is kernel 2, SSSP kernel 3; what was not run is zero.
+	// BFS is kernel 2, SSSP kernel 3; a kernel that did not run is zero.
 	BFS, SSSP Kernel
-	// Valid tells whether every search passed; nil when none was judged.
+	// Valid tells whether all searches were valid; nil if none was validated.
 	Valid *bool
 
 	Threads, Partitions int
@@ -35,32 +36,29 @@ type Report struct {
 	PeakRSS             int64
 }
 
-// Kernel is what the searches of a kernel took, by root.
+// Kernel has the measurements of a kernel's searches, by root.
 type Kernel struct {
-	// Time is that of a search until its result is there in the input's vertex numbers: the
-	// official one.
+	// Time is the official time of a search. It ends when the result is available by input numbers.
 	Time []float64
-	// Translate is the part of Time that brings the result from the engine's vertex numbers to the
-	// input's.
+	// Translate is the part of Time for the translation from VertexIDs to input numbers.
 	Translate []float64
-	// Nedge is what the validator counts, see validate.Result: the same for both kernels when they
-	// search the same graph.
+	// Nedge is the number of edges that the validator counts, see validate.Result. It is the same
+	// for both kernels if they search the same graph.
 	Nedge []int64
-	// Validate is the time of validation, nil when there was none.
+	// Validate is the time of validation; nil if there was none.
 	Validate []float64
 }
 
-// figures are what a kernel has statistics of, in their order.
+// figures are the measurements with statistics, in their order.
 var figures = []string{"time", "nedge", "TEPS", "validate"}
 
-// entry is a line of the output block, or of the JSON. Of a kernel it has no prefix yet.
+// entry is a line of the output block, or a field of the JSON. Keys of a kernel have no prefix yet.
 type entry struct {
 	key   string
 	value any
 }
 
-// entries are the statistics of a figure. The places in the sorted figures have their
-// official names.
+// entries returns the statistics of a figure, with the official names of quartiles and others.
 func (k Kernel) entries(figure string) []entry {
 	edges := make([]float64, len(k.Nedge))
 	for i, n := range k.Nedge {
@@ -89,7 +87,8 @@ func (k Kernel) entries(figure string) []entry {
 	}
 }
 
-// searching returns the mean time of translation, and the harmonic mean of TEPS without it.
+// searching returns the mean time of translation, and the harmonic mean of TEPS without
+// translation.
 func (k Kernel) searching() (translate, teps float64) {
 	n := min(len(k.Time), len(k.Translate), len(k.Nedge))
 	alone, edges := make([]float64, n), make([]float64, n)
@@ -102,7 +101,7 @@ func (k Kernel) searching() (translate, teps float64) {
 // Grid returns the grid of partitions as "RxC".
 func (r Report) Grid() string { return fmt.Sprintf("%dx%d", r.Rows, r.Columns) }
 
-// run are the entries before those of the kernels.
+// run returns the entries before those of the kernels.
 func (r Report) run() []entry {
 	return []entry{
 		{"SCALE", r.Scale},
@@ -114,24 +113,24 @@ func (r Report) run() []entry {
 	}
 }
 
-// named is a kernel with its name.
+// named is a kernel and its name.
 type named struct {
 	name string
 	Kernel
 }
 
-// kernels are those that were run.
+// kernels returns the kernels that ran.
 func (r Report) kernels() []named {
 	return slices.DeleteFunc([]named{{"bfs", r.BFS}, {"sssp", r.SSSP}}, func(k named) bool {
 		return len(k.Time) == 0
 	})
 }
 
-// WriteText writes the output block in the order and the layout of the reference, labels padded to
-// 32 columns, with two differences: nedge is given for each kernel, as the specification asks,
-// where the reference prints one set without a prefix that the last kernel run has filled; and a
-// kernel that was not run has no lines. Fields of ours and remarks, which begin with #, follow the
-// block. A run that is not valid has no block, as in the reference.
+// WriteText writes the output block in the order and layout of the reference code, with labels
+// padded to 32 columns. There are two differences. nedge is written for each kernel, as the
+// specification requires; the reference code writes it once, for the last kernel. A kernel that did
+// not run has no lines. Our own fields, and remarks that begin with #, follow the block. A run that
+// is not valid has no block, as in the reference code.
 func (r Report) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	if r.Valid != nil && !*r.Valid {
@@ -157,7 +156,7 @@ func (r Report) WriteText(w io.Writer) error {
 				switch {
 				case figure == "nedge":
 					line(label, fmt.Sprintf("%.11g", e.value))
-				case e.key == "harmonic_mean_TEPS": // the reference marks the figure that counts
+				case e.key == "harmonic_mean_TEPS": // the reference code marks the official result
 					fmt.Fprintf(out, "%-29s!  %.6g\n", label+":", e.value)
 				default:
 					line(label, e.value)
@@ -191,7 +190,7 @@ func (r Report) WriteText(w io.Writer) error {
 	return out.Flush()
 }
 
-// Text is what WriteText writes.
+// Text returns the output of WriteText.
 func (r Report) Text() string {
 	var text strings.Builder
 	_ = r.WriteText(&text) // into memory

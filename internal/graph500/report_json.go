@@ -7,8 +7,9 @@ import (
 	"math"
 )
 
-// MarshalJSON returns the report as one object, a key a line: the specification's field names in
-// its order, without those of a kernel that was not run, then what the run was and what it found.
+// MarshalJSON returns the report as one object, with one key per line: first the specification's
+// fields in its order, without those of kernels that did not run, then the run's configuration and
+// other results.
 func (r Report) MarshalJSON() ([]byte, error) {
 	all := r.run()
 	for _, k := range r.kernels() {
@@ -39,7 +40,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	between := "{"
 	for _, e := range all {
 		if x, ok := e.value.(float64); ok && (math.IsInf(x, 0) || math.IsNaN(x)) {
-			e.value = nil // JSON has no number for the rate of a search that took no time
+			e.value = nil // JSON cannot encode an infinite rate
 		}
 		value, err := json.Marshal(e.value)
 		if err != nil {
@@ -52,7 +53,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// array returns x, and an empty array rather than null for a nil one.
+// array returns x, or an empty array if x is nil, which JSON would encode as null.
 func array[T any](x []T) []T {
 	if x == nil {
 		return []T{}

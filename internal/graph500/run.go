@@ -10,45 +10,46 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Ranks are the ranks of a run, each with a [Rank], as the coordinator of the run has them: in this
-// process, or the workers of a cluster. Times are in seconds, the slowest rank's.
+// Ranks are all ranks of a run, each with a [Rank], as the run's coordinator sees them: in this
+// process, or the workers of a cluster. Times are in seconds, those of the slowest rank.
 type Ranks interface {
-	// Generate makes the tuples, and Construct the graph, which is kernel 1; it returns the
-	// official roots, too.
+	// Generate makes the tuples. Construct makes the graph, which is kernel 1, and returns the
+	// official roots too.
 	Generate(ctx context.Context) (float64, error)
 	Construct(ctx context.Context) (float64, []Root, error)
-	// Search searches from a root. kernel is bfs or sssp, and name what records call the search.
+	// Search runs a search from a root. kernel is bfs or sssp, and name is the search's name in
+	// records.
 	Search(ctx context.Context, kernel string, root Root, name string) (float64, error)
-	// Judge translates and validates what the search before has found, see [Rank.Judge].
+	// Judge translates and validates the result of the last search, see [Rank.Judge].
 	Judge(ctx context.Context, root Root) (Judged, error)
 }
 
-// Tell is told what is being done, how much of it, and after a search, else nil, what that came to.
+// Tell is called with the progress of a stage, and after a search with its result, else nil.
 type Tell func(stage string, done, total int, search *trace.Search)
 
-// Note says in a few words what a search came to.
+// Note describes the result of a search in a few words.
 func Note(stage string, done, total int, search *trace.Search) string {
 	return fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", stage, done, total, search.Seconds*1e3,
 		search.TEPS()/1e6)
 }
 
-// Root is a vertex to search from, by its input number and its id.
+// Root is a vertex where a search starts: its input number and its id.
 type Root struct {
 	Vertex uint64
 	ID     pregel.VertexID
 }
 
-// Judged is what a search amounts to.
+// Judged is the result of judging a search.
 type Judged struct {
 	Translate, Validate float64
 	Nedge               int64
 }
 
-// Coordinate coordinates a run and fills in the report: generation, untimed; kernel 1; then kernel
-// 2, and if asked for kernel 3, from every root, each search timed and then judged. Searches that
-// the report has already, of an attempt before, stay as they are. The report is complete also when
-// the error is a *validate.Violation: a search was not valid. tell is told what is being done, how
-// much of it, and after each search what that came to.
+// Coordinate runs the benchmark and fills in the report: generation, which is not timed; kernel 1;
+// then kernel 2 and, if requested, kernel 3, from every root. Each search is timed and then judged.
+// It keeps searches that the report already has from an earlier attempt. If a search is not valid,
+// the error is a *validate.Violation, and the report is complete. tell is called with the progress,
+// and after each search with its result.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
 func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bool, tell Tell) (err error) {
@@ -75,16 +76,15 @@ func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bo
 	return err
 }
 
-// searches are those of a run's kernels.
+// searches runs the searches of a run's kernels.
 type searches struct {
 	ranks Ranks
 	roots []Root
 	tell  Tell
 }
 
-// all searches from every root whose search is not in the report. The first of them is searched
-// once before, untimed, as a warm-up. Nothing goes from one search to another but the model's
-// coefficients.
+// all runs a search from every root that is not in the report. It first runs the first search once
+// without timing, as a warm-up. Only the model's coefficients are kept from one search to the next.
 func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, validated bool) error {
 	first := len(k.Time)
 	for i := first - 1; i < len(s.roots) && first < len(s.roots); i++ {

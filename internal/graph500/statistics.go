@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Statistics sums up the figures of many searches as the specification asks for it.
+// Statistics are the statistics of many searches that the specification requires.
 type Statistics struct {
 	Min, FirstQuartile, Median, ThirdQuartile, Max, Mean, Stddev float64
 }
 
-// Describe returns the statistics of x: quartiles between the two nearest of the sorted values,
-// where the place falls between two, and the standard deviation of a sample. It gives zeros for no
-// values, and no deviation for one.
+// Describe returns the statistics of x. Quartiles are interpolated between the two nearest sorted
+// values. Stddev is that of a sample. It returns zeros for an empty x, and no deviation for one
+// value.
 func Describe(x []float64) Statistics {
 	n := len(x)
 	if n == 0 {
@@ -37,10 +37,11 @@ func Describe(x []float64) Statistics {
 	return s
 }
 
-// DescribeTEPS returns the statistics of the rates nedge[i]/time[i], in edges a second. TEPS is a
-// rate, so Mean is the harmonic mean and Stddev its standard error by Norris (The Standard Errors
-// of the Geometric and Harmonic Means and Their Application to Index Numbers, 1940). All are taken
-// from the times an edge, whose quartiles are those of the rates upside down.
+// DescribeTEPS returns the statistics of the rates nedge[i]/time[i], in edges per second. Mean is
+// the harmonic mean, because TEPS is a rate, and Stddev is its standard error by Norris (The
+// Standard Errors of the Geometric and Harmonic Means and Their Application to Index Numbers,
+// 1940). All are computed from the times per edge, whose quartiles are the inverse of those of the
+// rates.
 func DescribeTEPS(time, nedge []float64) Statistics {
 	n := len(time)
 	if n == 0 {

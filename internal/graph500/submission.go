@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// What a submission must have, by the specification.
+// Requirements of the specification for a submission.
 const (
 	officialEdgeFactor = 16
 	officialRoots      = 64
@@ -15,8 +15,8 @@ const (
 	toyScale = 26
 )
 
-// SubmissionIssues returns what keeps a run from counting as a submission to the Graph500 list, a
-// sentence each. It is advice: the run may be just what was wanted.
+// SubmissionIssues returns the reasons why a run would not count as a submission to the Graph500
+// list, one sentence each. It is advice: the run may be just as intended.
 func SubmissionIssues(r Report) []string {
 	var issues []string
 	say := func(format string, args ...any) { issues = append(issues, fmt.Sprintf(format, args...)) }

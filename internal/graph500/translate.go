@@ -16,41 +16,42 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A search leaves with each vertex the handle of its parent. A rank that is alone has the numbers
-// of all. Of several, each keeps with the graph the numbers of its ghosts (Nakao20, 3.2), which are
-// the parents that its vertices can have in a flat grid. It asks the others for these in kernel 1,
-// and after a search for those of other parents, each once:
+// The result of a search has the VertexID of each vertex's parent, which must be translated to the
+// input number. A single rank has the numbers of all vertices. One of several ranks stores the
+// numbers of its ghosts with the graph (Nakao20, 3.2). In a flat grid only ghosts can be parents of
+// its vertices. It gets these numbers from the other ranks in kernel 1. After a search it gets the
+// numbers of all other parents, each once:
 //
 //	rank of the vertices --- a bitmap of parents ---> rank of these
 //	                     <-- their numbers, in order ---
 //
-// Then the result is there by the input's numbers, and what follows is for the judge: to bring it
-// to the rank whose range a vertex is in.
+// Then the result is available by input numbers. Sending each vertex to the rank of its range is a
+// part of judging.
 
-// Numbers of parents that are none.
+// Special numbers of parents.
 const (
 	unreached = validate.Unreached
-	// noVertex is the number of a handle that stands for none: larger than any, so that the judge
-	// finds that.
+	// noVertex is the number for an invalid VertexID: greater than any number, so that the
+	// validator finds the error.
 	noVertex = math.MaxUint32 - 1
-	// noParent is that of a vertex that has a distance and no parent, which the judge is to find.
+	// noParent is the number for a vertex with a distance and no parent, so that the validator
+	// finds the error.
 	noParent = math.MaxUint32 - 2
 )
 
 const (
-	// blockOf is how many vertices a thread translates at a time.
+	// blockOf is the number of vertices that a thread translates at a time.
 	blockOf = 1 << 9
-	// askedOf is how many words of a partition's bitmap of parents go with a message.
+	// askedOf is the number of words of a partition's bitmap of parents in a message.
 	askedOf = 1 << 14
-	// delivered is how many vertices a rank sends to their ranges before the ranks exchange what
-	// they have.
+	// delivered is the number of vertices that a rank sends to other ranges between two exchanges.
 	delivered = 1 << 15
 )
 
-// errForeign is of a rank that takes a vertex for another rank's.
+// errForeign means that a rank received a vertex that belongs to another rank.
 var errForeign = errors.New("a vertex came that belongs to another worker")
 
-// narrow returns a handle of n in 32 bits.
+// narrow returns a VertexID below n in 32 bits, or a special number.
 func narrow(id pregel.VertexID, n int) uint32 {
 	switch {
 	case id < pregel.VertexID(n):
@@ -61,8 +62,8 @@ func narrow(id pregel.VertexID, n int) uint32 {
 	return unreached
 }
 
-// read brings the handles of the parents of a partition's vertices from lo on to parents, as many
-// as that has, and their distances, if there are any, to dist. n is how many handles there are.
+// read writes the VertexIDs of the parents of a partition's vertices, from lo on, to parents, and
+// their distances, if there are any, to dist. It fills all of parents. n is the number of vertices.
 func (f Found) read(p *graph.Partition, lo, n int, parents []uint32, dist []float32) {
 	if f.parents != nil {
 		for i, id := range f.parents(p.Index)[lo : lo+len(parents)] {
@@ -78,7 +79,7 @@ func (f Found) read(p *graph.Partition, lo, n int, parents []uint32, dist []floa
 	}
 }
 
-// clear forgets what the search before found.
+// clear forgets the result of the last search.
 func (s *Rank) clear() {
 	s.Team.For(len(s.parent), 1<<16, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -95,9 +96,9 @@ func (s *Rank) clear() {
 	}
 }
 
-// translateHere brings what a search found to parent and dist, which are clear: for a rank that has
-// all vertices. Most parents are hubs, whose numbers stay in the caches: what costs is the place
-// that each vertex's parent is written to.
+// translateHere translates the result of a search to parent and dist, which are clear, on a rank
+// that has all vertices. Most parents are hubs, whose numbers stay in the caches. The cost is in
+// writing to random places of parent.
 func (s *Rank) translateHere(found Found) {
 	if found.parents != nil {
 		for _, p := range s.g.Parts {
@@ -123,8 +124,8 @@ func (s *Rank) translateHere(found Found) {
 	})
 }
 
-// eachBlock calls f with what was found of the own vertices, some at a time: those of a partition
-// from lo on.
+// eachBlock calls f with the results of own vertices, a block at a time: those of a partition from
+// lo on.
 func (s *Rank) eachBlock(found Found, f func(p *graph.Partition, lo int, parents []uint32, dist []float32)) {
 	for _, p := range s.parts() {
 		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
@@ -139,8 +140,8 @@ func (s *Rank) eachBlock(found Found, f func(p *graph.Partition, lo int, parents
 	}
 }
 
-// translateParents is translateHere for the vertices lo to hi of a partition in kernel 2, whose
-// parents it reads where they are: that takes 0.7 of the time.
+// translateParents is translateHere for vertices lo to hi of a partition in kernel 2. It reads the
+// parents without a copy, which takes 0.7 of the time.
 func (s *Rank) translateParents(p *graph.Partition, parents []pregel.VertexID, lo, hi int) {
 	order, out := s.g.Order, s.parent
 	of, first := p.Of, p.Index
@@ -156,26 +157,26 @@ func (s *Rank) translateParents(p *graph.Partition, parents []pregel.VertexID, l
 	}
 }
 
-// together is what a rank of several translates with.
+// together has the tables for translation on one of several ranks.
 type together struct {
 	parents [][]uint32 // of the own vertices, by partition
 	ghosts  numbers
-	asked   numbers // the other parents met
+	asked   numbers // parents that are not ghosts
 }
 
-// numbers are the input's numbers of some vertices of each partition.
+// numbers are the input numbers of some vertices of each partition.
 type numbers struct {
 	of    []bitmap.Ranked
 	input [][]uint32 // of the vertices in of, in order
 }
 
-// place returns the partition of a vertex, and its number there.
+// place returns the partition of a vertex, and its local index.
 func (n *numbers) place(id uint32) (partition, local uint32) {
 	parts := uint32(len(n.of))
 	return id % parts, id / parts
 }
 
-// get returns the number of a vertex, if it is known.
+// get returns the input number of a vertex, if it is known.
 func (n *numbers) get(id uint32) (number uint32, known bool) {
 	q, local := n.place(id)
 	of := &n.of[q]
@@ -185,7 +186,7 @@ func (n *numbers) get(id uint32) (number uint32, known bool) {
 	return n.input[q][of.Of(local)], true
 }
 
-// newNumbers makes room for numbers of any vertices.
+// newNumbers makes an empty table for all partitions.
 func (s *Rank) newNumbers() numbers {
 	n := numbers{make([]bitmap.Ranked, len(s.Owner)), make([][]uint32, len(s.Owner))}
 	for i := range s.Owner {
@@ -195,7 +196,7 @@ func (s *Rank) newNumbers() numbers {
 	return n
 }
 
-// newTogether makes room, and gets the numbers of the own vertices and of their ghosts.
+// newTogether makes the tables, and gets the numbers of the own vertices and of their ghosts.
 func (s *Rank) newTogether(ctx context.Context) error {
 	t := &s.together
 	t.parents, t.ghosts, t.asked = make([][]uint32, len(s.Owner)), s.newNumbers(), s.newNumbers()
@@ -214,14 +215,14 @@ func (s *Rank) newTogether(ctx context.Context) error {
 	return s.ask(ctx, &t.ghosts)
 }
 
-// owned returns how many vertices a partition has, whoever has it.
+// owned returns the number of vertices of a partition of any rank.
 func (s *Rank) owned(partition int) int {
 	return (s.g.N - partition + len(s.Owner) - 1) / len(s.Owner)
 }
 
-// translateTogether brings what a search found of the own vertices to the input's numbers, in
-// together. Parents that are no ghosts have their numbers once they were asked for; before, they
-// are noted in asked, and unknown is 1.
+// translateTogether translates the results of the own vertices to input numbers, in together. If
+// asked is false, it adds parents without a known number to asked, and returns 1 if there are any.
+// If asked is true, all numbers are known.
 func (s *Rank) translateTogether(found Found, asked bool) (unknown uint64) {
 	t, n := &s.together, uint32(s.g.N)
 	var others atomic.Uint64
@@ -250,13 +251,13 @@ func (s *Rank) translateTogether(found Found, asked bool) (unknown uint64) {
 	return others.Load()
 }
 
-// ask gets the numbers of the vertices whose bits are set in n.of.
+// ask gets the numbers of the vertices in n.of from their ranks.
 func (s *Rank) ask(ctx context.Context, n *numbers) error {
 	for i, set := range n.of {
 		n.input[i] = make([]uint32, 0, bitmap.Rank(set.Bits, set.Rank).Count())
 	}
 	for from := 0; from < bitmap.Words(s.owned(0)); from += askedOf {
-		// of is what there is of a partition in this round.
+		// of returns the words of a partition in this round.
 		of := func(partition int) (lo, hi int) {
 			words := bitmap.Words(s.owned(partition))
 			return min(from, words), min(from+askedOf, words)
@@ -302,21 +303,21 @@ func (s *Rank) ask(ctx context.Context, n *numbers) error {
 	return nil
 }
 
-// onItsWay is what was found of a vertex, on its way to the rank whose range that is in.
+// onItsWay is the result of a vertex, to be sent to the rank of its range.
 type onItsWay struct {
-	vertex uint32 // from the first of the range
+	vertex uint32 // relative to the first vertex of the range
 	parent uint32
 	dist   float32
 }
 
-// deliver brings what was translated together to parent and dist of the ranks in whose ranges the
-// vertices are.
+// deliver sends the translated results to the ranks of the vertices' ranges, which write them to
+// parent and dist.
 func (s *Rank) deliver(ctx context.Context, found Found) error {
 	parts, most := s.parts(), 0
 	for _, p := range parts {
 		most = max(most, p.Owned)
 	}
-	step := delivered/max(len(parts), 1) + 1 // vertices of each partition
+	step := delivered/max(len(parts), 1) + 1 // vertices of each partition per round
 	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, uint64((most+step-1)/step))
 	if err != nil {
 		return err
@@ -344,7 +345,7 @@ func (s *Rank) deliver(ctx context.Context, found Found) error {
 	return nil
 }
 
-// sendOne adds what was found of a vertex to what goes to the rank whose range that is in.
+// sendOne adds the result of a vertex to the data for the rank of its range.
 func (s *Rank) sendOne(out [][]onItsWay, p *graph.Partition, local uint32, found Found) {
 	item := onItsWay{vertex: s.input(p, local), parent: s.together.parents[p.Index][local]}
 	switch item.parent {
@@ -361,7 +362,7 @@ func (s *Rank) sendOne(out [][]onItsWay, p *graph.Partition, local uint32, found
 	out[q] = append(out[q], item)
 }
 
-// arrive notes what was found.
+// arrive writes received results to parent and dist.
 func (s *Rank) arrive(list []onItsWay, dist bool) error {
 	for _, item := range list {
 		if item.vertex >= uint32(len(s.parent)) {
@@ -375,7 +376,7 @@ func (s *Rank) arrive(list []onItsWay, dist bool) error {
 	return nil
 }
 
-// nedge counts the tuples in the tree of a search: each touches two of its vertices.
+// nedge counts the tuples in the tree of a search. Both ends of such a tuple are reached.
 func (s *Rank) nedge(ctx context.Context, found Found) (int64, error) {
 	var total atomic.Uint64
 	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, _ []float32) {

@@ -1,6 +1,6 @@
-// Package graphalytics is what the benchmark driver of LDBC Graphalytics does besides running: it
-// finds graphs, what is to be run on them and with which parameters, and compares results with the
-// reference outputs that lie beside the graphs.
+// Package graphalytics has the parts of LDBC Graphalytics' benchmark driver besides running: it
+// finds graphs, the algorithms to run on them and their parameters, and compares results with the
+// reference outputs beside the graphs. Read find.go first.
 package graphalytics
 
 import (
@@ -17,28 +17,27 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// Algorithms are those of the benchmark, in the order in which they are run.
+// Algorithms are the algorithms of the benchmark, in the order in which they run.
 var Algorithms = []string{"bfs", "pr", "wcc", "cdlp", "lcc", "sssp"}
 
-// Graph is a graph of a folder and what is to be run on it.
+// Graph is a graph in a folder, and the algorithms to run on it.
 type Graph struct {
 	Name string
-	// Path is the file that it is read from, and Format how: ldbc, FILE.e beside FILE.v, or
-	// adjacency.
+	// Path is the graph's file, and Format its format: ldbc, FILE.e beside FILE.v, or adjacency.
 	Path, Format string
-	// Directed is nil if its properties say it, or nothing does.
+	// Directed is nil if the properties do not give it, or give it elsewhere.
 	Directed   *bool
 	Algorithms []string
-	// Err is why it cannot be run: what its properties say makes no sense, or a file is missing.
+	// Err is the reason why it cannot be run: invalid properties, or a missing file.
 	Err error
 
-	properties string                   // the file, if there is one
-	entries    map[string]graphio.Entry // of it, and of the command line, without graph.NAME.
+	properties string                   // the properties file, or ""
+	entries    map[string]graphio.Entry // its own and given ones, without graph.NAME.
 }
 
-// Find returns the graphs of a folder, by name: those of .properties files, or, where there are
-// none, those whose names have -directed or -undirected in them. given are entries without
-// graph.NAME. that hold for all graphs, such as pr.num-iterations.
+// Find returns the graphs of a folder, by name. They have .properties files; if there are none,
+// they are the files with -directed or -undirected in their names. given has entries, without
+// graph.NAME., for all graphs, such as pr.num-iterations.
 func Find(dir string, given map[string]string) ([]Graph, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		found := "a file"
@@ -77,8 +76,8 @@ func Find(dir string, given map[string]string) ([]Graph, error) {
 	return all, nil
 }
 
-// read reads a .properties file, which is about the graph of its name. Its error is that of a file
-// that cannot be read.
+// read reads a .properties file, which describes the graph with its name. It returns an error if
+// the file cannot be read.
 func read(path string) (Graph, error) {
 	g := Graph{Name: strings.TrimSuffix(filepath.Base(path), ".properties"), Format: "ldbc", properties: path, entries: map[string]graphio.Entry{}}
 	g.Path = strings.TrimSuffix(path, ".properties") + ".e"
@@ -103,13 +102,13 @@ func read(path string) (Graph, error) {
 		g.Err = graphio.LineError(path, entries[others].Line, others, "entries graph."+g.Name+"., of the graph that the file is called after")
 		return g, nil
 	}
-	if len(g.entries) > 0 { // else it is about something else
+	if len(g.entries) > 0 { // otherwise the file is about something else
 		g.Err = g.understand()
 	}
 	return g, nil
 }
 
-// understand checks the entries, the first at fault first, and takes over what they say.
+// understand checks and applies the entries. It returns the first error.
 func (g *Graph) understand() error {
 	keys := slices.SortedFunc(maps.Keys(g.entries), func(a, b string) int { return cmp.Compare(g.entries[a].Line, g.entries[b].Line) })
 	for _, key := range keys {
@@ -156,15 +155,14 @@ func (g *Graph) present() error {
 	return nil
 }
 
-// keys are the entries that have a meaning here, without graph.NAME.; those of meta are for people,
-// but for two.
+// keys are the known entries, without graph.NAME. Except for two, entries of meta are for people.
 var keys = []string{
 	"algorithms", "directed", "edge-file", "vertex-file", "edge-properties.names", "edge-properties.types", "vertex-properties.names", "vertex-properties.types",
 	"bfs.source-vertex", "cdlp.max-iterations", "pr.damping-factor", "pr.num-iterations", "sssp.source-vertex", "sssp.weight-property",
 }
 
-// Known refuses an entry that has no meaning: a parameter that is spelled wrong would be left at
-// its default. Entries of other algorithms have none either, and do no harm.
+// Known returns an error for an unknown entry: otherwise a misspelled parameter would keep its
+// default. Entries of other algorithms are accepted and have no effect.
 func Known(key string) error {
 	word, _, deep := strings.Cut(key, ".")
 	switch {
@@ -182,8 +180,8 @@ func Known(key string) error {
 	return fmt.Errorf("found the entry %.80q, expected one of %s", key, strings.Join(same, ", "))
 }
 
-// Loaded returns an error if a loaded graph has not as many vertices and edges as the properties
-// say.
+// Loaded returns an error if the numbers of vertices and edges of the loaded graph differ from the
+// properties.
 func (g *Graph) Loaded(vertices, edges int) error {
 	for _, m := range []struct {
 		key, what string
@@ -196,8 +194,7 @@ func (g *Graph) Loaded(vertices, edges int) error {
 	return nil
 }
 
-// named finds graphs without properties: NAME.e with NAME.v, or NAME-input, which has adjacency
-// lists.
+// named finds graphs without properties: NAME.e with NAME.v, or NAME-input with adjacency lists.
 func named(dir string) (all []Graph, err error) {
 	const lists = "-input"
 	files, err := os.ReadDir(dir)
@@ -235,17 +232,17 @@ func named(dir string) (all []Graph, err error) {
 	return all, nil
 }
 
-// Run is one algorithm on one graph: the program of this project, and its parameters.
+// Run is one algorithm on one graph: a program of superstep, and its parameters.
 type Run struct {
 	Program    string
 	Parameters map[string]string
 	Rule       Rule
-	// Reference is the file of the expected output, "" if there is none.
+	// Reference is the file of the expected output, or "".
 	Reference string
 }
 
-// Run says how an algorithm is run. Where nothing says otherwise, searches begin at the vertex of
-// the least id, damping is 0.85, and there are ten iterations.
+// Run returns the run of an algorithm. By default searches begin at the vertex of the least id,
+// damping is 0.85, and there are ten iterations.
 func (g *Graph) Run(algorithm string) (Run, error) {
 	r := Run{Parameters: map[string]string{}}
 	set := func(parameter, key, otherwise string) {

@@ -10,33 +10,33 @@ import (
 	"strings"
 )
 
-// Rule is how a value is compared with the expected one.
+// Rule selects how a value is compared with the expected one.
 type Rule uint8
 
 const (
 	Exact       Rule = iota // the same number
-	Epsilon                 // within a relative 1e-4, and infinity with infinity alone
-	Equivalence             // labels that divide the vertices in the same way
+	Epsilon                 // within a relative error of 1e-4; infinity only with infinity
+	Equivalence             // labels that partition the vertices in the same way
 )
 
 const epsilon = 1e-4
 
-// Match compares the lines "id value" that are written to it with a file of such lines. What
-// differs is the error of Finish.
+// Match is a writer that compares lines "id value" with a file of such lines. Finish returns the
+// difference.
 type Match struct {
 	rule        Rule
 	file        string
 	want        map[uint64]string
-	there, back map[string]string // labels by the expected ones, and the other way round
-	rest        []byte            // of a line
+	there, back map[string]string // labels by the expected ones, and the inverse
+	rest        []byte            // of an incomplete line
 	seen        map[uint64]bool
 	wrong       error // the first difference
 }
 
-// Mismatch is a result that is not as expected.
+// Mismatch is the error of a result that differs from the expected one.
 type Mismatch struct{ Text string }
 
-// Error says what is not as expected.
+// Error describes the difference.
 func (m *Mismatch) Error() string { return m.Text }
 
 // NewMatch reads the expected values.
@@ -74,7 +74,7 @@ func split(line string) (id uint64, value string, err error) {
 	return id, fields[1], err
 }
 
-// Write takes part of the result.
+// Write takes a part of the result.
 func (m *Match) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -129,7 +129,7 @@ func (m *Match) same(want, got string) bool {
 	}
 }
 
-// Finish says whether the result is as expected: nil, or what differs.
+// Finish returns the first difference from the expected result, or nil.
 func (m *Match) Finish() error {
 	if len(m.rest) > 0 && m.wrong == nil {
 		m.wrong = m.line(string(m.rest))

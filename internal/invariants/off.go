@@ -2,5 +2,6 @@
 
 package invariants
 
-// Enabled says whether checks run: built without -tags invariants, they do not, and cost nothing.
+// Enabled reports whether checks run. Without the build tag invariants they do not, and cost
+// nothing.
 const Enabled = false

@@ -2,5 +2,5 @@
 
 package invariants
 
-// Enabled says whether checks run: built with -tags invariants, they do.
+// Enabled reports whether checks run. With the build tag invariants they do.
 const Enabled = true

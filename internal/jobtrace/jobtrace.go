@@ -1,5 +1,5 @@
-// Package jobtrace turns a master's job events into calls of a trace.Journal, so that a cluster's
-// jobs are recorded as a run in one process is.
+// Package jobtrace converts a master's job events to events of a trace.Journal, so that jobs of a
+// cluster are recorded like runs in one process.
 package jobtrace
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Observer passes the events of all of a master's jobs to journals. Errors of journals are dropped:
-// a job does not fail because its record does.
+// Observer forwards the events of all of a master's jobs to journals. It ignores errors of
+// journals: a failed record does not fail the job.
 type Observer struct {
 	// New makes the journal of a job.
 	New func() trace.Journal
@@ -26,16 +26,16 @@ type Observer struct {
 	jobs map[string]*job
 }
 
-// job is one that has not ended.
+// job is a job that has not ended.
 type job struct {
 	to     trace.Journal
 	state  control.JobState
-	stage  string // of Graph500, that is under way
+	stage  string // the running stage of Graph500
 	since  time.Time
-	unread sync.Once // a record could not be decoded
+	unread sync.Once // logs once that a record could not be decoded
 }
 
-// Event takes an event of a job. It does not wait, and may be called by several goroutines.
+// Event takes an event of a job. It does not wait, and several goroutines may call it.
 func (t *Observer) Event(id string, e *control.JobEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +49,7 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			j = &job{to: t.New()}
 			t.jobs[id] = j
 		}
-		// it begins again
+		// the job begins again
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED && j.state > control.JobState_JOB_STATE_QUEUED {
 			j.lost(body.Job)
 			*j = job{to: t.New()}
@@ -76,7 +76,7 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			if body.Stage.Search == nil {
 				break
 			}
-			if s := body.Stage.Search.Trace(); s.Check() == nil { // a worker may say anything
+			if s := body.Stage.Search.Trace(); s.Check() == nil { // a worker may send anything
 				_ = j.to.Record(s)
 			}
 		}
@@ -92,13 +92,13 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 	}
 }
 
-// The stages of jobs that have no others. Writing is counted in vertices.
+// The stages of ordinary jobs. Writing is counted in vertices.
 const (
 	loading = "loading"
 	writing = "writing"
 )
 
-// enter turns to a stage of Graph500; none ends the last.
+// enter ends the current stage of Graph500, and begins stage unless it is empty.
 func (j *job) enter(id, stage string) {
 	if stage == j.stage {
 		return
@@ -110,7 +110,7 @@ func (j *job) enter(id, stage string) {
 	j.stage, j.since = stage, now
 }
 
-// update takes a job's new state.
+// update handles a job's new state.
 func (j *job) update(now *control.Job) {
 	was := j.state
 	j.state = now.State
@@ -137,7 +137,7 @@ func (j *job) update(now *control.Job) {
 	}
 }
 
-// lost ends the record of an attempt that lost a worker, or moved, after which another begins.
+// lost ends the record of an attempt that lost a worker or moved; another attempt follows.
 func (j *job) lost(now *control.Job) {
 	j.enter(now.Id, "")
 	e := end(now)
@@ -161,7 +161,7 @@ func begin(now *control.Job) *trace.Job {
 	if now.Rows > 0 {
 		b.Grid = fmt.Sprintf("%dx%d", now.Rows, now.Columns)
 	}
-	switch { // one that was cancelled while it waited has not started
+	switch { // a job that was cancelled while it waited has not started
 	case now.Started != nil:
 		b.Began = now.Started.AsTime()
 	case now.Submitted != nil:
@@ -191,10 +191,10 @@ func end(now *control.Job) *trace.End {
 	return e
 }
 
-// superstep passes a superstep on.
+// superstep forwards a superstep.
 func (j *job) superstep(id string, data []byte) {
 	s, err := control.DecodeRecord(data)
-	if err != nil { // of a master of another version
+	if err != nil { // from a master of another version
 		j.unread.Do(func() {
 			_ = j.to.Record(&trace.Log{Time: time.Now(), Level: "warn", Job: id, Text: "supersteps are missing here: " + err.Error()})
 		})

@@ -1,5 +1,5 @@
-// Package keeping keeps the checkpoints of a run in this process, for the root package and the
-// command line. Package checkpoint has what they are, and where a run continues from.
+// Package keeping manages the checkpoints of a run in this process, for the root package and the
+// command line. Package checkpoint stores them.
 package keeping
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Keeping keeps the checkpoints of a run at a place. A nil Keeping keeps none.
+// Keeping manages the checkpoints of a run at a place. A nil Keeping has none.
 type Keeping struct {
 	Store  store.Store
 	writer *checkpoint.Writer
 	keeper *checkpoint.Keeper
-	stay   bool   // when the run is done, too
-	made   string // the directory, if there was none
+	stay   bool   // keep the checkpoints after the run
+	made   string // the directory that Open created, or ""
 }
 
-// Open opens a place, and makes it if it is a directory that does not exist.
+// Open opens a place. It creates a directory that does not exist.
 func Open(place string, stay bool) (*Keeping, error) {
 	k := &Keeping{stay: stay}
 	if _, err := os.Stat(place); !store.IsS3(place) && errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func Open(place string, stay bool) (*Keeping, error) {
 	return k, err
 }
 
-// TakenError says that a place has checkpoints of another run, Newest among them if it is not nil.
+// TakenError means that a place has checkpoints of another run. Newest is one of them, or nil.
 type TakenError struct{ Newest *checkpoint.Manifest }
 
 func (e *TakenError) Error() string {
@@ -47,10 +47,10 @@ func (e *TakenError) Error() string {
 		e.Newest.Superstep)
 }
 
-// Begin has the run with options to keep its checkpoints at the place. From is the checkpoint there
-// from which the run continues; without one a place with checkpoints is refused by a TakenError.
-// About is the size of the run's state in bytes. Each is called after each checkpoint, stored or
-// not.
+// Begin sets the run's options so that it stores its checkpoints at the place. from is the
+// checkpoint there that the run continues from; if it is nil and the place has checkpoints, Begin
+// returns a TakenError. about is the size of the run's state in bytes. each is called after each
+// checkpoint, stored or not.
 func (k *Keeping) Begin(
 	ctx context.Context, to *engine.Options, from *checkpoint.Manifest, when checkpoint.Policy,
 	about int64,
@@ -73,14 +73,14 @@ func (k *Keeping) Begin(
 	}
 	k.writer = checkpoint.NewWriter(k.Store, strings.ToLower(rand.Text()[:10]))
 	k.keeper = checkpoint.NewKeeper(k.Store, when, about, warn, each)
-	// nobody owns a place that an earlier version of superstep made
+	// a place made by an earlier version of superstep has no owner
 	k.keeper.Own(owner, from != nil)
 	to.Parts, to.Checkpoints = k.writer, k.keeper
 	return nil
 }
 
-// Settle waits for the last checkpoint of a run that has ended, unless all are to be removed
-// because the run is done.
+// Settle waits for the last checkpoint of an ended run, unless the run is done and its checkpoints
+// will be removed.
 func (k *Keeping) Settle(done bool) error {
 	if k == nil || k.keeper == nil || done && !k.stay {
 		return nil
@@ -89,7 +89,7 @@ func (k *Keeping) Settle(done bool) error {
 	return errors.Join(k.keeper.Stored(k.writer.Stored()), k.keeper.Settle())
 }
 
-// End ends the keeping. The checkpoints of a run that is done are removed, unless they are to stay.
+// End ends the keeping. It removes the checkpoints of a run that is done, unless they should stay.
 func (k *Keeping) End(done bool) error {
 	if k == nil {
 		return nil
@@ -101,7 +101,7 @@ func (k *Keeping) End(done bool) error {
 	}
 	store.Close(k.Store)
 	if k.made != "" {
-		_ = os.Remove(k.made) // unless it has checkpoints
+		_ = os.Remove(k.made) // fails if it has checkpoints
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package laws checks the algebra that a combiner claims, by its Combine alone: no graph, no
-// engine.
+// Package laws checks the algebraic laws of a combiner by its method Combine alone, without a graph
+// or the engine. pregeltest.CheckCombiner uses it.
 package laws
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Check returns an error unless a combiner is commutative and associative on values, with an
-// identity that changes nothing, and leaves its arguments as they are. same tells which are equal.
+// Check returns an error unless the combiner is commutative and associative on values, its identity
+// is neutral, and it does not change its arguments. same reports whether two messages are equal.
 func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) error {
 	identity := c.Identity()
 	values = append(values[:len(values):len(values)], identity)
@@ -58,7 +58,7 @@ func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) erro
 	return nil
 }
 
-// roomy returns a copy of a slice with room for append, and other messages as they are.
+// roomy returns a copy of a slice with spare capacity. It returns any other message unchanged.
 func roomy[M any](m M) M {
 	v := reflect.ValueOf(m)
 	if v.Kind() != reflect.Slice || v.IsNil() {
@@ -67,7 +67,7 @@ func roomy[M any](m M) M {
 	return reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, 2*v.Len()+8), v).Interface().(M)
 }
 
-// room returns a slice with the room behind it, and other messages as they are.
+// room returns a slice extended to its capacity. It returns any other message unchanged.
 func room(m any) any {
 	if v := reflect.ValueOf(m); v.Kind() == reflect.Slice {
 		return v.Slice(0, v.Cap()).Interface()
@@ -75,7 +75,7 @@ func room(m any) any {
 	return m
 }
 
-// Odd returns NaN, both infinities and both zeros if M is a type of floats.
+// Odd returns NaN, both infinities and both zeros if M is a type of floats, else nil.
 func Odd[M any]() (odd []M) {
 	t := reflect.TypeFor[M]()
 	if k := t.Kind(); k != reflect.Float32 && k != reflect.Float64 {

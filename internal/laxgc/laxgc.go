@@ -1,6 +1,6 @@
-// Package laxgc has a test binary that imports it collect garbage when the heap is nine times as
-// large as what lives, not twice: tests that build many small graphs and jobs take a fifth less of
-// the processor so. It is for tests alone.
+// Package laxgc is imported by test binaries to collect garbage less often: when the heap is nine
+// times the live memory, not twice. Tests that build many small graphs and jobs then need a fifth
+// less processor time.
 package laxgc
 
 import (

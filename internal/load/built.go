@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// Build opens a graph in this process, and builds it with the options. A snapshot that was saved
-// with such options is opened as it is; where the options say nothing of partitions it keeps its
-// own. The caller closes the graph and, before that, the input: the graph's tuples.
+// Build opens a graph in this process, and builds it with the options. A snapshot with the same
+// options is opened as it is stored. If the options do not set partitions it keeps those of the
+// snapshot. The caller closes the input, which is the graph's tuples, and then the graph.
 func Build(ctx context.Context, r Request, o graph.Options) (*graph.Graph, *edges.Input, error) {
 	if snapshot.Is(r.Name) {
 		return r.buildSnapshot(ctx, o)
@@ -32,7 +32,7 @@ func Build(ctx context.Context, r Request, o graph.Options) (*graph.Graph, *edge
 	return g, in, nil
 }
 
-// buildSnapshot is Build of a snapshot.
+// buildSnapshot is Build for a snapshot.
 func (r Request) buildSnapshot(ctx context.Context, o graph.Options) (*graph.Graph, *edges.Input, error) {
 	saved, m, err := r.openSnapshot(ctx)
 	if err != nil {
@@ -63,12 +63,12 @@ func (r Request) buildSnapshot(ctx context.Context, o graph.Options) (*graph.Gra
 	return built, inputOf(built, m), nil
 }
 
-// adopt gives a graph that was saved the options, and reports whether it can have them as it is
-// stored.
+// adopt applies the options to a saved graph. It returns false if the graph must be built again for
+// them.
 func (r Request) adopt(g *graph.Graph, o graph.Options) bool {
 	was := g.Options
 	switch {
-	case o.Grid != was.Grid && !(o.Grid.Flat() && was.Grid.Flat() && o.Partitions == was.Partitions), // flat ones are stored alike
+	case o.Grid != was.Grid && !(o.Grid.Flat() && was.Grid.Flat() && o.Partitions == was.Partitions), // flat grids are stored alike
 		r.Directed != nil && *r.Directed != g.Directed, o.InputOrder != was.InputOrder,
 		o.TupleDegrees,
 		o.Duplicates != was.Duplicates && o.Duplicates != graph.KeepDuplicates &&
@@ -105,7 +105,7 @@ func (r Request) snapshotOptions() snapshot.Options {
 	return snapshot.Options{Team: r.Team, Progress: r.stage("opening " + r.Name)}
 }
 
-// findSnapshot reads a snapshot's manifest. The caller closes the place.
+// findSnapshot reads the manifest of a snapshot. The caller closes the place.
 func (r Request) findSnapshot(ctx context.Context) (*snapshot.Place, error) {
 	if r.Format != "" {
 		return nil, fmt.Errorf("%s: a snapshot has no format: --format %s is of files", r.Name,
@@ -114,8 +114,8 @@ func (r Request) findSnapshot(ctx context.Context) (*snapshot.Place, error) {
 	return snapshot.Find(ctx, r.Name)
 }
 
-// suit takes the weights from a graph that was opened, if none are wanted. It closes and refuses
-// one without what is wanted.
+// suit adapts an opened graph to the request: it drops weights that are not wanted. If the graph
+// lacks what is wanted, suit closes it and returns an error.
 func (r Request) suit(g *graph.Graph) (err error) {
 	switch {
 	case r.Directed != nil && *r.Directed && !g.Directed:

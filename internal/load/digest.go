@@ -8,9 +8,9 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// Digests tells what this process sees of the files of a graph, so that it can be compared with
-// what others see: of a snapshot its id, of other files that of some blocks, which a
-// key chooses, or of all.
+// Digests returns digests of a graph's files as this process sees them, to be compared with those
+// of other processes. The digest of a snapshot is its id. The digest of any other file covers some
+// blocks, chosen by key, or all blocks.
 func (r Request) Digests(ctx context.Context, key uint64, all bool) []graphio.Digest {
 	if generate.IsGenerator(r.Name) {
 		return nil

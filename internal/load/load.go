@@ -1,5 +1,6 @@
-// Package load opens a graph by its name, a file, a generator's text or a snapshot, as a list of
-// tuples, and builds it of them in this process.
+// Package load opens a graph by its name as a list of tuples: a file, a generator or a snapshot. It
+// also builds the graph from the tuples in this process. It stands between package graphio, which
+// reads files, and packages graph and build. Read load.go first, then built.go.
 package load
 
 import (
@@ -13,31 +14,31 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// Request says what to open, and how.
+// Request selects a graph and how to open it.
 type Request struct {
-	// Name is a file's path, that of several as graphio.Files has it, a generator such as
+	// Name is the path of a file, of several files (see graphio.Files), a generator such as
 	// "kronecker:scale=20", or the place of a snapshot.
 	Name string
-	// Format is a file's format; empty means to find out.
+	// Format is the format of a file; empty means to detect it.
 	Format graphio.Format
-	// Directed overrides what the file or generator says, if not nil.
+	// Directed, if not nil, overrides the direction given by the file or generator.
 	Directed *bool
-	// Weights is the type weights are wanted in; Unweighted drops them.
+	// Weights is the wanted type of weights; Unweighted drops them.
 	Weights edges.Weights
-	// IfAny wants weights only where there are any; generators then make none.
+	// IfAny makes weights optional; generators then make none.
 	IfAny bool
-	// Beside, if not nil, returns how many bytes must be available beside a generated list, for
-	// what is made of it.
+	// Beside, if not nil, returns the number of bytes that must remain available besides a
+	// generated list, for the graph made from it.
 	Beside func(vertices uint64, tuples int, directed bool) int64
-	// MaxExpand is how many bytes a compressed file may expand to; 0 is the default of package
-	// graphio.
+	// MaxExpand is the limit for the expanded size of a compressed file in bytes; 0 means the
+	// default of package graphio.
 	MaxExpand int64
-	// Columns are those of a table: a file of CSV or TSV.
+	// Columns are the columns of a table, a file of CSV or TSV.
 	Columns graphio.Columns
-	// SkipBad is how many malformed lines of a file may be left out.
+	// SkipBad is the number of malformed lines of a file that may be skipped.
 	SkipBad int
 	Team    *parallel.Team
-	// Progress, if not nil, is told what is being done and how much of it.
+	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
 
@@ -73,8 +74,8 @@ func (r Request) open(ctx context.Context) (*edges.Input, error) {
 	return in, nil
 }
 
-// OpenRank reads or generates the part of the tuples that the given one of several ranks has.
-// Generated ones are made as they are read. The caller closes the result.
+// OpenRank reads or generates a rank's part of the tuples. Generated tuples are made when they are
+// read. The caller closes the result.
 func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput, error) {
 	if generate.IsGenerator(r.Name) {
 		g, o, err := r.generator()
@@ -108,7 +109,7 @@ func (r Request) options() graphio.ReadOptions {
 	}
 }
 
-// weighted closes and refuses an input without the weights that are wanted.
+// weighted returns an error, and closes the input, if it lacks the wanted weights.
 func (r Request) weighted(in *edges.Input) error {
 	if r.Weights != edges.Unweighted && !r.IfAny && !in.Edges.Weighted() {
 		in.Close()
@@ -139,7 +140,7 @@ func (r Request) generate(ctx context.Context) (*edges.Input, error) {
 	return generate.Input(ctx, g, o)
 }
 
-// generator returns the generator that the name means, and how to use it.
+// generator returns the generator in the name, and its options.
 func (r Request) generator() (generate.Generator, generate.Options, error) {
 	if r.Format != "" {
 		return nil, generate.Options{},

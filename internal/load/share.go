@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// OpenShare opens a rank's partitions of a snapshot that was saved with the options asked for, and
-// its share of the index, for build.Restored. Of anything else it returns nil: OpenRank then reads
-// the rank's tuples.
+// OpenShare opens a rank's partitions of a snapshot that was saved with the same options, and its
+// share of the index, for build.Restored. It returns nil in any other case: then OpenRank reads the
+// rank's tuples.
 func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int, owner []int) (*graph.Graph, build.Share, error) {
 	if !snapshot.Is(r.Name) {
 		return nil, build.Share{}, nil
@@ -24,7 +24,7 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 		return nil, build.Share{}, err
 	}
 	defer place.Close()
-	// Whether it fits is told by the manifest alone, so that all ranks do the same.
+	// Decide by the manifest alone, so that all ranks decide alike.
 	g, err := r.openPartitions(ctx, place, nil, false)
 	if err != nil {
 		return nil, build.Share{}, err
@@ -57,7 +57,7 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 		g.Options.UnitWeights), IDs: x.IDs, Labels: x.Labels, Names: names}, nil
 }
 
-// openPartitions opens some partitions of a snapshot, as they are wanted.
+// openPartitions opens some partitions of a snapshot as the request wants them.
 func (r Request) openPartitions(ctx context.Context, place *snapshot.Place, own []int, withMaps bool) (*graph.Graph, error) {
 	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, withMaps,
 		r.snapshotOptions())
@@ -67,7 +67,7 @@ func (r Request) openPartitions(ctx context.Context, place *snapshot.Place, own 
 	return g, err
 }
 
-// snapshotRank returns the tuples of a rank's share of a snapshot's partitions.
+// snapshotRank returns the tuples in a rank's share of a snapshot's partitions.
 func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.RankInput, err error) {
 	defer mem.Recover(&err)
 	place, err := r.findSnapshot(ctx)

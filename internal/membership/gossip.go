@@ -20,18 +20,19 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// Config says how a process gossips.
+// Config has the parameters of gossip.
 type Config struct {
-	// Self is who it is; Listen is HOST:PORT, TCP and UDP, where it gossips. Port 0 is any.
+	// Self describes this process. Listen is the address HOST:PORT for gossip, by TCP and UDP. Port
+	// 0 means any port.
 	Self   Member
 	Listen string
-	// Key encrypts and authenticates, 16, 24 or 32 bytes. It is needed, on loopback too: any
-	// process of the machine could join.
+	// Key encrypts and authenticates. It has 16, 24 or 32 bytes. It is required on loopback too,
+	// because any process of the machine could join.
 	Key []byte
 }
 
-// The profile "fast": a silent death is seen in 1 to 2 s, measured with up to 16 members and a loss
-// of 10 %.
+// These intervals detect a silent death in 1 to 2 s, measured with up to 16 members and a loss of
+// 10 %.
 const (
 	probeInterval  = 250 * time.Millisecond
 	probeTimeout   = 100 * time.Millisecond
@@ -42,7 +43,8 @@ const (
 	metaLimit      = 400 // bytes; memberlist allows 512
 )
 
-// ReadKey reads a gossip key: a line of 32, 48 or 64 hexadecimal digits. No name, no key.
+// ReadKey reads a gossip key from a file: a line of 32, 48 or 64 hexadecimal digits. It returns nil
+// if the name is empty.
 func ReadKey(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -72,7 +74,7 @@ type gossip struct {
 
 var _ Group = (*gossip)(nil)
 
-// Gossip begins to gossip, alone until it joins others.
+// Gossip starts to gossip. The process is alone until it joins others.
 func Gossip(c Config) (Group, error) {
 	host, portText, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -92,7 +94,7 @@ func Gossip(c Config) (Group, error) {
 	g := &gossip{events: make(chan Event, pending)}
 	g.ctx, g.end = context.WithCancel(context.Background())
 	config := memberlist.DefaultLANConfig()
-	// Roles are part of the name, so that a worker may be called as the master is.
+	// The role is part of the name, because a worker may have the same name as the master.
 	config.Name = string(c.Self.Role) + "/" + c.Self.Name
 	config.BindAddr, config.BindPort = host, port
 	if host == "localhost" {
@@ -127,7 +129,7 @@ func (g *gossip) Members() []Member {
 	return all
 }
 
-// Join remembers whom to join; the first try is made at once, by who calls.
+// Join adds addresses to join. It makes the first try before it returns.
 func (g *gossip) Join(addresses ...string) {
 	g.mu.Lock()
 	for _, a := range addresses {
@@ -138,12 +140,12 @@ func (g *gossip) Join(addresses ...string) {
 	seeds := slices.Clone(g.seeds)
 	g.mu.Unlock()
 	if len(seeds) > 0 && g.ctx.Err() == nil {
-		_, _ = g.list.Join(seeds) // rejoin goes on
+		_, _ = g.list.Join(seeds) // rejoin tries again
 	}
 }
 
-// rejoin joins the seeds again while the group is alone, which one that only joined once would be
-// for ever.
+// rejoin joins the seeds again while the group is alone. A process that joined only once could stay
+// alone for ever.
 func (g *gossip) rejoin() {
 	defer g.work.Done()
 	t := time.NewTicker(rejoinInterval)
@@ -162,7 +164,7 @@ func (g *gossip) rejoin() {
 
 func (g *gossip) Close() error { return g.close(g.list.Leave) }
 
-// close lets go of everything after saying goodbye.
+// close says goodbye and frees everything.
 func (g *gossip) close(goodbye func(time.Duration) error) error {
 	var err error
 	g.once.Do(func() {
@@ -185,7 +187,7 @@ func member(n *memberlist.Node) Member {
 	return Member{Name: name, Role: Role(meta.Role), Control: meta.Control, Gossip: n.Address()}
 }
 
-// delegate is a gossip's ear. It never blocks: memberlist holds a lock.
+// delegate receives memberlist's notifications. It never blocks, because memberlist holds a lock.
 type delegate gossip
 
 func (d *delegate) tell(k Kind, n *memberlist.Node) {
@@ -204,7 +206,7 @@ func (d *delegate) NotifyJoin(n *memberlist.Node)   { d.tell(Joined, n) }
 func (d *delegate) NotifyUpdate(n *memberlist.Node) {}
 func (d *delegate) NotifyLeave(n *memberlist.Node)  { d.tell(Gone, n) }
 
-// metadata is what a member says of itself; it has no state of its own to share.
+// metadata is the data that a member publishes about itself. It shares no other state.
 type metadata struct{ meta []byte }
 
 func (m *metadata) NodeMeta(limit int) []byte       { return m.meta[:min(len(m.meta), limit)] }

@@ -1,11 +1,9 @@
-// Package membership finds the processes of a cluster and hints at those that died, by gossip. A
-// hint is all it is: a worker that is pinned down misses probes, so the master's lease decides who
-// is lost.
-//
-// [Gossip] is hashicorp/memberlist.
+// Package membership finds the processes of a cluster by gossip, and hints at processes that died.
+// The hints are not reliable: a busy worker misses probes. So the master decides by its leases
+// which worker is lost. [Gossip] uses hashicorp/memberlist. Read this file first.
 package membership
 
-// Role is what a member is.
+// Role is the role of a member.
 type Role string
 
 // Roles.
@@ -20,14 +18,14 @@ type Member struct {
 	Role Role
 	// Control is the address of a master's control plane.
 	Control string
-	// Gossip is where the member gossips; it is not set by who joins.
+	// Gossip is the member's gossip address. It is not set in the member's own Config.
 	Gossip string
 }
 
-// Kind is what happened to a member.
+// Kind is the kind of an event.
 type Kind uint8
 
-// Kinds of events. A member that is gone has left or died: gossip does not tell which.
+// Kinds of events. A gone member has left or died: gossip cannot distinguish them.
 const (
 	Joined Kind = iota
 	Gone
@@ -35,29 +33,29 @@ const (
 
 func (k Kind) String() string { return [...]string{"joined", "gone"}[k] }
 
-// Event is something that happened to another member.
+// Event is an event of another member.
 type Event struct {
 	Kind   Kind
 	Member Member
 }
 
-// Group is a member's view of the others.
+// Group is a member's view of the cluster.
 type Group interface {
-	// Members returns those taken to live, oneself included, by name.
+	// Members returns the members that seem alive, including this one, ordered by name.
 	Members() []Member
-	// Events tells what happens to the others; it is closed when the group is. What nobody takes in
-	// time is dropped.
+	// Events returns the channel of other members' events. It is closed with the group. Events that
+	// are not received in time are dropped.
 	Events() <-chan Event
-	// Address is where others join.
+	// Address returns the address that others can join.
 	Address() string
-	// Join joins those at addresses, again and again until it is closed: members that lost each
-	// other find each other.
+	// Join joins the members at addresses, repeatedly until the group is closed, so that members
+	// that lost each other find each other again.
 	Join(addresses ...string)
-	// Close leaves and lets go of everything. It is idempotent.
+	// Close leaves the cluster and frees everything. It is idempotent.
 	Close() error
 }
 
-// FindMaster returns the control address of a master that a group knows, or "".
+// FindMaster returns the control address of a master in the group, or "".
 func FindMaster(g Group) string {
 	if g == nil {
 		return ""
@@ -70,5 +68,5 @@ func FindMaster(g Group) string {
 	return ""
 }
 
-// pending is how many events may wait for who takes them.
+// pending is the number of events that are buffered for the receiver.
 const pending = 256

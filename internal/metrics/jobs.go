@@ -10,22 +10,22 @@ import (
 	"github.com/superstep-go/superstep/internal/history"
 )
 
-// Bounds of the jobs that have series of their own: those that run, the newest if there are more,
-// and the last that ended.
+// Bounds of the jobs with their own series: the running ones, the newest if there are more, and the
+// last that ended.
 const (
 	maxRunning = 64
 	maxEnded   = 16
 )
 
-// jobs are those with series of their own.
+// jobs are the jobs with their own series.
 type jobs struct{ running, ended []*job }
 
 type job struct {
 	name, program              string
-	began, at                  time.Time // of the run, of the last superstep
+	began, at                  time.Time // of the run; of the last superstep
 	superstep, active, senders int
 	seconds                    float64 // of the last superstep
-	running                    float64 // 1, or 0 when it has ended
+	running                    float64 // 1 while it runs, else 0
 	kernels                    []history.Kernel
 }
 
@@ -50,7 +50,7 @@ func (r *Runs) begin(name, program string, began time.Time) {
 	}
 	next := &job{name: name, program: program, began: began, at: now, running: 1}
 	if i := slices.IndexFunc(r.jobs.ended, func(k *job) bool { return k.name == name }); i >= 0 {
-		next.kernels = r.jobs.ended[i].kernels // of an attempt before
+		next.kernels = r.jobs.ended[i].kernels // from an earlier attempt
 	}
 	r.jobs.forget(name)
 	r.jobs.running = append(r.jobs.running, next)
@@ -74,7 +74,7 @@ func (r *Runs) end(name string) {
 	}
 }
 
-// series are what there is of a job by itself.
+// series are the series of each job.
 var series = []struct {
 	desc  *prometheus.Desc
 	value func(*job) float64
@@ -88,7 +88,7 @@ var series = []struct {
 	{jobDesc("progress_timestamp_seconds", "When the last superstep ended, or the job began."), func(j *job) float64 { return seconds(j.at) }},
 }
 
-// The label is not called job: Prometheus has one of that name.
+// The label is not called job, because Prometheus has a label of that name.
 func jobDesc(name, help string) *prometheus.Desc {
 	return clusterDesc("job_"+name, help, "job_id", "program")
 }
@@ -114,7 +114,7 @@ func (r *Runs) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// text is a label's value: what is no UTF-8 would make the whole scrape fail.
+// text returns a label's value: invalid UTF-8 would make the whole scrape fail.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

@@ -7,17 +7,17 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// maxWorkers bounds the workers that have series of their own, the first by name; all are counted
-// by state.
+// maxWorkers bounds the workers with their own series, the first by name. The counts by state
+// include all workers.
 const maxWorkers = 256
 
-// master is the state of a cluster, asked for at every scrape.
+// master collects the state of a cluster at every scrape.
 type master struct {
 	unchecked
 	status func() *control.StatusResponse
 }
 
-// NewMaster adds the metrics of a master to the set. status says how the cluster is.
+// NewMaster adds the metrics of a master to the set. status returns the state of the cluster.
 func (s *Set) NewMaster(status func() *control.StatusResponse) {
 	s.MustRegister(master{status: status})
 }
@@ -26,7 +26,7 @@ func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("superstep_"+name, help, labels, nil)
 }
 
-// Collect asks how the cluster is.
+// Collect collects the state of the cluster.
 func (m master) Collect(to chan<- prometheus.Metric) {
 	s, states, graphs, jobs := m.status(), values{}, values{}, values{trace.Queued: 0, trace.Running: 0}
 	for state := control.WorkerState_WORKER_STATE_REGISTERED; state <= control.WorkerState_WORKER_STATE_LEFT; state++ {
@@ -120,7 +120,7 @@ func (c collected) by(label, name, help string, all values) {
 	}
 }
 
-// send sends a metric; a label that is no text makes the scrape fail, and nothing else.
+// send sends a metric. An invalid label only makes the scrape fail.
 func send(to chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// dataPlane is what a worker's mesh has counted, asked for at every scrape.
+// dataPlane collects the counters of a worker's mesh at every scrape.
 type dataPlane struct {
 	unchecked
 	stats func() mesh.Stats
 }
 
-// NewMesh adds the metrics of a data plane to the set. stats must never fall.
+// NewMesh adds the metrics of a data plane to the set. The numbers of stats must never fall.
 func (s *Set) NewMesh(stats func() mesh.Stats) { s.MustRegister(dataPlane{stats: stats}) }
 
 // Collect asks what was counted.

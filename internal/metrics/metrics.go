@@ -1,10 +1,10 @@
-// Package metrics has what Prometheus can ask of a process: of a run in it, of a master, of a
-// worker. It counts what the journal of a run, the state of a cluster and the commands of a worker
-// say, and takes part in nothing.
+// Package metrics has the Prometheus metrics of a process: of runs in it, of a master, of a worker.
+// It observes the journal of a run, the state of a cluster and the commands of a worker, and does
+// not affect them. Read this file first, then runs.go.
 //
-// Names and units go by Prometheus's conventions. Labels take values from small sets, so that a
+// Names and units follow Prometheus's conventions. Labels take values from small sets, so that a
 // process has at most 2,000 series: phases, states, programs (the first 32), workers (the first 256
-// by name), jobs (those that run and the last few).
+// by name), jobs (the running and the last few).
 package metrics
 
 import (
@@ -21,7 +21,7 @@ import (
 // Set is the metrics of a process.
 type Set struct{ *prometheus.Registry }
 
-// New makes a set that has what every process has: its build, its memory, the Go runtime.
+// New makes a set with the metrics of every process: its build, its memory, the Go runtime.
 func New(version string) *Set {
 	s := &Set{prometheus.NewRegistry()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -33,7 +33,7 @@ func New(version string) *Set {
 	return s
 }
 
-// Bounds of a scrape: more at a time, or slower ones, are refused.
+// Limits of scrapes: more at a time, or slower ones, are refused.
 const (
 	maxScrapes    = 4
 	scrapeTimeout = 10 * time.Second
@@ -44,7 +44,7 @@ func (s *Set) Handler() http.Handler {
 	return promhttp.HandlerFor(s, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout})
 }
 
-// exponential are bounds of a histogram, each four times the one before.
+// exponential returns the bounds of a histogram, each four times the one before.
 func exponential(from float64, n int) []float64 { return prometheus.ExponentialBuckets(from, 4, n) }
 
 func (s *Set) gauge(name, help string) prometheus.Gauge {
@@ -68,8 +68,8 @@ func (s *Set) histogram(name, help string, bounds []float64) prometheus.Observer
 	return s.histograms(name, help, bounds).WithLabelValues()
 }
 
-// unchecked is a collector that is asked anew for what it has.
+// unchecked is a collector without fixed metrics.
 type unchecked struct{}
 
-// Describe says nothing: what is collected is checked at every scrape.
+// Describe describes nothing: metrics are checked at every scrape.
 func (unchecked) Describe(chan<- *prometheus.Desc) {}

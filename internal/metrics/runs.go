@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Runs counts runs and their supersteps: those of this process, or those that a master leads.
+// Runs counts runs and their supersteps: those of this process, or those of a master's jobs.
 type Runs struct {
 	unchecked
 	runs        *prometheus.CounterVec
@@ -30,7 +30,7 @@ type Runs struct {
 	now      func() time.Time
 }
 
-// ends are how a run can end: its state, and how one that is done did.
+// ends are the possible ends of a run: its state, and for done runs the reason.
 var ends = [][2]string{
 	{trace.Done, string(trace.Converged)},
 	{trace.Done, string(trace.Iterations)},
@@ -40,10 +40,10 @@ var ends = [][2]string{
 	{trace.Failed},
 	{trace.Cancelled},
 	{again},
-	{trace.Done}, // of a benchmark
+	{trace.Done}, // a benchmark
 }
 
-// NewRuns adds the metrics of runs to the set. Programs that are named have their counters from the
+// NewRuns adds the metrics of runs to the set. The counters of the named programs exist from the
 // start, so that increase() sees the first run of each.
 func (s *Set) NewRuns(names ...string) *Runs {
 	r := &Runs{
@@ -82,8 +82,8 @@ func (s *Set) NewRuns(names ...string) *Runs {
 	return r
 }
 
-// Journal returns what to tell of one run after the other. Runs at the same time need a journal
-// each. What the run's partitions did is counted in work as well, if it is not nil.
+// Journal returns a journal for consecutive runs. Concurrent runs need a journal each. If work is
+// not nil, it counts the work of the run's partitions.
 func (r *Runs) Journal(work *Work) trace.Journal {
 	return &journal{runs: r, work: work, supersteps: map[string]prometheus.Counter{}, seconds: map[string]prometheus.Observer{}}
 }
@@ -92,15 +92,16 @@ type journal struct {
 	runs    *Runs
 	work    *Work
 	step    trace.Step
-	name    string // of the run, as the series have it
+	name    string // of the run, as a label
 	program string
 	skip    bool
-	// By scheme and by delivery: to ask a vector for them anew would take longer than all else.
+	// By scheme and by delivery, because looking them up in a vector would take longer than
+	// everything else.
 	supersteps map[string]prometheus.Counter
 	seconds    map[string]prometheus.Observer
 }
 
-// Record counts what has happened.
+// Record counts an event.
 func (j *journal) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
@@ -127,7 +128,7 @@ func (j *journal) Record(e trace.Event) error {
 	return nil
 }
 
-// begin begins a run, or corrects when one began that goes on from a checkpoint.
+// begin begins a run, or corrects the start time of a run that continues from a checkpoint.
 func (j *journal) begin(b *trace.Job) {
 	if b.More {
 		j.runs.mu.Lock()
@@ -158,7 +159,7 @@ func (j *journal) search(s *trace.Search) {
 	}
 }
 
-// again is the state of an attempt of a job that goes on by another one.
+// again is the state of an attempt after which the job is started again.
 const again = "again"
 
 func (j *journal) end(e *trace.End) {
@@ -171,7 +172,7 @@ func (j *journal) end(e *trace.End) {
 	j.runs.end(j.name)
 }
 
-// count counts a superstep of the run, or of one of its searches, as its record calls it.
+// count counts a superstep of the run, or of the search that its record names.
 func (j *journal) count(search string, s *trace.Step) {
 	r := j.runs
 	counter, seconds := j.supersteps[s.Scheme], j.seconds[s.Delivery]
@@ -184,7 +185,7 @@ func (j *journal) count(search string, s *trace.Step) {
 		j.seconds[s.Delivery] = seconds
 	}
 	if s.Active == 0 {
-		return // the last one of a run, in which no vertex ran: its bytes count, it does not
+		return // a last superstep without running vertices: only its bytes count
 	}
 	counter.Inc()
 	seconds.Observe(s.Times.Total)
@@ -205,10 +206,10 @@ func (j *journal) count(search string, s *trace.Step) {
 	}
 }
 
-// maxPrograms bounds the values of the label program; what comes later is "other".
+// maxPrograms bounds the values of the label program; later ones are "other".
 const maxPrograms = 32
 
-// programs are the names seen so far.
+// programs has the names seen so far.
 type programs struct {
 	mu    sync.Mutex
 	names map[string]bool

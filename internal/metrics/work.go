@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Work counts what the partitions of this process do.
+// Work counts the work of this process's partitions.
 type Work struct {
 	phases          [len(record.Phases)]prometheus.Counter
 	vertices, edges prometheus.Counter

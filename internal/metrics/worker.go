@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Worker counts what a worker of a cluster does.
+// Worker counts the work of a worker of a cluster.
 type Worker struct {
 	session, leaving prometheus.Gauge
 	sessions         prometheus.Counter
@@ -42,7 +42,7 @@ func (s *Set) NewWorker() *Worker {
 	return w
 }
 
-// Session says that a session begins or ends.
+// Session records the begin or end of a session.
 func (w *Worker) Session(attached bool) {
 	if attached {
 		w.session.Set(1)
@@ -52,13 +52,13 @@ func (w *Worker) Session(attached bool) {
 	}
 }
 
-// Leaving says that the worker wants to go.
+// Leaving records that the worker is leaving.
 func (w *Worker) Leaving() { w.leaving.Set(1) }
 
-// Registered and Stuck are told, and count nothing.
+// Registered and Stuck count nothing.
 func (*Worker) Registered(string, uint64) {}
 
-// Stuck is like Registered.
+// Stuck counts nothing.
 func (*Worker) Stuck(string) {}
 
 // Command counts a command that has ended.
@@ -74,7 +74,7 @@ func (w *Worker) Command(name string, took time.Duration, r *control.Report, err
 	w.took.WithLabelValues(name).Observe(took.Seconds())
 }
 
-// Superstep counts what the worker's partitions did in a superstep.
+// Superstep counts the work of the worker's partitions in a superstep.
 func (w *Worker) Superstep(seconds float64, reports []*bsp.Report) {
 	for _, r := range reports {
 		p := r.Partition

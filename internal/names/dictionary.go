@@ -6,28 +6,30 @@ import (
 	"slices"
 )
 
-// Dictionary is distinct names in rising order of their bytes, which for UTF-8 is that of their
-// characters. A name's number is its place. Names lie in blocks, where each after the first is what
-// it shares with the one before and the rest (front coding: I. Witten, A. Moffat and T. Bell,
-// Managing Gigabytes, 4.1).
+// Dictionary is a list of distinct names in ascending order of their bytes, which for UTF-8 is the
+// order of their characters. The number of a name is its index. Names are stored in blocks. Each
+// name after the first of a block is stored as the length of the prefix that it shares with the
+// name before, and the rest (front coding: I. Witten, A. Moffat and T. Bell, Managing Gigabytes,
+// 4.1).
 //
 //	block: length, name | shared, length, rest | shared, length, rest ...       lengths are varints
 type Dictionary struct {
 	n      int
 	data   []byte
-	blocks []uint64 // where each begins in data
+	blocks []uint64 // the beginning of each block in data
 }
 
-// blockNames is how many names a block has: what a name is found in is read from its beginning.
+// blockNames is the number of names in a block. Reading a name begins at the beginning of its
+// block.
 const blockNames = 16
 
 // Len returns the number of names.
 func (d *Dictionary) Len() int { return d.n }
 
-// Bytes returns the memory that the dictionary takes.
+// Bytes returns the memory of the dictionary.
 func (d *Dictionary) Bytes() int64 { return int64(cap(d.data)) + 8*int64(cap(d.blocks)) }
 
-// Append appends name i, which is one of Len.
+// Append appends name i; i must be less than Len.
 func (d *Dictionary) Append(dst []byte, i uint64) []byte {
 	start := len(dst)
 	rest := d.data[d.blocks[i/blockNames]:]
@@ -43,14 +45,14 @@ func (d *Dictionary) Append(dst []byte, i uint64) []byte {
 	return dst
 }
 
-// Name returns name i, which is one of Len.
+// Name returns name i; i must be less than Len.
 func (d *Dictionary) Name(i uint64) string { return string(d.Append(nil, i)) }
 
-// Find returns the number of a name, and whether there is one.
+// Find returns the number of a name, and whether it exists.
 func (d *Dictionary) Find(name string) (uint64, bool) { return d.Search([]byte(name)) }
 
-// Search returns the number of the first name that is text or follows it, Len if there is none, and
-// whether it is text.
+// Search returns the number of the first name that is at least text, or Len if there is none. It
+// also returns whether that name equals text.
 func (d *Dictionary) Search(text []byte) (uint64, bool) {
 	block, found := slices.BinarySearchFunc(d.blocks, text, func(at uint64, text []byte) int {
 		size, first := length(d.data[at:])

@@ -5,7 +5,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// encode makes the dictionary of sorted names: first the size of each run of blocks, then the runs.
+// encode makes the dictionary of sorted names. It first computes the size of each run of blocks,
+// and then writes the runs.
 func (d *dealt) encode(team *parallel.Team) *Dictionary {
 	const run = 256 * blockNames
 	all := d.entries

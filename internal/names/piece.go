@@ -10,18 +10,18 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// A piece is names in rising order as they are sent, or stored in a file: how many, how many bytes
-// they have together, and blocks as a dictionary has them.
+// A piece is the encoding of names, in ascending order, for sending or storing: their number, the
+// sum of their lengths, and blocks as in a dictionary.
 //
 //	names, bytes | block | block ...       both are varints
 //
-// What comes from elsewhere is read by a Reader, which trusts nothing of it.
+// A Reader reads untrusted pieces.
 
-// ErrPiece is that a piece is not what AppendPiece writes.
+// ErrPiece means that a piece was not made by AppendPiece.
 var ErrPiece = errors.New("names: the piece is damaged")
 
-// maxPieceBytes bounds what the names of one piece have together: repeated beginnings are short in
-// a piece.
+// maxPieceBytes bounds the sum of the lengths of a piece's names, because shared prefixes are short
+// in a piece.
 const maxPieceBytes = 1 << 32
 
 // AppendPiece appends a piece of names lo to hi-1 of the dictionary.
@@ -32,7 +32,7 @@ func (d *Dictionary) AppendPiece(dst []byte, lo, hi uint64) []byte {
 	}
 	dst = binary.AppendUvarint(dst, hi-lo)
 	dst = binary.AppendUvarint(dst, uint64(size))
-	if lo%blockNames == 0 && hi > lo { // the blocks are those of the dictionary
+	if lo%blockNames == 0 && hi > lo { // copy the dictionary's blocks
 		end := uint64(len(d.data))
 		c := d.Cursor(hi-1, hi)
 		if c.Next(); hi < uint64(d.n) {
@@ -49,7 +49,7 @@ func (d *Dictionary) AppendPiece(dst []byte, lo, hi uint64) []byte {
 	return dst
 }
 
-// appendCoded appends name i of a block's or piece's, which follows another.
+// appendCoded appends name i of a block or piece. before is the name before it.
 func appendCoded(dst []byte, i int, before, name []byte) []byte {
 	if i%blockNames > 0 {
 		shared := common(before, name)
@@ -59,14 +59,14 @@ func appendCoded(dst []byte, i int, before, name []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(name))), name...)
 }
 
-// Cursor goes through names of a dictionary in their order.
+// Cursor iterates over names of a dictionary in order.
 type Cursor struct {
 	at, end uint64
 	rest    []byte
 	name    []byte
 }
 
-// Cursor returns a cursor before name lo, which ends before name hi: at most Len.
+// Cursor returns a cursor before name lo, which ends before name hi. hi must be at most Len.
 func (d *Dictionary) Cursor(lo, hi uint64) *Cursor {
 	c := &Cursor{at: lo / blockNames * blockNames, end: hi}
 	if lo >= hi {
@@ -80,7 +80,7 @@ func (d *Dictionary) Cursor(lo, hi uint64) *Cursor {
 	return c
 }
 
-// Next goes to the next name, and reports whether there is one.
+// Next goes to the next name. It returns false if there is none.
 func (c *Cursor) Next() bool {
 	if c.at >= c.end {
 		return false
@@ -96,29 +96,29 @@ func (c *Cursor) Next() bool {
 	return true
 }
 
-// Name returns the name that the cursor is at, until Next is called.
+// Name returns the cursor's current name. It is valid until Next is called.
 func (c *Cursor) Name() []byte { return c.name }
 
-// Part returns a dictionary of the names from lo to before hi, of at most Len.
+// Part returns a dictionary of the names lo to hi-1. hi must be at most Len.
 func (d *Dictionary) Part(lo, hi uint64) *Dictionary {
 	var b Builder
 	for c := d.Cursor(lo, hi); c.Next(); {
 		if err := b.Add(c.Name()); err != nil {
-			panic(err) // the names of a dictionary rise
+			panic(err) // the names of a dictionary are ascending
 		}
 	}
 	return b.Dictionary()
 }
 
-// Reader reads a piece that may be anything: it finds whatever is wrong with it.
+// Reader reads an untrusted piece, and returns an error for anything wrong in it.
 type Reader struct {
 	n, at uint64
-	size  uint64 // of the names to come
+	size  uint64 // of the remaining names
 	rest  []byte
 	name  []byte
 }
 
-// NewReader begins to read a piece, which is all of data.
+// NewReader makes a reader of a piece, which is all of data.
 func NewReader(data []byte) (*Reader, error) {
 	n, i := binary.Uvarint(data)
 	size, j := binary.Uvarint(data[max(i, 0):])
@@ -126,14 +126,14 @@ func NewReader(data []byte) (*Reader, error) {
 		return nil, fmt.Errorf("%w: it has no beginning", ErrPiece)
 	}
 	data = data[i+j:]
-	if n > uint64(len(data))/2 || size > maxPieceBytes { // a name has a length and a byte at least
+	if n > uint64(len(data))/2 || size > maxPieceBytes { // a name takes 2 bytes or more
 		return nil, fmt.Errorf("%w: %d names of %d bytes in %d", ErrPiece, n, size, len(data))
 	}
 	return &Reader{n: n, size: size, rest: data}, nil
 }
 
-// Next goes to the next name, and reports whether there is one. Names are not empty, and each is
-// greater than the one before.
+// Next goes to the next name. It returns false if there is none. It checks that names are not empty
+// and in ascending order.
 func (r *Reader) Next() (bool, error) {
 	if r.at == r.n {
 		if len(r.rest) > 0 || r.size > 0 {
@@ -167,17 +167,17 @@ func (r *Reader) Next() (bool, error) {
 	return true, nil
 }
 
-// Name returns the name that the reader is at, until Next is called.
+// Name returns the current name. It is valid until Next is called.
 func (r *Reader) Name() []byte { return r.name }
 
-// Builder makes a dictionary of names that come in rising order.
+// Builder makes a dictionary of names in ascending order.
 type Builder struct {
 	d    Dictionary
 	last []byte
 }
 
-// Add adds a name, which must be greater than all before. It panics with a *[mem.Exhausted] when
-// the budget of memory has no room for it.
+// Add adds a name, which must be greater than all before. It panics with a *[mem.Exhausted] if the
+// memory budget is exhausted.
 func (b *Builder) Add(name []byte) error {
 	if len(name) == 0 || len(name) > maxName || b.d.n > 0 && bytes.Compare(name, b.last) <= 0 {
 		return fmt.Errorf("%w: %.80q follows %.80q", ErrPiece, name, b.last)
@@ -215,8 +215,8 @@ func (b *Builder) AddPiece(data []byte) error {
 // Len returns the number of names added.
 func (b *Builder) Len() int { return b.d.n }
 
-// Dictionary returns the dictionary of all names, in arrays no longer than they need. The builder
-// is empty then.
+// Dictionary returns the dictionary of all names, in arrays without spare capacity. It empties the
+// builder.
 func (b *Builder) Dictionary() *Dictionary {
 	d := &Dictionary{n: b.d.n, data: slices.Clip(b.d.data), blocks: slices.Clip(b.d.blocks)}
 	if cap(b.d.data)-len(b.d.data) > len(b.d.data)/16 {

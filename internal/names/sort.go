@@ -11,29 +11,29 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Numbers maps provisional ids of a table to the numbers of a dictionary.
+// Numbers maps the provisional ids of a table to the numbers of a dictionary.
 type Numbers struct {
 	arena  mem.Arena
-	starts [shards]uint64 // of the shards in of
+	starts [shards]uint64 // beginnings of the shards in of
 	of     []uint32
 }
 
 // Of returns the number of a provisional id.
 func (x *Numbers) Of(id uint64) uint64 { return uint64(x.of[x.starts[id%shards]+id>>shardBits]) }
 
-// Close gives back the memory. Nobody may use the numbers any more.
+// Close frees the memory. The numbers must not be used afterwards.
 func (x *Numbers) Close() { x.arena.Close() }
 
-// Sort makes the dictionary of a table's names, of which there are fewer than 2^32, and the numbers
-// of their ids. The table is empty then.
+// Sort makes the dictionary of a table's names, which must be fewer than 2^32, and the numbers of
+// their ids. It empties the table.
 //
-// Names are dealt, with their bytes, to ranges that a sample tells; a range and what sorting it
-// needs fit the cache of a processor.
+// It distributes the names, with their bytes, over ranges chosen by a sample (sample sort). A
+// range, with the memory to sort it, fits into a processor's cache.
 func (t *Table) Sort(team *parallel.Team) (*Dictionary, *Numbers) {
 	x := new(Numbers)
 	made := false
 	defer func() {
-		if !made { // there is no memory for the rest: a panic says so
+		if !made { // memory is exhausted: a panic reports it
 			x.Close()
 		}
 	}()
@@ -64,15 +64,15 @@ func (t *Table) Sort(team *parallel.Team) (*Dictionary, *Numbers) {
 	return dictionary, x
 }
 
-// dealt is names by ranges: those of a range are all less than those of the next.
+// dealt has names by ranges. All names of a range are less than those of the next.
 type dealt struct {
 	arena   mem.Arena
 	entries []entry
 	text    []byte
-	starts  []int // of the ranges in entries
+	starts  []int // beginnings of the ranges in entries
 }
 
-// entry is a name: its provisional id, and where its bytes are, the beginning above the length.
+// entry is a name: its provisional id, and the position of its bytes, above the length.
 type entry struct {
 	id uint64
 	at uint64
@@ -80,8 +80,8 @@ type entry struct {
 
 func (d *dealt) name(e entry) []byte { return d.text[e.at>>lengthBits:][:e.at&maxName] }
 
-// share is names of one shard that are dealt together: those of places from to to-1, their range by
-// place, and how many entries and bytes go to each range, then where.
+// share is a part of a shard, the names from to to-1, that one worker distributes. It has the range
+// of each name, and the number of entries and bytes for each range, which become positions.
 type share struct {
 	shard    *shard
 	number   uint64
@@ -91,7 +91,7 @@ type share struct {
 	bytes    []uint64
 }
 
-// deal deals the n names of the table.
+// deal distributes the n names of the table over ranges.
 func (t *Table) deal(team *parallel.Team, n int) *dealt {
 	const perRange, mostRanges, step = 1 << 13, 1 << 12, 1 << 15
 	cuts := t.cuts(min(n/perRange+1, mostRanges))
@@ -141,7 +141,8 @@ func (t *Table) deal(team *parallel.Team, n int) *dealt {
 	return d
 }
 
-// cuts returns names that cut all into about n ranges, by a sample: rising, each the first of a range.
+// cuts returns names that cut all names into about n ranges, from a sample: in ascending order,
+// each the first of a range.
 func (t *Table) cuts(n int) [][]byte {
 	const over = 16 // samples for each range
 	if n <= 1 {
@@ -163,7 +164,7 @@ func (t *Table) cuts(n int) [][]byte {
 	return slices.CompactFunc(cuts, bytes.Equal)
 }
 
-// rangeOf returns how many cuts are not greater than a name.
+// rangeOf returns the number of cuts that are at most a name.
 func rangeOf(cuts [][]byte, name []byte) int {
 	at, found := slices.BinarySearchFunc(cuts, name, bytes.Compare)
 	if found {
@@ -172,13 +173,13 @@ func rangeOf(cuts [][]byte, name []byte) int {
 	return at
 }
 
-// key is a name as it is sorted: the first bytes that not all have in common, and the name.
+// key is a name for sorting: the first bytes after the prefix that all names share, and the name.
 type key struct {
 	prefix uint64
 	entry  entry
 }
 
-// sort sorts the names of a range. keys are memory for it.
+// sort sorts the names of a range. keys is memory for it.
 func (d *dealt) sort(all []entry, keys []key) []key {
 	if len(all) < 2 {
 		return keys
@@ -204,7 +205,7 @@ func (d *dealt) sort(all []entry, keys []key) []key {
 	return keys
 }
 
-// common returns how many bytes a and b begin with alike.
+// common returns the length of the common prefix of a and b.
 func common(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -218,8 +219,8 @@ func common(a, b []byte) int {
 	return i
 }
 
-// prefix is the first 8 bytes of a text, with zeros where it ends: of two texts with different
-// prefixes the lesser has the lesser one.
+// prefix returns the first 8 bytes of a text, padded with zeros. If two texts have different
+// prefixes, these are in the same order as the texts.
 func prefix(text []byte) uint64 {
 	if len(text) >= 8 {
 		return binary.BigEndian.Uint64(text)

@@ -1,6 +1,6 @@
-// Package names gives vertices that an input calls by text numbers: a [Table] takes the names as
-// they are read, by several goroutines, and a [Dictionary] has them in rising order, each by its
-// number.
+// Package names numbers vertices that have names in the input. A [Table] collects the names while
+// several goroutines read them, and a [Dictionary] has them in ascending order with their numbers.
+// Read table.go first, then dictionary.go.
 package names
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Table collects distinct names while an input is read, and gives each a provisional id. It is in
-// shards, each under a lock of its own, so that readers rarely wait for each other: who has a batch
-// of names goes through it shard by shard.
+// Table collects distinct names while an input is read, and gives each a provisional id. It
+// consists of shards with a lock each, so readers rarely wait for each other: a batch of names is
+// added shard by shard.
 //
-// A provisional id has the number of the shard in its lowest bits, and above them the name's place
-// in the shard.
+// A provisional id has the number of the shard in its lowest bits, and above them the index of the
+// name in the shard.
 type Table struct {
 	seed   maphash.Seed
 	shards [shards]shard
@@ -28,11 +28,10 @@ const (
 	shards    = 1 << shardBits
 )
 
-// NewTable makes a table without names. It is closed by [Table.Sort], or by Close.
+// NewTable makes an empty table. [Table.Sort] or Close frees it.
 func NewTable() *Table { return &Table{seed: maphash.MakeSeed()} }
 
-// Close gives back the memory of the table. Nobody may use it any more. It may be called again, and
-// of nil.
+// Close frees the table, which must not be used afterwards. It is idempotent, and accepts nil.
 func (t *Table) Close() {
 	if t == nil {
 		return
@@ -45,25 +44,25 @@ func (t *Table) Close() {
 	t.blocks.close()
 }
 
-// shard is the names of some hashes. A name is looked for in two places, its slot and its bytes:
-// with the hash in the slot, bytes of other names are hardly ever looked at.
+// shard has the names with some hashes. A lookup reads two places, the slot and the name's bytes.
+// The slot has a part of the hash, so bytes of other names are hardly ever read.
 type shard struct {
 	mu      sync.Mutex
 	arena   mem.Arena // of the slots
-	slots   []slot    // a power of two, at most three quarters of them taken
-	refs    []ref     // of the names, by place
-	chunks  [][]byte  // that the names lie in, none in two
-	touched uint32    // what was read to have it in the cache
+	slots   []slot    // a power of two; at most three quarters are used
+	refs    []ref     // of the names, by index
+	chunks  [][]byte  // the names' bytes; a name is within one chunk
+	touched uint32    // result of touch, so that its reads are not optimized away
 }
 
-// slot is where a name is found. One whose next is 0 is free.
+// slot is an entry of the hash table. It is free if next is 0.
 type slot struct {
-	tag  uint32 // the upper half of its hash
-	next uint32 // one more than its place
+	tag  uint32 // the upper half of the name's hash
+	next uint32 // the name's index plus 1
 	ref  ref
 }
 
-// ref says where a name lies: chunk, then offset, then length in bytes.
+// ref is the position of a name: chunk, offset and length in bytes.
 type ref uint64
 
 const (
@@ -81,7 +80,7 @@ func (r ref) length() int { return int(r & maxName) }
 
 func (s *shard) name(r ref) []byte { return s.chunks[r.chunk()][r.offset():][:r.length()] }
 
-// blocks is memory for chunks, many of them on one huge page.
+// blocks allocates chunks, many of them on one huge page.
 type blocks struct {
 	mu    sync.Mutex
 	arena mem.Arena
@@ -90,7 +89,7 @@ type blocks struct {
 
 const blockSize = 4 << 20
 
-// chunk returns memory for a full chunk.
+// chunk returns memory for a chunk.
 func (b *blocks) chunk() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,26 +107,26 @@ func (b *blocks) close() {
 	b.free = nil
 }
 
-// kind is what the memory of a table is for, where it is counted.
+// kind is the kind of memory under which tables are counted.
 const kind = mem.Names
 
-// Batch is names on their way into a table. It is used again.
+// Batch is a list of names to be added to a table. It can be reused.
 type Batch struct {
 	names  [][]byte
 	hashes []uint64
 	order  []uint32 // by shard
 }
 
-// Reset empties the batch, and forgets the names.
+// Reset empties the batch.
 func (b *Batch) Reset() {
 	clear(b.names)
 	b.names = b.names[:0]
 }
 
-// Add adds a name, of at most 16 MiB, whose bytes must stay until the batch is taken.
+// Add adds a name of at most 16 MiB. Its bytes must not change until the batch is taken.
 func (b *Batch) Add(name []byte) { b.names = append(b.names, name) }
 
-// Cut forgets the names after the first n.
+// Cut removes all names after the first n.
 func (b *Batch) Cut(n int) {
 	clear(b.names[n:])
 	b.names = b.names[:n]
@@ -136,8 +135,7 @@ func (b *Batch) Cut(n int) {
 // Len returns the number of names in the batch.
 func (b *Batch) Len() int { return len(b.names) }
 
-// Take adds the names of a batch to the table and appends their provisional ids, in the batch's
-// order.
+// Take adds the names of a batch to the table, and appends their provisional ids in order.
 func (t *Table) Take(b *Batch, ids []uint64) []uint64 {
 	n := len(b.names)
 	if cap(b.hashes) < n {
@@ -167,8 +165,8 @@ func (t *Table) Take(b *Batch, ids []uint64) []uint64 {
 	return ids
 }
 
-// together is how many names are looked for at a time: the processor waits for the memory of all of
-// them at once.
+// together is the number of names that are looked up at the same time, so that their memory
+// accesses overlap.
 const together = 16
 
 // take finds or adds some names of a batch, all of this shard, and writes their provisional ids.
@@ -188,8 +186,8 @@ func (s *shard) take(from *blocks, b *Batch, some []uint32, number uint64, ids [
 	}
 }
 
-// touch reads where some names are likely to be found: their slots, and then the first bytes of the
-// names there. No branch depends on what is read, so that all is on its way at once.
+// touch reads the probable places of some names: their slots, and then the first bytes of the names
+// there. No branch depends on the data, so all reads are in flight at once.
 func (s *shard) touch(b *Batch, some []uint32) {
 	var refs [together]ref
 	mask, touched := uint64(len(s.slots)-1), uint32(0)
@@ -204,7 +202,7 @@ func (s *shard) touch(b *Batch, some []uint32) {
 	}
 	if len(s.chunks) > 0 {
 		for _, r := range refs[:len(some)] {
-			// of the last in a chunk it does not matter
+			// the last name of a chunk may be skipped
 			if text := s.chunks[r.chunk()]; r.offset()+r.length() < len(text) {
 				touched += uint32(text[r.offset()]) + uint32(text[r.offset()+r.length()])
 			}
@@ -213,8 +211,8 @@ func (s *shard) touch(b *Batch, some []uint32) {
 	s.touched += touched
 }
 
-// place returns the place of a name with a hash, which is new if it is not there. There is a free
-// slot.
+// place returns the index of a name with a hash, and adds the name if it is missing. There must be
+// a free slot.
 func (s *shard) place(from *blocks, name []byte, hash uint64) uint32 {
 	mask, tag := uint64(len(s.slots)-1), uint32(hash>>32)
 	for at := hash >> 32 & mask; ; at = (at + 1) & mask {
@@ -230,7 +228,7 @@ func (s *shard) place(from *blocks, name []byte, hash uint64) uint32 {
 	}
 }
 
-// grow doubles the slots. Slots are found by the upper half of a hash, which they hold.
+// grow doubles the slots. It needs only the upper half of the hash, which a slot has.
 func (s *shard) grow() {
 	old := s.slots
 	s.arena.Kind = kind
@@ -269,7 +267,7 @@ func (s *shard) keep(from *blocks, name []byte) ref {
 	return ref(last)<<(lengthBits+offsetBits) | ref(offset)<<lengthBits | ref(len(name))
 }
 
-// Len returns the number of names in the table. No name may be on its way into it.
+// Len returns the number of names in the table. No name may be added at the same time.
 func (t *Table) Len() int {
 	n := 0
 	for i := range t.shards {

@@ -12,23 +12,24 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// clock lets all ranks begin at the same time. Ranks leave a barrier up to the delay of the slowest
-// link apart, which may be more than what is to be measured takes; so rank 0 names a time and the
-// others know their clocks' distance to its own (Hunold and Carpen-Amarie 2016).
+// clock makes all ranks begin at the same time. Ranks leave a barrier at different times, up to the
+// delay of the slowest link apart, which may exceed the time to be measured. So rank 0 announces a
+// start time. The other ranks know the offset of their clocks from rank 0's (Hunold and
+// Carpen-Amarie 2016).
 type clock struct {
 	g      *collective.Group
 	tag    uint32
 	origin time.Time
-	offset float64 // seconds to add to this rank's clock to have rank 0's
-	lead   float64 // seconds from naming a time until then
-	missed bool    // the time named last had passed when this rank heard of it
+	offset float64 // offset in seconds: rank 0's clock minus this rank's
+	lead   float64 // seconds from the announcement to the start
+	missed bool    // the last start time had passed when this rank received it
 }
 
 const (
-	syncs     = 5    // questions to rank 0; the answer that came fastest counts
-	spins     = 2000 // of the scheduler, a tenth of a millisecond or two, because timers come late
+	syncs     = 5    // number of questions to rank 0; the fastest answer counts
+	spins     = 2000 // rounds of the scheduler, 0.1 or 0.2 milliseconds, because timers are late
 	spinAhead = 100 * time.Microsecond
-	mostLead  = 20e-3 // seconds, unless the model asks for more
+	mostLead  = 20e-3 // in seconds, unless the model needs more
 )
 
 func newClock(g *collective.Group, tag uint32) (*clock, error) {
@@ -36,10 +37,10 @@ func newClock(g *collective.Group, tag uint32) (*clock, error) {
 	return &clock{g: g, tag: tag, origin: time.Now(), lead: 2*delay + 300e-6}, err
 }
 
-// now is the time since the rank's origin, in seconds, by this rank's clock.
+// now returns the seconds since the rank's origin, by its own clock.
 func (c *clock) now() float64 { return time.Since(c.origin).Seconds() }
 
-// synchronize measures the offset, one rank after another.
+// synchronize measures the offsets, one rank after the other.
 func (c *clock) synchronize(ctx context.Context) error {
 	link := c.g.Link()
 	if link.Rank() == 0 {
@@ -78,7 +79,7 @@ func (c *clock) synchronize(ctx context.Context) error {
 	return nil
 }
 
-// start returns on all ranks at the same time, which it tells in seconds of rank 0's clock.
+// start returns on all ranks at the same time. It returns this time in seconds of rank 0's clock.
 func (c *clock) start(ctx context.Context) (float64, error) {
 	if err := c.g.Barrier(ctx, collective.Call{Tag: c.tag}); err != nil {
 		return 0, err
@@ -96,8 +97,8 @@ func (c *clock) start(ctx context.Context) (float64, error) {
 	return values[0], c.wait(ctx, until)
 }
 
-// wait returns at a time of this rank's clock, more precisely than a timer. In virtual time, which
-// does not pass while anybody runs, the timers do it alone.
+// wait returns at a time of this rank's clock. It is more precise than a timer. Under
+// testing/synctest, where time stands still while any goroutine runs, timers are exact.
 func (c *clock) wait(ctx context.Context, until time.Time) error {
 	if err := parallel.Sleep(ctx, time.Until(until)-spinAhead); err != nil {
 		return err
@@ -111,11 +112,11 @@ func (c *clock) wait(ctx context.Context, until time.Time) error {
 	return parallel.Sleep(ctx, time.Until(until))
 }
 
-// repetition is one measurement: the time from the common start until the last rank was done, and
-// how late the latest rank began, both the same on all ranks.
+// repetition is one measurement: the time from the common start to the end of the last rank, and
+// the delay of the rank that began last. Both are the same on all ranks.
 type repetition struct{ seconds, late float64 }
 
-// measure does something on all ranks at the same time.
+// measure calls do on all ranks at the same time.
 func (c *clock) measure(ctx context.Context, do func() error) (repetition, error) {
 	start, err := c.start(ctx)
 	if err != nil {
@@ -144,8 +145,8 @@ func (c *clock) measure(ctx context.Context, do func() error) (repetition, error
 	return r, nil
 }
 
-// punctual returns the times of the half of repetitions, rounded up, in which the latest rank began
-// earliest.
+// punctual returns the times of the better half of repetitions, rounded up: those in which the last
+// rank began with the least delay.
 func punctual(list []repetition) []float64 {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b repetition) int {

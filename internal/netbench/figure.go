@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/figure"
 )
 
-// styles are the same in all panels, and different from all others of a collective.
+// styles has the style of each algorithm, which is the same in all panels.
 var styles = map[collective.Algorithm]figure.Style{
 	Direct:                   {Colour: "#0072b2", Shape: "circle"},
 	Raw:                      {Colour: "#777777", Shape: "square"},
@@ -25,9 +25,9 @@ var styles = map[collective.Algorithm]figure.Style{
 	collective.Linear:        {Colour: "#d55e00", Shape: "square"},
 }
 
-// Figure draws the report as SVG: for each collective a panel of times, as in Matsumoto15's figures
-// 4 and 5, and one of bytes per second, as in its figure 3 and in Matsuda's 4 and 6. Both axes are
-// logarithmic; dots are what was measured and lines what is predicted.
+// Figure draws the report as SVG. Each collective has a panel of times, as in Matsumoto15's figures
+// 4 and 5, and a panel of bytes per second, as in Matsumoto15's figure 3 and Matsuda's figures 4
+// and 6. Both axes are logarithmic. Dots are measurements, and lines are predictions.
 func (r *Report) Figure(w io.Writer) error {
 	f := figure.Figure{Title: r.title(), Subtitle: "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β"}
 	for _, c := range r.Collectives() {
@@ -46,7 +46,7 @@ func (r *Report) title() string {
 	return t
 }
 
-// panel is the picture of one collective.
+// panel makes a panel of one collective.
 func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 	p := figure.Panel{
 		Title: string(c),
@@ -76,7 +76,7 @@ func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 	return p
 }
 
-// sizeMeans says under the axis what n is.
+// sizeMeans describes the size n of each collective, as a label of the axis.
 var sizeMeans = map[collective.Collective]string{
 	PointToPoint:         "size of the message",
 	Stream:               "size of each message",

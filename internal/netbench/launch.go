@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// What a rank does before and while it measures.
+// Stages of Measure.
 const (
 	Calibrating = "calibrating"
 	Measuring   = "measuring"
@@ -18,8 +18,8 @@ const (
 
 const measureTag = 1
 
-// Measure calibrates a link and measures on it. All ranks call it alike and get the same report.
-// stage, if not nil, is told how far it is.
+// Measure calibrates a link and measures on it. All ranks must call it with equal parameters, and
+// get the same report. stage, if not nil, is called with the progress.
 func Measure(ctx context.Context, link collective.Link, sites []int, o Options, stage func(name string, done, all int)) (*Report, error) {
 	if stage == nil {
 		stage = func(string, int, int) {}
@@ -34,8 +34,7 @@ func Measure(ctx context.Context, link collective.Link, sites []int, o Options, 
 	return Run(ctx, link, model, o)
 }
 
-// Local measures between so many ranks of this process, which are connected as workers of one
-// machine are.
+// Local measures between ranks in this process, which are connected as workers of one machine are.
 func Local(ctx context.Context, ranks int, o Options, stage func(name string, done, all int)) (*Report, error) {
 	sessions, end, err := join(ctx, ranks)
 	defer end()
@@ -68,7 +67,7 @@ func Local(ctx context.Context, ranks int, o Options, stage func(name string, do
 	return reports[0], nil
 }
 
-// join connects so many workers of this process, until end is called.
+// join connects a number of workers in this process, until end is called.
 func join(ctx context.Context, workers int) (sessions []*mesh.Session, end func(), err error) {
 	var meshes []*mesh.Mesh
 	var open []*mesh.Session

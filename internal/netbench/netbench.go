@@ -1,7 +1,7 @@
-// Package netbench measures the collectives between the ranks of a link, every algorithm at every
-// size, beside what the model predicts for them, as Matsumoto15's figures 3 to 6 do for
+// Package netbench measures the collectives between the ranks of a link, for every algorithm and
+// size, and compares the times with the model's predictions. Matsumoto15's figures 3 to 6 do so for
 // point-to-point messages and broadcast, and Matsuda's for clusters joined by a slow link. The
-// report is JSON, a table of text, and a figure as SVG.
+// report is JSON, text tables, and a figure as SVG. Read netbench.go first, then report.go.
 package netbench
 
 import (
@@ -15,43 +15,44 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// Listed beside the collectives, both between rank 0 and the last rank.
+// Additional measurements between rank 0 and the last rank.
 const (
 	PointToPoint collective.Collective = "point-to-point" // one message
-	// each of many messages, one after another, all of which are answered by one
+	// per message of a stream: many consecutive messages, and one answer
 	Stream collective.Collective = "stream"
 )
 
-// How the two are done.
+// Ways to send in these measurements.
 const (
 	Direct collective.Algorithm = "direct" // by the link
-	Raw    collective.Algorithm = "raw"    // by a TCP connection that carries nothing but the bytes
+	Raw    collective.Algorithm = "raw"    // by a TCP connection without any protocol
 )
 
-// MaxSize bounds sizes: more than a rank may hold is left out anyhow.
+// MaxSize is the greatest size. Larger messages would not fit into a rank's memory anyway.
 const MaxSize = 1 << 30
 
-// Options says what to measure. All ranks must be given the same.
+// Options selects the measurements. All ranks must have the same options.
 type Options struct {
 	Tag uint32
-	// Collectives to measure, PointToPoint and Stream among them. Default: all that move data.
+	// Collectives to measure, which may include PointToPoint and Stream. Default: all except
+	// barriers.
 	Collectives []collective.Collective
-	// Algorithm, if not empty, is the only one that is measured, of the collectives that have it.
+	// Algorithm, if not empty, is the only algorithm to measure. Collectives without it are
+	// skipped.
 	Algorithm collective.Algorithm
-	// Sizes in bytes, rising. What a size means is said at collective.Model.Predict. Default:
-	// powers of 4 from 1 B to 4 MiB.
+	// Sizes in bytes, ascending. See collective.Model.Predict for their meaning. Default: powers of
+	// 4 from 1 B to 4 MiB.
 	Sizes []int
-	// Memory is the most bytes a rank may hold for one measurement; greater ones are left out.
-	// Default: 256 MiB.
+	// Memory is the greatest number of bytes that a rank may use for one measurement; larger
+	// measurements are skipped. Default: 256 MiB.
 	Memory int
-	// Budget is how long one point may take, about; it is measured at least Least and at most Most
-	// times. Defaults: 50 ms, 5, 50.
+	// Budget is the approximate time for one point. A point is measured at least Least and at most
+	// Most times. Defaults: 50 ms, 5, 50.
 	Budget      time.Duration
 	Least, Most int
-	// Raw is the address at which the last rank listens for the raw measurements, HOST:0; empty for
-	// none.
+	// Raw is the address HOST:0 where the last rank listens for raw measurements; empty means none.
 	Raw string
-	// Progress, if given, is told on each rank how many points of all are done.
+	// Progress, if not nil, is called on each rank with the number of finished points, and of all.
 	Progress func(done, all int) `json:"-"`
 }
 
@@ -82,7 +83,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate reports what of the options makes no sense.
+// Validate returns an error if the options are invalid.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	var errs []error
@@ -105,7 +106,8 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Algorithms returns how something is done, nil if there is no such thing.
+// Algorithms returns the algorithms of a collective or of an additional measurement, or nil if it
+// does not exist.
 func Algorithms(c collective.Collective) []collective.Algorithm {
 	if c == PointToPoint || c == Stream {
 		return []collective.Algorithm{Direct, Raw}
@@ -113,8 +115,8 @@ func Algorithms(c collective.Collective) []collective.Algorithm {
 	return collective.Algorithms(c)
 }
 
-// Run measures. Every rank calls it alike and gets the same report. The model must be the same on
-// all ranks, such as collective.Calibrate returns it.
+// Run measures. All ranks must call it with equal parameters, and get the same report. The model
+// must be the same on all ranks, for example the result of collective.Calibrate.
 func Run(ctx context.Context, link collective.Link, model *collective.Model, o Options) (*Report, error) {
 	o = o.withDefaults()
 	if err := o.Validate(); err != nil {
@@ -157,8 +159,8 @@ type bench struct {
 	Options
 	g     *collective.Group
 	clock *clock
-	raw   net.Conn // of rank 0 and the last rank
-	bytes []byte   // of raw messages that came
+	raw   net.Conn // on rank 0 and the last rank
+	bytes []byte   // received raw bytes
 	none  bool     // there are no raw measurements
 }
 
@@ -168,9 +170,9 @@ type task struct {
 	bytes      int
 }
 
-// tasks lists what is to be measured, the same on all ranks: for each collective and size its
-// algorithms, which are measured by turns, so that what slows the machine down for a while slows
-// all of them.
+// tasks returns the measurements, the same on all ranks: the algorithms for each collective and
+// size. These are measured in turn, so that a temporary slowdown of the machine affects all of
+// them.
 func (b *bench) tasks() [][]task {
 	var all [][]task
 	p := b.g.Link().Size()
@@ -180,9 +182,9 @@ func (b *bench) tasks() [][]task {
 			for _, a := range Algorithms(c) {
 				switch {
 				case b.Algorithm != collective.Auto && b.Algorithm != a && a != Raw:
-				// one site: the same as another algorithm
+				// with one site it equals another algorithm
 				case a == collective.Sites && b.g.Model().Sites == nil:
-				// nobody to send to, nothing to send
+				// no receiver, or no data
 				case (a == Direct || a == Raw) && p == 1, a == Raw && (b.none || n == 0):
 				case n > b.Memory/footprint(c, a, p):
 				default:
@@ -197,7 +199,8 @@ func (b *bench) tasks() [][]task {
 	return all
 }
 
-// footprint is how many times its size a rank holds at most, in blocks packed for the way too.
+// footprint returns the greatest memory of a rank as a multiple of the size, including packed
+// blocks.
 func footprint(c collective.Collective, a collective.Algorithm, p int) int {
 	switch {
 	case a == collective.Sites && c == collective.Alltoall:
@@ -208,8 +211,9 @@ func footprint(c collective.Collective, a collective.Algorithm, p int) int {
 	return 4
 }
 
-// points measures tasks by turns. A repetition's time is from a common start until the slowest rank
-// is done; of the repetitions the half counts in which ranks began most punctually.
+// points measures tasks in turn. The time of a repetition is from the common start to the end of
+// the slowest rank. Only the better half of repetitions counts: those in which the ranks began most
+// punctually.
 func (b *bench) points(ctx context.Context, tasks []task) ([]Point, error) {
 	if err := b.clock.synchronize(ctx); err != nil {
 		return nil, err
@@ -236,7 +240,7 @@ func (b *bench) points(ctx context.Context, tasks []task) ([]Point, error) {
 			if err != nil {
 				return nil, fmt.Errorf("by %s: %w", t.algorithm, err)
 			}
-			if turn == 0 { // does not count, but says how often to repeat
+			if turn == 0 { // does not count, but determines the number of repetitions
 				repeat[i] = min(max(int(b.Budget.Seconds()/max(r.seconds, 1e-9)), b.Least), b.Most)
 				continue
 			}
@@ -249,7 +253,7 @@ func (b *bench) points(ctx context.Context, tasks []task) ([]Point, error) {
 	return points, nil
 }
 
-// parts is how many messages one after another a measurement has; its time is divided by it.
+// parts returns the number of consecutive messages in a measurement, by which its time is divided.
 func (b *bench) parts(t task) float64 {
 	switch t.collective {
 	case PointToPoint:
@@ -264,18 +268,18 @@ func (b *bench) predict(t task) (float64, error) {
 	m, n := b.g.Model(), float64(t.bytes)
 	switch {
 	case t.algorithm == Raw:
-		return 0, nil // the model is of the link
+		return 0, nil // the model describes only the link
 	case t.collective == PointToPoint:
 		return m.Pair(0, m.Ranks-1).Time(n), nil
 	case t.collective == Stream:
 		c, k := m.Pair(0, m.Ranks-1), train(t.bytes)
-		// the last message takes Beta, and so does the answer
+		// the last message takes Beta, and the answer too
 		return c.Gap + c.Alpha*n + (2*c.Beta-c.Gap)/float64(k), nil
 	}
 	return m.Predict(t.collective, t.algorithm, t.bytes, 0)
 }
 
-// action prepares the data and returns what is measured.
+// action prepares the data and returns the function to measure.
 func (b *bench) action(ctx context.Context, t task) (func() error, error) {
 	g, call := b.g, collective.Call{Tag: b.Tag, Algorithm: t.algorithm, Bytes: max(t.bytes, 1)}
 	data := collective.Noise(t.bytes)
@@ -306,7 +310,7 @@ func (b *bench) action(ctx context.Context, t task) (func() error, error) {
 
 func second[T any](_ T, err error) error { return err }
 
-// bytewise is for sizes that are no whole words.
+// bytewise is an operator for sizes that are not a multiple of 8.
 var bytewise = collective.Op{Size: 1, Combine: func(dst, src []byte) {
 	for i, b := range src {
 		dst[i] |= b

@@ -11,12 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// connectTimeout is how long the raw connection may take.
+// connectTimeout bounds the time to make the raw connection.
 const connectTimeout = 5 * time.Second
 
-// connect makes the connection that carries nothing but bytes: what a link can be held against. The
-// last rank listens where Raw says and tells rank 0. It returns why there is no connection, the
-// same on all ranks.
+// connect makes the raw connection, without any protocol, to compare the link with. The last rank
+// listens at Raw, and tells rank 0 its address. connect returns the reason if there is no
+// connection, the same on all ranks.
 func (b *bench) connect(ctx context.Context) (why string, err error) {
 	link := b.g.Link()
 	if b.none = b.Raw == "" || link.Size() == 1; b.none {
@@ -38,21 +38,21 @@ func (b *bench) connect(ctx context.Context) (why string, err error) {
 	return why, err
 }
 
-// secretSize is the bytes of what rank 0 says first on the raw connection, which the last rank told
-// it by the link: so that nobody else is taken for it.
+// secretSize is the length of a secret that the last rank sends to rank 0 by the link. Rank 0 sends
+// it first on the raw connection, so that no other process is taken for it.
 const secretSize = 16
 
-// dial is rank 0's side of connect.
+// dial is rank 0's part of connect.
 func (b *bench) dial(ctx context.Context, last int) (why string, err error) {
 	told, err := b.g.Link().Receive(ctx, last, b.Tag)
 	if err != nil || len(told) < secretSize {
-		return "", err // the last rank says why
+		return "", err // the last rank returns the reason
 	}
 	d := net.Dialer{Timeout: connectTimeout}
 	if b.raw, err = d.DialContext(ctx, "tcp", string(told[secretSize:])); err != nil {
 		return err.Error(), nil
 	}
-	_ = b.raw.SetDeadline(time.Now().Add(connectTimeout)) // if it cannot be set, the write fails
+	_ = b.raw.SetDeadline(time.Now().Add(connectTimeout)) // on failure the write fails
 	if _, err := b.raw.Write(told[:secretSize]); err != nil {
 		return err.Error(), nil
 	}
@@ -60,7 +60,7 @@ func (b *bench) dial(ctx context.Context, last int) (why string, err error) {
 	return "", nil
 }
 
-// listen is the last rank's side of connect.
+// listen is the last rank's part of connect.
 func (b *bench) listen(ctx context.Context) (why string, err error) {
 	link := b.g.Link()
 	l, refused := net.Listen("tcp", b.Raw)
@@ -71,7 +71,7 @@ func (b *bench) listen(ctx context.Context) (why string, err error) {
 	end := time.Now().Add(connectTimeout)
 	_ = l.(*net.TCPListener).SetDeadline(end)
 	secret := make([]byte, secretSize)
-	rand.Read(secret) // it never fails
+	rand.Read(secret) // never fails
 	if err := link.Send(ctx, 0, b.Tag, append(secret, l.Addr().String()...)); err != nil {
 		return "", err
 	}
@@ -90,7 +90,7 @@ func (b *bench) listen(ctx context.Context) (why string, err error) {
 	}
 }
 
-// firstReason returns the first reason that a rank has.
+// firstReason returns the first reason of any rank, by rank.
 func (b *bench) firstReason(ctx context.Context, why string) (string, error) {
 	all, err := b.g.Allgather(ctx, collective.Call{Tag: b.Tag, Algorithm: collective.Bruck}, []byte(why))
 	if err != nil {
@@ -111,15 +111,15 @@ func (b *bench) disconnect() {
 	}
 }
 
-// train is how many messages of n bytes make a stream: enough to fill a link with delay, and not
-// too many bytes.
+// train returns the number of messages of n bytes in a stream: enough to fill a link with a long
+// delay, but not too many bytes.
 func train(n int) int { return min(max((32<<20)/max(n, 1), 4), 64) }
 
-// rallies is how often a message of n bytes goes there and back in one measurement: the first time
-// a rank may have to be woken, which small messages would take for their own time.
+// rallies returns the number of round trips of a message of n bytes in one measurement. In the
+// first one a rank may have to be woken, which would dominate the time of small messages.
 func rallies(n int) int { return min(max((256<<10)/max(n, 1), 1), 10) }
 
-// pair returns what rank 0 and the last rank do, the others nothing.
+// pair returns the function to measure for rank 0 and the last rank. Other ranks do nothing.
 func (b *bench) pair(ctx context.Context, t task, data []byte) func() error {
 	rounds, k, answer := rallies(t.bytes), 1, data
 	if t.collective == Stream {
@@ -145,7 +145,7 @@ func (b *bench) pair(ctx context.Context, t task, data []byte) func() error {
 	return func() error { return nil }
 }
 
-// times does something so many times, or until it fails.
+// times returns a function that calls do k times, or until it fails.
 func times(k int, do func() error) func() error {
 	return func() error {
 		for range k {
@@ -157,7 +157,7 @@ func times(k int, do func() error) func() error {
 	}
 }
 
-// sender returns how a message is sent and received.
+// sender returns functions that send and receive a message.
 func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(to int, data []byte) error, receive func(from, n int) error) {
 	link := b.g.Link()
 	if a == Direct {
@@ -182,23 +182,25 @@ func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(t
 		}
 }
 
-// bound makes what is done on the raw connection end with ctx; the function it returns ends that.
+// bound makes reads and writes on the raw connection fail when ctx ends, until the returned
+// function is called.
 func (b *bench) bound(ctx context.Context) func() {
 	raw := b.raw
-	// when the connection may be closed already
+	// the connection may be closed already
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Now()) })
 	return func() { stop() }
 }
 
-// RawError is the loss of the raw connection: mostly because the process at its other end ended.
+// RawError means that the raw connection broke, usually because the process at its other end
+// exited.
 type RawError struct {
-	Rank int // at the other end
+	Rank int // the rank at the other end
 	Err  error
 }
 
 func (e *RawError) Error() string { return "raw connection: " + e.Err.Error() }
 
-// Unwrap returns what reading or writing returned.
+// Unwrap returns the error of the read or write.
 func (e *RawError) Unwrap() error { return e.Err }
 
 func because(ctx context.Context, to int, err error) error {

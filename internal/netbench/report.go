@@ -12,25 +12,26 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// Report is what Run found.
+// Report is the result of Run.
 type Report struct {
 	Ranks int `json:"ranks"`
-	// Workers names the ranks. Sites has the site of each, and is nil if all are at one.
+	// Workers has the names of the ranks. Sites has the site of each rank; it is nil if there is
+	// only one site.
 	Workers []string          `json:"workers"`
 	Sites   []string          `json:"sites,omitempty"`
-	Model   *collective.Model `json:"model"` // fitted, by which Points are predicted
+	Model   *collective.Model `json:"model"` // fitted, for the predictions
 	Points  []Point           `json:"points"`
-	// NoRaw says why there are no raw measurements though they were wanted.
+	// NoRaw is the reason why requested raw measurements are missing.
 	NoRaw string `json:"no_raw,omitempty"`
-	// Shares has an entry for each size that was measured by the link and raw.
+	// Shares has an entry for each size that was measured both by the link and raw.
 	Shares []LinkShare `json:"shares_of_raw,omitempty"`
-	// Choices has an entry for each collective and size that was measured by several algorithms.
+	// Choices has an entry for each collective and size that was measured with several algorithms.
 	Choices []Choice `json:"choices"`
-	// Accuracy says for each collective how far predictions were off.
+	// Accuracy has the errors of predictions for each collective.
 	Accuracy []Accuracy `json:"accuracy"`
 }
 
-// Point is one collective by one algorithm at one size.
+// Point is the measurement of one collective with one algorithm and one size.
 type Point struct {
 	Collective collective.Collective `json:"collective"`
 	Algorithm  collective.Algorithm  `json:"algorithm"`
@@ -39,42 +40,41 @@ type Point struct {
 	// median of the repetitions, each until the slowest rank is done
 	Seconds   float64 `json:"seconds"`
 	Least     float64 `json:"least_seconds"`
-	Predicted float64 `json:"predicted_seconds"` // 0 of a raw one
-	// Error is |measured - predicted| / measured (Matsumoto15, equation 2); 0 of a raw one.
+	Predicted float64 `json:"predicted_seconds"` // 0 for raw measurements
+	// Error is |measured - predicted| / measured (Matsumoto15, equation 2); 0 for raw measurements.
 	Error float64 `json:"relative_error"`
-	// Bandwidth is the bytes a rank must take in or give out at least, whatever the algorithm, by
-	// the seconds.
+	// Bandwidth is the least number of bytes that a rank must receive or send with any algorithm,
+	// divided by the seconds.
 	Bandwidth float64 `json:"bytes_per_second"`
 }
 
-// LinkShare compares the link with a connection that carries nothing but the bytes: the ratio of
-// the bandwidths.
+// LinkShare is the ratio of the link's bandwidth to that of the raw connection.
 type LinkShare struct {
 	Collective collective.Collective `json:"collective"`
 	Bytes      int                   `json:"bytes"`
 	Share      float64               `json:"share"`
 }
 
-// Choice compares the algorithm the model chooses with the fastest one measured.
+// Choice compares the algorithm that the model chooses with the fastest measured one.
 type Choice struct {
 	Collective collective.Collective `json:"collective"`
 	Bytes      int                   `json:"bytes"`
 	Chosen     collective.Algorithm  `json:"chosen"`
 	Fastest    collective.Algorithm  `json:"fastest"`
-	// seconds of the chosen by those of the fastest, less 1
+	// time of the chosen algorithm / time of the fastest, minus 1
 	Loss float64 `json:"loss"`
 }
 
-// Accuracy is the relative error of predictions over sizes and algorithms of a collective.
+// Accuracy has the relative errors of a collective's predictions, over all sizes and algorithms.
 type Accuracy struct {
 	Collective collective.Collective `json:"collective"`
 	Median     float64               `json:"median_error"`
 	Most       float64               `json:"most_error"`
-	// MostLarge is the greatest error from 4 KiB on, the sizes Matsumoto15 gives it for.
+	// MostLarge is the greatest error for sizes from 4 KiB on, for which Matsumoto15 gives it.
 	MostLarge float64 `json:"most_error_4096"`
 }
 
-// Validate reports whether a report that came from elsewhere is whole.
+// Validate returns an error if a report from another process is incomplete.
 func (r *Report) Validate() error {
 	m := r.Model
 	switch {
@@ -86,7 +86,7 @@ func (r *Report) Validate() error {
 	return nil
 }
 
-// fill takes the times of repetitions, each of so many messages one after another.
+// fill sets the times from repetitions. Each repetition has parts consecutive messages.
 func (p *Point) fill(times []float64, ranks int, parts float64) {
 	for i := range times {
 		times[i] /= parts
@@ -102,7 +102,7 @@ func (p *Point) fill(times []float64, ranks int, parts float64) {
 	}
 }
 
-// volume is the bytes through a rank's port, per byte of size.
+// volume returns the number of bytes through a rank's port, per byte of size.
 func volume(c collective.Collective, ranks int) float64 {
 	others := float64(ranks - 1)
 	switch c {
@@ -114,7 +114,7 @@ func volume(c collective.Collective, ranks int) float64 {
 	return 1
 }
 
-// summarize fills in what follows from the points.
+// summarize computes the parts of the report that follow from the points.
 func (r *Report) summarize() {
 	for _, c := range r.Collectives() {
 		var errs []float64
@@ -151,7 +151,7 @@ func (r *Report) share(c collective.Collective) {
 	}
 }
 
-// point finds a point, or returns nil.
+// point returns a point, or nil.
 func (r *Report) point(c collective.Collective, a collective.Algorithm, n int) *Point {
 	i := slices.IndexFunc(r.Points, func(p Point) bool { return p.Collective == c && p.Algorithm == a && p.Bytes == n })
 	if i < 0 {
@@ -181,7 +181,7 @@ func (r *Report) choice(c collective.Collective, n int) Choice {
 	return choice
 }
 
-// Collectives returns what was measured, in order.
+// Collectives returns the measured collectives, in order.
 func (r *Report) Collectives() []collective.Collective {
 	return distinct(r.Points, func(p Point) (collective.Collective, bool) { return p.Collective, true })
 }
@@ -196,7 +196,7 @@ func (r *Report) sizes(c collective.Collective) []int {
 	return sizes
 }
 
-// distinct returns the keys of points in the order in which they come first.
+// distinct returns the distinct keys of points, in order of first appearance.
 func distinct[K comparable](points []Point, key func(Point) (K, bool)) []K {
 	var list []K
 	seen := map[K]bool{}
@@ -216,8 +216,8 @@ func (r *Report) JSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// Text writes the report as tables: the fitted pairs, and for each collective time, bandwidth and
-// error by size.
+// Text writes the report as tables: the fitted pairs, and for each collective the time, bandwidth
+// and error by size.
 func (r *Report) Text(w io.Writer) error {
 	var s strings.Builder
 	s.WriteString(r.who())
@@ -238,7 +238,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// who says between whom it was measured.
+// who describes the ranks.
 func (r *Report) who() string {
 	list := slices.Clone(r.Workers)
 	for i, site := range r.Sites {
@@ -249,15 +249,15 @@ func (r *Report) who() string {
 	return fmt.Sprintf("%d workers: %s", r.Ranks, strings.Join(list, ", "))
 }
 
-const mostPairs = 12 // in the table; more are summed up
+const mostPairs = 12 // rows of the table; more are summarized
 
 type pairRow struct {
 	from, to string
 	collective.Pair
 }
 
-// pairs returns the fitted pairs, or the medians of those inside and between sites when they are
-// many.
+// pairs returns the fitted pairs. If they are many it returns the medians of the pairs inside and
+// between sites.
 func (r *Report) pairs() []pairRow {
 	var rows []pairRow
 	groups := [2][]collective.Pair{}
@@ -295,8 +295,9 @@ func (r *Report) pairs() []pairRow {
 	return rows
 }
 
-// table has a row by size and for each algorithm the time, the bandwidth and how much later (+) or
-// earlier (-) than predicted it was; a star marks the algorithm the model chooses.
+// table writes a table with a row per size. For each algorithm it has the time, the bandwidth, and
+// how much later (+) or earlier (-) than predicted it was. A star marks the algorithm that the
+// model chooses.
 func (r *Report) table(s *strings.Builder, c collective.Collective) {
 	fmt.Fprintf(s, "\n%s: time, bandwidth, measured against predicted (* chosen)\n", c)
 	t := tabwriter.NewWriter(s, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -330,7 +331,7 @@ func (r *Report) table(s *strings.Builder, c collective.Collective) {
 	}
 }
 
-// shares says how much of a raw connection's bandwidth the link gives.
+// shares writes the share of a raw connection's bandwidth that the link reaches.
 func (r *Report) shares(s *strings.Builder, c collective.Collective) {
 	var list []string
 	for _, h := range r.Shares {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// duration writes seconds with three digits.
+// duration formats seconds with three digits.
 func duration(s float64) string {
 	switch {
 	case s == 0:
@@ -21,7 +21,7 @@ func duration(s float64) string {
 	return three(s) + " s"
 }
 
-// rate writes bytes per second with three digits, in powers of ten as links are sold.
+// rate formats bytes per second with three digits, in powers of ten as is usual for links.
 func rate(r float64) string {
 	switch {
 	case math.IsInf(r, 0) || math.IsNaN(r) || r == 0:
@@ -46,13 +46,13 @@ func three(x float64) string {
 	return fmt.Sprintf("%.0f", x)
 }
 
-// short leaves out decimals that are zero.
+// short removes decimals that are zero.
 func short(s string) string {
 	s = strings.Replace(s, ".00 ", " ", 1)
 	return strings.Replace(s, ".0 ", " ", 1)
 }
 
-// size writes bytes in powers of 1024 where they come out even.
+// size formats bytes, in powers of 1024 if they are multiples.
 func size(n int) string {
 	switch {
 	case n >= 1<<30 && n%(1<<30) == 0:

@@ -13,21 +13,21 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// client posts spans. What fails is complained of and given up: the SDK would only print it.
+// client posts spans. It logs failures and drops their spans; the SDK would only print them.
 type client struct {
 	otlptrace.Client
 	http *http.Client
 	log  *slog.Logger
 
 	mu         sync.Mutex
-	complained time.Time // of the last complaint
-	silent     int       // complaints since
+	complained time.Time // time of the last logged failure
+	silent     int       // number of failures since
 }
 
-// Bounds of complaints.
+// Bounds of logged failures.
 const (
 	complainGap = time.Minute
-	maxError    = 300 // bytes of an error in the log: it may quote a collector's answer
+	maxError    = 300 // bytes of an error in the log, which may quote a collector's answer
 )
 
 func newClient(h *http.Client, log *slog.Logger) *client {
@@ -40,7 +40,7 @@ func newClient(h *http.Client, log *slog.Logger) *client {
 	return c
 }
 
-// close logs the failures that no complaint has counted. Nothing is posted any more.
+// close logs the failures that were not logged yet. Nothing is posted any more.
 func (c *client) close() {
 	c.http.CloseIdleConnections()
 	if c.silent > 0 {
@@ -48,7 +48,7 @@ func (c *client) close() {
 	}
 }
 
-// UploadTraces posts spans, again if the collector is busy.
+// UploadTraces posts spans, and retries if the collector is busy.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	if err := c.Client.UploadTraces(ctx, spans); err != nil {
 		c.complain(err)
@@ -56,7 +56,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	return nil
 }
 
-// complain logs a failure; those that follow within a minute are counted.
+// complain logs a failure. Failures within the next minute are only counted.
 func (c *client) complain(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,10 +17,12 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// prefixes begin the names of variables. A variable for traces alone wins over one for all.
+// prefixes are the prefixes of variables. A variable for traces takes precedence over one for all
+// signals.
 var prefixes = []string{"OTEL_EXPORTER_OTLP_TRACES_", "OTEL_EXPORTER_OTLP_"}
 
-// first returns the name and value of the variable that wins. If none is set, the value is empty.
+// first returns the name and value of the variable that takes precedence. If none is set, the value
+// is empty.
 func first(what string) (name, value string) {
 	for _, prefix := range prefixes {
 		name = prefix + what
@@ -32,8 +34,8 @@ func first(what string) (name, value string) {
 }
 
 // newHTTPClient returns the client for the collector that the environment names, or nil if it names
-// none. The SDK reads the same variables, and prints and skips what it does not understand, even
-// secrets. newHTTPClient returns an error instead.
+// none. The SDK reads the same variables. It prints and skips invalid values, even secrets;
+// newHTTPClient returns an error instead.
 func newHTTPClient() (*http.Client, error) {
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") ||
 		strings.TrimSpace(os.Getenv("OTEL_TRACES_EXPORTER")) == "none" {
@@ -52,7 +54,7 @@ func newHTTPClient() (*http.Client, error) {
 		return nil, fmt.Errorf("%s: found %q, expected a URL such as http://127.0.0.1:4318",
 			endpoint, address)
 	}
-	name, insecure := first("INSECURE") // the SDK follows it, not the URL
+	name, insecure := first("INSECURE") // the SDK uses it instead of the URL
 	if insecure != "" && strings.EqualFold(insecure, "true") != (u.Scheme == "http") {
 		return nil, fmt.Errorf("%s: found %q, which contradicts %s", name, insecure, address)
 	}
@@ -87,8 +89,8 @@ func checkWord(what string, words ...string) error {
 // tokens are the characters of a header's name.
 const tokens = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// checkHeaders checks both variables, as the SDK reads both. Errors quote no value: it may be a
-// secret.
+// checkHeaders checks both variables, because the SDK reads both. Errors do not quote values, which
+// may be secrets.
 func checkHeaders() error {
 	for _, prefix := range prefixes {
 		name := prefix + "HEADERS"
@@ -106,7 +108,7 @@ func checkHeaders() error {
 	return nil
 }
 
-// readCertificates reads the certificates that the collector's must be signed by, and the client's.
+// readCertificates reads the CAs for the collector's certificate, and the client's certificate.
 func readCertificates(to *tls.Config) error {
 	if name, file := first("CERTIFICATE"); file != "" {
 		pem, err := statefile.ReadSmall(file)

@@ -15,28 +15,27 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Bounds of spans. A job may have millions of supersteps. A job of Graph500 has 130 searches, other
-// jobs count as one search. Workers choose the names of searches.
+// Bounds of spans. A job may have millions of supersteps. A job of Graph500 has 130 searches, any
+// other job counts as one search. Workers choose the names of searches.
 const (
-	maxSupersteps = 1000 // that have spans, of each search
-	maxSearches   = 200  // of a job
+	maxSupersteps = 1000 // with spans, in each search
+	maxSearches   = 200  // in a job
 )
 
-// Journal returns what to tell of one run after the other. Runs at the same time need a journal
-// each.
+// Journal returns a journal for consecutive runs. Concurrent runs need a journal each.
 func (e *Exporter) Journal() trace.Journal { return &journal{Exporter: e} }
 
 type journal struct {
 	*Exporter
 	step   trace.Step
-	job    context.Context // has the run's span, or is nil between runs
+	job    context.Context // has the run's span; nil between runs
 	span   oteltrace.Span
 	name   string         // of the job
-	counts map[string]int // of supersteps that have spans, by search
-	bare   int            // supersteps without a span
+	counts map[string]int // number of supersteps with spans, by search
+	bare   int            // number of supersteps without a span
 }
 
-// Record makes spans of what has ended.
+// Record makes the spans of an event.
 func (j *journal) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
@@ -75,7 +74,7 @@ func (j *journal) stage(s *trace.Stage) {
 		in = j.parent
 	}
 	if s.Seconds == 0 || in == context.Background() {
-		return // it is under way, or in no span
+		return // still running, or without a span
 	}
 	end := time.Now()
 	_, span := j.tracer.Start(in, s.Stage, oteltrace.WithTimestamp(before(end, s.Seconds)))
@@ -96,8 +95,8 @@ func before(t time.Time, seconds float64) time.Time {
 	return t.Add(-time.Duration(seconds * float64(time.Second)))
 }
 
-// superstep makes the spans of a superstep that has ended. Of phases only the times are known: the
-// spans, each of the partition that took longest, are laid one after the other.
+// superstep makes the spans of an ended superstep. Only the durations of phases are known: the
+// spans, each of the partition that took longest, are put one after the other.
 func (j *journal) superstep(e *record.Superstep) {
 	n := j.counts[e.Job]
 	if n == maxSupersteps || n == 0 && len(j.counts) == maxSearches {
@@ -109,7 +108,7 @@ func (j *journal) superstep(e *record.Superstep) {
 	s.Sum(e)
 	end := s.Ended
 	if end.IsZero() {
-		end = time.Now() // of a cluster: it just has
+		end = time.Now() // on a cluster: it has just ended
 	}
 	begin := before(end, s.Times.Total)
 	ctx, span := j.tracer.Start(j.job, fmt.Sprintf("superstep %d", s.Superstep),
@@ -141,7 +140,8 @@ func (j *journal) superstep(e *record.Superstep) {
 	span.End(oteltrace.WithTimestamp(end))
 }
 
-// valid is a text as spans carry it: a file's name or a panic's may be anything.
+// valid returns a text with valid UTF-8, as spans require: the name of a file or the text of a
+// panic may be anything.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Attributes of spans.

@@ -1,10 +1,10 @@
-// Package otlp sends traces of runs to a collector of OpenTelemetry: a span for a run, in it one
-// for each stage and each superstep, in that one for each phase. The environment says where to
-// (OTEL_EXPORTER_OTLP_ENDPOINT and its relatives); where it does not, nothing is made and nothing
-// started.
+// Package otlp sends traces of runs to an OpenTelemetry collector: a span for each run, with spans
+// for its stages and supersteps, which have spans for their phases. The environment names the
+// collector (OTEL_EXPORTER_OTLP_ENDPOINT and related variables). Without it the package starts
+// nothing.
 //
-// Spans are made by the OpenTelemetry SDK when a superstep has ended, from its record, so that they
-// cost a run nothing while it works. They go by OTLP over HTTP.
+// The OpenTelemetry SDK makes the spans from the record of an ended superstep, so they do not slow
+// down a running superstep. They are sent by OTLP over HTTP. Read otlp.go first, then journal.go.
 package otlp
 
 import (
@@ -23,24 +23,24 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Exporter sends spans. Close it when the last run has ended.
+// Exporter sends spans. Close it after the last run.
 type Exporter struct {
 	provider *sdktrace.TracerProvider
 	tracer   oteltrace.Tracer
 	client   *client
-	parent   context.Context // has the span that all others are in, if there is one
-	root     oteltrace.Span  // it, if it is ours; or nil
-	closing  time.Duration   // the longest time of Close
+	parent   context.Context // has the parent of all spans, if there is one
+	root     oteltrace.Span  // that parent, if New made it; or nil
+	closing  time.Duration   // time limit of Close
 }
 
-// Bounds of what waits to be sent: spans beyond are dropped, and a run never waits.
+// Bounds of the queue: it drops further spans, and a run never waits.
 const (
 	maxQueue    = 16384
 	batchDelay  = 2 * time.Second
 	closingTime = 5 * time.Second
 )
 
-// New makes an exporter, or returns nil if the environment names no collector.
+// New makes an exporter. It returns nil if the environment names no collector.
 func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	h, err := newHTTPClient()
 	if h == nil {
@@ -48,7 +48,7 @@ func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	}
 	about, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)),
-		resource.WithTelemetrySDK(), resource.WithFromEnv()) // later ones win
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // later ones take precedence
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
@@ -70,13 +70,13 @@ func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	return e, nil
 }
 
-// Close sends what waits, for a few seconds at most.
+// Close sends the queued spans, for a few seconds at most.
 func (e *Exporter) Close() {
 	if e.root != nil {
 		e.root.End()
 	}
 	ctx := context.Background()
-	t := time.AfterFunc(e.closing, func() { _ = e.client.Stop(ctx) }) // every post fails then
+	t := time.AfterFunc(e.closing, func() { _ = e.client.Stop(ctx) }) // then every post fails
 	defer t.Stop()
 	if err := e.provider.Shutdown(ctx); err != nil {
 		e.client.complain(err)

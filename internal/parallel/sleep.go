@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep waits for a time, or returns why ctx has ended.
+// Sleep waits for a time. If ctx ends earlier it returns the cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)

@@ -1,5 +1,5 @@
-// Package parallel runs loops on a fixed team of goroutines whose forks and joins cost about a
-// microsecond, so that a superstep of a few microseconds can still be split.
+// Package parallel runs loops on a fixed team of goroutines. A fork and join costs about a
+// microsecond, so even a superstep of a few microseconds can be split. Read team.go first.
 package parallel
 
 import (
@@ -11,9 +11,10 @@ import (
 	"sync/atomic"
 )
 
-// spins is how often a waiting goroutine looks before it sleeps: some 80 to 200 microseconds, more
-// than the coordinator and two small supersteps on one thread need between two phases. Waking a
-// sleeper costs 50 microseconds, and far more where other processes want the processor.
+// spins is the number of looks of a waiting goroutine before it sleeps: some 80 to 200
+// microseconds. That is longer than the coordinator and two small supersteps on one thread take
+// between two phases. Waking a sleeper costs 50 microseconds, and far more if other processes want
+// the processor.
 const spins = 80_000
 
 // Team is a set of workers that run the same function together. Worker 0 is the goroutine that
@@ -23,7 +24,7 @@ type Team struct {
 	work    atomic.Uint32 // generation of the task
 	pending atomic.Int32  // workers still running the task
 	done    chan struct{}
-	asleep  atomic.Bool // the caller sleeps on done
+	asleep  atomic.Bool // true while the caller sleeps on done
 	spins   int
 	closed  bool
 	workers []worker
@@ -32,22 +33,22 @@ type Team struct {
 	failMu sync.Mutex
 	failed *Panic
 
-	next atomic.Int64 // first index not yet taken, of the loop that runs
+	next atomic.Int64 // first index of the current loop that was not taken
 	_    [56]byte
 }
 
 type worker struct {
 	wake   chan struct{}
 	asleep atomic.Bool
-	_      [48]byte // workers' flags live on lines of their own
+	_      [48]byte // padding: the workers' flags are on separate cache lines
 }
 
-// ErrExited is the value of a [Panic] when the function did not panic, but called runtime.Goexit,
-// as testing.T.FailNow does.
+// ErrExited is the value of a [Panic] if the function called runtime.Goexit, as testing.T.FailNow
+// does.
 var ErrExited = errors.New("runtime.Goexit ended the goroutine")
 
-// Panic is the value that a Team panics with on its caller's goroutine when the function panicked
-// on any worker, or called runtime.Goexit on another worker than the caller.
+// Panic is the value with which Run panics on its caller's goroutine, if the function panicked on
+// any worker, or called runtime.Goexit on another worker than the caller.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -55,14 +56,14 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// Unwrap returns what the function panicked with, if that was an error.
+// Unwrap returns the value of the panic if it is an error, else nil.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
 }
 
-// NewTeam starts a team of n workers, n >= 1. With spin, waiting workers look for work for a moment
-// before they sleep: for a team that has the processors to itself. A team larger than the number of
+// NewTeam starts a team of n workers, n >= 1. With spin, idle workers spin for a moment before they
+// sleep, which is for a team that has the processors to itself. A team larger than the number of
 // processors never spins.
 func NewTeam(n int, spin bool) *Team {
 	t := &Team{done: make(chan struct{}, 1), workers: make([]worker, max(n-1, 0))}
@@ -106,8 +107,8 @@ func (t *Team) Run(task func(worker int)) {
 	}
 }
 
-// runCaller runs the caller's part and waits for the workers, also after runtime.Goexit in the
-// caller's part.
+// runCaller runs the caller's part and waits for the workers, even if the caller's part calls
+// runtime.Goexit.
 func (t *Team) runCaller() {
 	defer t.join()
 	t.call(0)
@@ -123,7 +124,7 @@ func (t *Team) join() {
 		t.asleep.Store(true)
 		if t.pending.Load() == 0 {
 			if !t.asleep.CompareAndSwap(true, false) {
-				<-t.done // the last worker saw us asleep: take its signal
+				<-t.done // the last worker saw asleep: take its signal
 			}
 			return
 		}
@@ -131,8 +132,8 @@ func (t *Team) join() {
 	}
 }
 
-// loop runs every task after the generation seen. A task that ends the goroutine leaves the loop to
-// another one.
+// loop runs all tasks after generation seen. If a task ends the goroutine, another one continues
+// the loop.
 func (t *Team) loop(i int, seen uint32) {
 	w := &t.workers[i]
 	returned := true
@@ -154,7 +155,7 @@ func (t *Team) loop(i int, seen uint32) {
 	}
 }
 
-// finish counts a worker as done with the task.
+// finish records that a worker has finished the task.
 func (t *Team) finish() {
 	if t.pending.Add(-1) == 0 && t.asleep.CompareAndSwap(true, false) {
 		t.done <- struct{}{}
@@ -196,7 +197,7 @@ func (t *Team) call(worker int) {
 	returned = true
 }
 
-// newPanic makes a Panic of what a deferred function recovered in a function that did not return.
+// newPanic makes a Panic from the result of recover, in a deferred function.
 func newPanic(recovered any) *Panic {
 	if p, ok := recovered.(*Panic); ok {
 		return p
@@ -207,8 +208,8 @@ func newPanic(recovered any) *Panic {
 	return &Panic{recovered, debug.Stack()}
 }
 
-// Contain calls f on a goroutine of its own and waits for it. It returns nil when f returns, or
-// else the panic or runtime.Goexit that ended f.
+// Contain calls f on a new goroutine and waits for it. It returns nil if f returns, else the panic
+// or runtime.Goexit that ended f.
 func Contain(f func()) *Panic {
 	t, done := Team{task: func(int) { f() }}, make(chan struct{})
 	go func() {
@@ -219,9 +220,9 @@ func Contain(f func()) *Panic {
 	return t.failed
 }
 
-// For calls body for consecutive ranges that together cover [0, n), each of at most grain indices,
-// handed out in order to whichever worker is free. It runs on the caller alone when one range
-// covers everything.
+// For calls body for consecutive ranges that together cover [0, n). Each range has at most grain
+// indices. Idle workers take the ranges in order. If one range covers everything, only the caller
+// runs it.
 func (t *Team) For(n, grain int, body func(worker, lo, hi int)) {
 	grain = max(grain, 1)
 	if n <= grain || t.Size() == 1 {
@@ -242,7 +243,7 @@ func (t *Team) For(n, grain int, body func(worker, lo, hi int)) {
 	})
 }
 
-// Counter hands out indices of a loop to the workers of a team, without the closure that For
+// Counter hands out the indices of a loop to the workers of a team. It needs no closure, which For
 // allocates.
 type Counter struct {
 	_    [64]byte
@@ -250,15 +251,16 @@ type Counter struct {
 	_    [56]byte
 }
 
-// Reset makes i the first index to be taken.
+// Reset sets the first index to i.
 func (c *Counter) Reset(i int) { c.next.Store(int64(i)) }
 
-// Take returns the first of grain indices that nobody else gets.
+// Take takes grain indices and returns the first.
 func (c *Counter) Take(grain int) int { return int(c.next.Add(int64(grain))) - grain }
 
-// TakePart returns the first and the end of a run of indices below n that nobody else gets: one of
-// so many parts of those that are left, or one index. So runs become shorter towards the end
-// (guided self-scheduling; Polychronopoulos and Kuck 1987). from is to when none is left.
+// TakePart takes consecutive indices below n, and returns the first and the end. It takes one
+// index, or 1/parts of the remaining indices if that is more, so ranges become shorter towards the
+// end (guided self-scheduling; Polychronopoulos and Kuck 1987). It returns from = to if none is
+// left.
 func (c *Counter) TakePart(n, parts int) (from, to int) {
 	for {
 		i := int(c.next.Load())
@@ -272,7 +274,7 @@ func (c *Counter) TakePart(n, parts int) (from, to int) {
 	}
 }
 
-// Taken returns the first index that has not been handed out.
+// Taken returns the first index that was not taken.
 func (c *Counter) Taken() int { return int(c.next.Load()) }
 
 // Close ends the workers and waits for them. Run must not be called afterwards. Close is

@@ -1,4 +1,4 @@
-// Package plans is the form in which package plan gives a plan of phases to the engine.
+// Package plans has the plan of phases in the form that the engine runs. Package plan makes it.
 package plans
 
 import (
@@ -6,23 +6,23 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Kind is what a step does with its plans.
+// Kind is the kind of a step.
 type Kind uint8
 
 const (
-	Sequence Kind = iota // run them one after the other
-	Phase                // there are none: run a program
-	Repeat               // run them, one after the other, until a condition holds
-	Choose               // run the first if a condition holds, else the second
+	Sequence Kind = iota // run Plans one after the other
+	Phase                // run the program Phase
+	Repeat               // run Plans one after the other, repeatedly, until the condition holds
+	Choose               // run the first plan if the condition holds, else the second
 )
 
-// Step is a plan.
+// Step is a node in the tree of a plan.
 type Step struct {
 	Kind  Kind
-	Phase kernel.Erased[pregel.VertexID] // of a Phase
+	Phase kernel.Erased[pregel.VertexID] // the program of a Phase
 	Test  func(*Round) bool
 	Plans []Step
-	Err   error // what is wrong with it
+	Err   error // an error in the plan, or nil
 }
 
 // Round is plan.Round.

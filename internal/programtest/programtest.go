@@ -1,5 +1,5 @@
-// Package programtest runs vertex programs here and on a cluster of workers in the test's process,
-// where they must do the same.
+// Package programtest runs vertex programs in the test's process and on a cluster of workers there,
+// and compares the results. It is for tests of programs.
 package programtest
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Cluster returns a connection to a cluster of workers that has the built-in programs and others.
-// It ends with the test.
+// Cluster returns a connection to a cluster of workers with the built-in programs and others. The
+// cluster ends with the test.
 func Cluster(t testing.TB, workers int, others ...pregel.Registered) *cluster.Connection {
 	t.Helper()
 	programs, refused := builtin.With(others)
@@ -32,8 +32,8 @@ func Cluster(t testing.TB, workers int, others ...pregel.Registered) *cluster.Co
 	return conn
 }
 
-// Load loads a graph here, in one partition, and on a cluster, in five unless the options say how
-// many, so that workers have unlike numbers of them. Both are closed when the test ends.
+// Load loads a graph in this process, in one partition, and on a cluster, by default in five
+// partitions, so that workers have different numbers of them. Both are closed when the test ends.
 func Load(t testing.TB, conn *cluster.Connection, name string, options ...superstep.LoadOptions) (here, there *superstep.Graph) {
 	t.Helper()
 	o := append(options, superstep.LoadOptions{})[0]
@@ -54,9 +54,9 @@ func Load(t testing.TB, conn *cluster.Connection, name string, options ...supers
 	return here, there
 }
 
-// Same runs a program on a graph here and on a cluster, and returns the result here. Values must be
-// equal by reflect.DeepEqual, and the numbers of supersteps and messages, and what the records tell
-// of changes of the graph, too; or, where floats are added in another order, as same says.
+// Same runs a program on a graph here and on a cluster, and returns the result here. The numbers of
+// supersteps and messages, and the records of changes of the graph, must be equal. Values must be
+// equal by reflect.DeepEqual, or by same, for example if floats are added in another order.
 func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V,
 	M], o superstep.Options, same ...func(a, b V) bool,
 ) *superstep.Result[V] {
@@ -90,7 +90,8 @@ func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program
 	return want
 }
 
-// summary is what a result tells of a run wherever it was, and its records of changes of the graph.
+// summary returns the parts of a result, and its records of changes of the graph, that do not
+// depend on where the run was.
 func summary[V any](r *superstep.Result[V]) string {
 	text := fmt.Sprint(r.Supersteps, r.Converged, r.Messages, r.NumVertices, r.NumEdges)
 	for _, s := range r.Trace {

@@ -1,6 +1,6 @@
-// Package resultlines reads what results are written as: a line for each vertex, "id value", or
-// "name<TAB>value" with tabs between the fields of a value (docs/formats.md). The command line
-// shows and converts results by it, a master's page sums them up.
+// Package resultlines parses the lines of results: one per vertex, "id value", or "name<TAB>value"
+// with tabs between the fields of a value (docs/formats.md). The command line uses it to show and
+// convert results, and a master's page to summarize them.
 package resultlines
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// Form is how the lines of a result read.
+// Form is the format of a result's lines.
 type Form struct {
 	Named  bool // name<TAB>value
 	Fields []engine.Field
 }
 
-// Names are those of the fields.
+// Names returns the names of the fields.
 func (f Form) Names() []string {
 	all := make([]string, 0, len(f.Fields))
 	for _, field := range f.Fields {
@@ -27,7 +27,7 @@ func (f Form) Names() []string {
 	return all
 }
 
-// Cut divides a line in a vertex and its value. A name may be in quotes: see Unquoted.
+// Cut splits a line into the vertex and the value. A name may be in quotes: see Unquoted.
 func (f Form) Cut(line []byte) (vertex, value []byte) {
 	by := []byte{' '}
 	if f.Named {
@@ -37,7 +37,7 @@ func (f Form) Cut(line []byte) (vertex, value []byte) {
 	return vertex, value
 }
 
-// Split divides a value in what is written for its parts.
+// Split splits a value into the texts of its parts.
 func (f Form) Split(value []byte) []string {
 	if f.Named {
 		return strings.Split(string(value), "\t")
@@ -45,8 +45,8 @@ func (f Form) Split(value []byte) []string {
 	return strings.Fields(string(value))
 }
 
-// Columns divides a value in its fields, each as it is without the quotes that a line of text
-// needs. It reports whether the value has as many as the form.
+// Columns splits a value into its fields, and removes the quotes that lines of text need. It
+// returns false if the number of fields differs from the form's.
 func (f Form) Columns(value []byte) ([]string, bool) {
 	parts := []string{string(value)}
 	if len(f.Fields) > 1 {
@@ -61,7 +61,7 @@ func (f Form) Columns(value []byte) ([]string, bool) {
 	return parts, true
 }
 
-// Unquoted is a text without the quotes that lines have around what would not be read as one field.
+// Unquoted removes the quotes that lines have around text that could not be parsed as one field.
 func Unquoted(text string) string {
 	if strings.HasPrefix(text, `"`) {
 		if plain, err := strconv.Unquote(text); err == nil {
@@ -71,8 +71,8 @@ func Unquoted(text string) string {
 	return text
 }
 
-// Number reads a field that is a number or a truth value, which is 1 or 0. It may be infinite, or
-// NaN. The largest int64 is infinite too: programs give it to vertices that they did not reach.
+// Number parses a number or a truth value, which becomes 1 or 0. The number may be infinite or NaN.
+// The greatest int64 counts as infinite, because programs give it to unreached vertices.
 func Number(text string) (x float64, ok bool) {
 	switch text {
 	case "true":
@@ -88,11 +88,11 @@ func Number(text string) (x float64, ok bool) {
 	return x, err == nil
 }
 
-// Cutter puts lines together of the parts that writers are given.
+// Cutter joins the parts of lines that are written to it.
 type Cutter struct{ rest []byte }
 
-// Each calls f for the lines that end in data, with their line breaks, and keeps what is left. A
-// line is f's until it returns.
+// Each calls f for the lines that end in data, with their line ends, and keeps the rest. A line is
+// only valid during the call.
 func (c *Cutter) Each(data []byte, f func(line []byte) error) (int, error) {
 	n := len(data)
 	for len(data) > 0 {

@@ -9,21 +9,20 @@ import (
 
 // Bounds of a Survey.
 const (
-	SurveyRows = 100 // of the greatest and the least values
+	SurveyRows = 100 // number of rows with the greatest, and with the least values
 	bins       = 40
-	maxText    = 200 // bytes of a vertex or a value that are shown
+	maxText    = 200 // greatest number of bytes of a vertex or a value that are shown
 	maxFields  = 16
-	exact      = 1 << 53 // whole numbers below it are all there are
+	exact      = 1 << 53 // all whole numbers below it are exact in a float64
 )
 
-// Survey sums up the values of a result in bounded memory, whatever its length.
+// Survey summarizes the values of a result in bounded memory.
 type Survey struct {
 	Vertices int           `json:"vertices"`
 	Fields   []FieldSurvey `json:"fields"`
 }
 
-// FieldSurvey sums up a field. What is infinite, no number or text is counted, and is in nothing
-// else.
+// FieldSurvey summarizes a field. Infinite values, NaN and texts are only counted.
 type FieldSurvey struct {
 	Name     string `json:"name"`
 	Numbers  int    `json:"numbers"` // finite
@@ -34,12 +33,13 @@ type FieldSurvey struct {
 	Least    float64 `json:"least"`
 	Greatest float64 `json:"greatest"`
 	Mean     float64 `json:"mean"`
-	// Top are the vertices of greatest value, Bottom those of least, with all their fields.
+	// Top has the vertices with the greatest values, and Bottom those with the least, with all
+	// their fields.
 	Top    []Row `json:"top"`
 	Bottom []Row `json:"bottom"`
-	// Bins divide the numbers from the least to the greatest in parts of the same width, or whole
-	// numbers that are few in one each. LogBins divide those above 0 in parts of the same ratio, if
-	// they are of different orders of magnitude.
+	// Bins divide the numbers into intervals of equal width, or have one bin per whole number if
+	// these are few. LogBins divide the numbers above 0 into intervals of equal ratio, if they
+	// differ by orders of magnitude.
 	Bins    []Bin `json:"bins"`
 	LogBins []Bin `json:"log_bins"`
 
@@ -49,21 +49,22 @@ type FieldSurvey struct {
 	bottom   *Top
 }
 
-// Row is a vertex with its value.
+// Row is a vertex and its value.
 type Row struct {
 	Vertex string   `json:"vertex"`
 	Values []string `json:"values"`
 }
 
-// Bin is how many numbers there are from one on and below another; the last bin has its end, too.
+// Bin is the number of values in an interval, which includes its beginning. Only the last bin
+// includes its end.
 type Bin struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
 	Count int     `json:"count"`
 }
 
-// NewSurvey sums up a result, which read reads: twice, since only the first time tells how far its
-// values reach.
+// NewSurvey summarizes the result that read reads. It calls read twice, because the range of values
+// is known only after the first time.
 func NewSurvey(form Form, read func(each func(data []byte) error) error) (*Survey, error) {
 	s := &Survey{}
 	for _, f := range form.Fields[:min(len(form.Fields), maxFields)] {
@@ -89,7 +90,7 @@ func NewSurvey(form Form, read func(each func(data []byte) error) error) (*Surve
 	return s, eachValue(form, read, count)
 }
 
-// errFields is of a line that has too few.
+// errFields is the error for a line with a wrong number of fields.
 var errFields = errors.New("a line of the result has another number of fields than its program's values")
 
 // eachValue calls f with each line and its fields.
@@ -111,7 +112,7 @@ func eachValue(form Form, read func(each func(data []byte) error) error, f func(
 	})
 }
 
-// add takes in a vertex.
+// add adds a vertex.
 func (s *Survey) add(line []byte, values []string) {
 	s.Vertices++
 	for i := range s.Fields {
@@ -144,7 +145,7 @@ func (f *FieldSurvey) number(line []byte, x float64) {
 	f.bottom.Offer(line, x)
 }
 
-// divide makes the bins, now that it is known how far the numbers reach.
+// divide makes the bins, after the range of the numbers is known.
 func (f *FieldSurvey) divide() {
 	if f.Numbers == 0 {
 		return
@@ -155,7 +156,7 @@ func (f *FieldSurvey) divide() {
 			f.Bins = append(f.Bins, Bin{From: x, To: x + 1})
 		}
 	case math.IsInf(width, 0):
-		return // nothing is as wide
+		return // no interval is that wide
 	default:
 		for i := range bins {
 			f.Bins = append(f.Bins,
@@ -175,7 +176,7 @@ func (f *FieldSurvey) divide() {
 	}
 }
 
-// count takes a value into its bins.
+// count counts a value in its bins.
 func (f *FieldSurvey) count(value string) {
 	x, ok := Number(value)
 	if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
@@ -185,7 +186,7 @@ func (f *FieldSurvey) count(value string) {
 	binOf(f.LogBins, x)
 }
 
-// binOf counts a number in the last bin that does not begin after it.
+// binOf counts a number in the last bin that begins at or before it.
 func binOf(all []Bin, x float64) {
 	lo, hi := 0, len(all)
 	for lo < hi {
@@ -208,7 +209,7 @@ func rows(form Form, all [][]byte) []Row {
 	return shown
 }
 
-// row is a line as it is shown: long texts are cut.
+// row returns a line as it is shown: long texts are shortened.
 func (f Form) row(line []byte) Row {
 	vertex, value := f.Cut(line)
 	values, _ := f.Columns(value)
@@ -232,8 +233,8 @@ func short(text string) string {
 // errFound ends the reading of a result when the vertex is found.
 var errFound = errors.New("the vertex is found")
 
-// Find returns the row of a vertex, which is an id or a name; found, if there is one. It reads no
-// further then.
+// Find returns the row of a vertex, given by its id or name. found is false if there is none. It
+// stops reading after the row.
 func Find(form Form, vertex string, read func(each func(data []byte) error) error) (row Row, found bool, err error) {
 	var cutter Cutter
 	err = read(func(data []byte) error {
@@ -254,7 +255,7 @@ func Find(form Form, vertex string, read func(each func(data []byte) error) erro
 	return row, found, err
 }
 
-// HasNames reports whether a result that begins so has names for its vertices.
+// HasNames reports whether the result that begins with start has names of vertices.
 func HasNames(start []byte) bool {
 	line, _, _ := bytes.Cut(start, []byte{'\n'})
 	return bytes.IndexByte(line, '\t') >= 0

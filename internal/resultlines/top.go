@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// First keeps the first N of what it is given, in an order in which no two are equal.
+// First keeps the first N of the added elements, in an order in which no two are equal.
 type First[T any] struct {
 	N     int
 	Order func(a, b T) int
-	kept  []T  // fewer than twice as many
-	full  bool // N were there, and the last of those is kept[N-1]
+	kept  []T  // fewer than 2N elements
+	full  bool // there were N elements, and kept[N-1] is the last of these
 }
 
-// Takes reports whether an element is one of the first so far.
+// Takes reports whether an element is one of the first N so far.
 func (f *First[T]) Takes(x T) bool {
 	return f.N > 0 && (!f.full || f.Order(x, f.kept[f.N-1]) < 0)
 }
 
-// Add takes an element that Takes would take.
+// Add adds an element for which Takes returned true.
 func (f *First[T]) Add(x T) {
 	if f.kept = append(f.kept, x); len(f.kept)-f.N >= f.N {
 		f.kept, f.full = f.All(), true
@@ -33,21 +33,21 @@ func (f *First[T]) All() []T {
 	return f.kept[:min(max(f.N, 0), len(f.kept))]
 }
 
-// Top keeps the lines of greatest value, or of least, of those it is offered; of equal values those
-// that came first.
+// Top keeps the lines with the greatest, or least, values. Of equal values it keeps the earlier
+// lines.
 type Top struct {
 	first   First[offer]
 	offered int
 }
 
-// offer is a line with the value it goes by, and its place among all.
+// offer is a line, its value, and its position among all lines.
 type offer struct {
 	line  []byte
 	value float64
 	at    int
 }
 
-// NewTop makes a Top of at most so many lines.
+// NewTop makes a Top of at most most lines.
 func NewTop(most int, least bool) *Top {
 	return &Top{first: First[offer]{N: most, Order: func(a, b offer) int {
 		c := cmp.Compare(b.value, a.value)
@@ -58,7 +58,7 @@ func NewTop(most int, least bool) *Top {
 	}}}
 }
 
-// Offer keeps a line if it is one of those wanted so far. What is no number (NaN) is not.
+// Offer adds a line if it is one of the wanted ones so far. It ignores NaN.
 func (t *Top) Offer(line []byte, value float64) {
 	t.offered++
 	if o := (offer{value: value, at: t.offered}); !math.IsNaN(value) && t.first.Takes(o) {
@@ -67,7 +67,7 @@ func (t *Top) Offer(line []byte, value float64) {
 	}
 }
 
-// Lines are the lines that are kept, the greatest first, or the least.
+// Lines returns the kept lines, ordered by value: the greatest, or the least, first.
 func (t *Top) Lines() (lines [][]byte) {
 	for _, o := range t.first.All() {
 		lines = append(lines, o.line)

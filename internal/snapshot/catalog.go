@@ -12,18 +12,18 @@ import (
 
 // Entry is a snapshot below a place.
 type Entry struct {
-	Name     string    // of its directory, from the place; "." is the place itself
-	Saved    time.Time // zero if the store does not tell
+	Name     string    // relative to the place; "." is the place itself
+	Saved    time.Time // zero if unknown
 	Manifest *Manifest // nil after an error
 	Err      error     // why it cannot be opened
 }
 
-// maxEntries is how many snapshots List finds.
+// maxEntries is the greatest number of snapshots that List returns.
 const maxEntries = 10_000
 
-// List finds the snapshots below a place, in the order of their names, and looks whether their
-// files are there with their sizes, as the place lists them: what is in the files is not looked at.
-// That one is damaged is no error of the others.
+// List returns the snapshots below a place, ordered by name. It checks that their files exist with
+// their sizes, by the place's list. It does not read the files. A damaged snapshot has its own
+// error.
 func List(ctx context.Context, s store.Store) ([]Entry, error) {
 	var found []store.Object
 	sizes := store.Sizes{}
@@ -58,7 +58,7 @@ func List(ctx context.Context, s store.Store) ([]Entry, error) {
 	return all, store.Together(ctx, requests, jobs)
 }
 
-// readListed reads the manifest that was listed.
+// readListed reads a listed manifest.
 func readListed(ctx context.Context, s store.Store, o store.Object) (*Manifest, error) {
 	data, err := store.Fetch(ctx, s, o, maxManifest)
 	if err != nil {
@@ -67,8 +67,8 @@ func readListed(ctx context.Context, s store.Store, o store.Object) (*Manifest, 
 	return parseManifest(data)
 }
 
-// present reports whether the files of a snapshot in a directory are among those of a place, with
-// their sizes.
+// present returns an error unless the files of a snapshot in a directory are in sizes with their
+// sizes.
 func (m *Manifest) present(dir string, sizes store.Sizes) error {
 	for _, f := range m.files() {
 		if err := sizes.Check(path.Join(dir, f.Name), f.Size); err != nil {
@@ -78,7 +78,7 @@ func (m *Manifest) present(dir string, sizes store.Sizes) error {
 	return nil
 }
 
-// PlaceOf is how a snapshot is named as a graph whose directory lies in a place.
+// PlaceOf returns the name of a snapshot as a graph, if its directory is in a place.
 func (e *Entry) PlaceOf(s store.Store) string {
 	place := strings.TrimSuffix(s.String(), "/")
 	if e.Name != "." {

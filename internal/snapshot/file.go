@@ -36,12 +36,12 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// header is what a file says of itself.
+// header is the header of a file.
 type header struct {
 	Kind      string       `json:"kind"` // partition, vertices or names
-	ID        string       `json:"id"`   // of what the file belongs to
+	ID        string       `json:"id"`   // of the snapshot
 	Partition *graph.Shape `json:"partition,omitempty"`
-	Count     int          `json:"count"` // as File has it
+	Count     int          `json:"count"` // see File
 	Arrays    []array      `json:"arrays"`
 	Blocks    []uint32     `json:"blocks"`
 }
@@ -53,37 +53,37 @@ const (
 	namesKind     = "names"
 )
 
-// array is where an array lies, from the first one on.
+// array is the position of an array, relative to the first.
 type array struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
 	At     int64  `json:"at"`
-	Length int64  `json:"length"` // elements
+	Length int64  `json:"length"` // in elements
 }
 
-// File is what must be known of a file to read it.
+// File is the description of a file that a reader needs.
 type File struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
-	// Header is the CRC-32C of all before the first array, and so vouches for the rest.
+	// Header is the CRC-32C of all bytes before the first array. It protects the checksums of the
+	// rest.
 	Header uint32 `json:"header_crc32c"`
-	// Count is how many vertices a file of the index has, or how many names a file of names has:
-	// those of the input ids that follow one another from First on, unless they are Listed in the
-	// file.
+	// Count is the number of vertices in a file of the index, or of names in a file of names. Their
+	// input ids are consecutive from First on, unless the file is Listed and contains them.
 	Count  int    `json:"count,omitempty"`
 	First  uint64 `json:"first,omitempty"`
 	Listed bool   `json:"listed,omitempty"`
 }
 
-// image is a file that is to be written: views of arrays in memory, one after the other.
+// image is a file to be written: views of arrays in memory, in order.
 type image struct {
 	head   []byte
 	header header
 	data   []segment
-	end    int64 // of the last segment
+	end    int64 // end of the last segment
 }
 
-// segment is an array at its place after the head.
+// segment is an array at its position after the head.
 type segment struct {
 	at   int64
 	data []byte
@@ -97,7 +97,7 @@ func put[T any](m *image, name, kind string, s []T) {
 	m.end = at + int64(len(data))
 }
 
-// Uint32s and the others are of graph.Arrays.
+// Uint32s and the other methods implement graph.Arrays.
 func (m *image) Uint32s(name string, s *[]uint32)   { put(m, name, "uint32", *s) }
 func (m *image) Uint64s(name string, s *[]uint64)   { put(m, name, "uint64", *s) }
 func (m *image) Float32s(name string, s *[]float32) { put(m, name, "float32", *s) }
@@ -126,17 +126,17 @@ func (m *image) finish() error {
 	return nil
 }
 
-// size is that of the whole file.
+// size returns the size of the whole file.
 func (m *image) size() int64 { return int64(len(m.head)) + m.end }
 
-// start is where the first array begins after a header of so many bytes.
+// start returns the position of the first array after a header of a number of bytes.
 func start(header int) int64 {
 	return (preamble + int64(header) + dataAlign - 1) / dataAlign * dataAlign
 }
 
 var zeros [align]byte
 
-// each calls f for the bytes after the head from from on below to, piece by piece.
+// each calls f for the bytes from to to-1 after the head, piece by piece.
 func (m *image) each(from, to int64, f func(some []byte)) {
 	for _, s := range m.data {
 		if from >= to {
@@ -157,7 +157,7 @@ func (m *image) each(from, to int64, f func(some []byte)) {
 	}
 }
 
-// ReadAt reads the file that is to be written.
+// ReadAt reads from the file to be written.
 func (m *image) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("reading before the beginning")
@@ -174,8 +174,8 @@ func (m *image) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// parseHead checks what a file begins with, up to its arrays, and returns the header and where the
-// arrays begin.
+// parseHead checks the beginning of a file up to its arrays. It returns the header and the position
+// of the arrays.
 func parseHead(head []byte, f File) (*header, int64, error) {
 	length, err := headLength(head, f)
 	if err != nil {
@@ -216,10 +216,10 @@ func headLength(head []byte, f File) (int, error) {
 	return int(length), nil
 }
 
-// sizes are the bytes of an element, by its type.
+// sizes are the numbers of bytes of an element, by type.
 var sizes = map[string]int64{"uint8": 1, "uint32": 4, "uint64": 8, "float32": 4, "float64": 8}
 
-// check refuses a header whose arrays are not in the file, one after the other.
+// check returns an error unless the header's arrays are consecutive in the file.
 func (h *header) check(start int64, f File) error {
 	data := f.Size - start
 	if blocks := (data + blockSize - 1) / blockSize; int64(len(h.Blocks)) != blocks {

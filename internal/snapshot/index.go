@@ -15,14 +15,14 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Index says which vertices have the input ids of a run of them, by rising input id.
+// Index maps a range of input ids to vertices, in ascending order of input ids.
 type Index struct {
 	IDs []uint32 // of vertices
-	// Labels are their input ids, or nil if these follow one another from First on.
+	// Labels are their input ids, or nil if these are consecutive from First on.
 	Labels []uint64
 	First  uint64
-	// Names are those of a run of input ids from FirstName on, or nil if vertices have no names. It
-	// may be another run than that of the vertices.
+	// Names are the names of a range of input ids from FirstName on, or nil if vertices have no
+	// names. This range may differ from that of the vertices.
 	Names     *names.Dictionary
 	FirstName uint64
 }
@@ -32,7 +32,7 @@ func (x *Index) visit(v graph.Arrays) {
 	v.Uint64s("labels", &x.Labels)
 }
 
-// openIndex brings a part of the index into memory.
+// openIndex reads a part of the index into memory.
 func openIndex(ctx context.Context, s store.Store, f File, m *Manifest, arena *mem.Arena, team *parallel.Team) (*Index, error) {
 	a, err := read(ctx, s, verticesKind, f, m.ID, arena, team)
 	if err != nil {
@@ -57,7 +57,7 @@ func openIndex(ctx context.Context, s store.Store, f File, m *Manifest, arena *m
 	return x, nil
 }
 
-// appendLabels appends the input ids of a run of the index.
+// appendLabels appends the input ids of a range of the index.
 func (x *Index) appendLabels(dst []uint64, from, to int) []uint64 {
 	if len(x.Labels) > 0 {
 		return append(dst, x.Labels[from:to]...)
@@ -80,8 +80,8 @@ func (x *Index) check(vertices int) error {
 	return nil
 }
 
-// openRun brings the vertices from from on below to into memory. Their ids may lie in the arena;
-// their labels do not, for graphs that are made of this one keep them, also when it is closed.
+// openRun reads the vertices from to to-1 of the index into memory. Their ids may be in the arena.
+// Their labels are not, because graphs made from this one keep them after it is closed.
 func openRun(ctx context.Context, s store.Store, m *Manifest, from, to int, arena *mem.Arena, team *parallel.Team) (*Index, error) {
 	x, before := new(Index), 0
 	if m.Labels == "listed" {
@@ -144,7 +144,7 @@ func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena
 	return nil
 }
 
-// OpenShare returns a rank's equal share of the index, in memory of its own.
+// OpenShare returns a rank's equal share of the index, in its own memory.
 func OpenShare(ctx context.Context, s store.Store, m *Manifest, rank, ranks int, o Options) (_ *Index, err error) {
 	defer mem.Recover(&err)
 	from, to := edges.Part(m.Vertices, rank, ranks)

@@ -14,41 +14,43 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// ManifestName is the object that makes the others a snapshot: it is put last, and only if there is
-// none.
+// ManifestName is the object that makes the others a snapshot. It is stored last, and only if it
+// does not exist.
 const ManifestName = "snapshot.json"
 
-// maxManifest is the most bytes a manifest may have.
+// maxManifest is the greatest size of a manifest in bytes.
 const maxManifest = 16 << 20
 
-// Manifest says what a snapshot holds, and in which files.
+// Manifest describes the content of a snapshot, and its files.
 type Manifest struct {
 	Format      string `json:"format"`
 	Version     int    `json:"version"`
 	ID          string `json:"id"`
-	Graph       string `json:"graph"` // where the graph came from
+	Graph       string `json:"graph"` // the source of the graph
 	Vertices    int    `json:"vertices"`
 	Arcs        uint64 `json:"arcs"` // as stored: an undirected edge counts twice
 	Directed    bool   `json:"directed"`
 	Weights     string `json:"weights"`      // none, float32 or float64
 	LeastWeight string `json:"least_weight"` // or 0 if that is less
-	Tuples      int    `json:"tuples"`       // of the input
-	Loops       int    `json:"loops"`        // of them
-	Dropped     int    `json:"dropped"`      // duplicates
-	Connected   int    `json:"connected"`    // vertices with an edge, which have the smallest ids
+	Tuples      int    `json:"tuples"`       // in the input
+	Loops       int    `json:"loops"`        // loops among them
+	Dropped     int    `json:"dropped"`      // number of dropped duplicates
+	Connected   int    `json:"connected"`    // vertices with an edge; they have the least ids
 	Partitions  int    `json:"partitions"`
 	Grid        string `json:"grid"`
-	Duplicates  string `json:"duplicates"` // what became of them: keep, first, min, sum or error
+	Duplicates  string `json:"duplicates"` // their treatment: keep, first, min, sum or error
 	SelfLoops   string `json:"self_loops"` // keep or drop
 	UnitWeights bool   `json:"unit_weights"`
-	Order       string `json:"order"`  // of vertices: degree or input
+	Order       string `json:"order"`  // order of vertices: degree or input
 	Labels      string `json:"labels"` // input ids: consecutive, from the first label on, or listed
 	FirstLabel  uint64 `json:"first_label"`
-	Bytes       int64  `json:"bytes"` // of all files
+	Bytes       int64  `json:"bytes"` // total size of all files
 	Parts       []File `json:"parts"`
-	// Index are the files that find vertices by their input ids: each has a run of these, rising.
+	// Index has the files that map input ids to vertices. Each has a range of input ids, in
+	// ascending order.
 	Index []File `json:"index"`
-	// Names are the files of the vertices' names, by rising input id, if they have names.
+	// Names has the files of the vertices' names, in ascending order of input ids, if they have
+	// names.
 	Names []File `json:"names,omitempty"`
 }
 
@@ -81,10 +83,10 @@ func newManifest(id string, g *graph.Graph) *Manifest {
 	return m
 }
 
-// Encode returns the manifest as it is stored. It may be that of a share.
+// Encode returns the stored form of a manifest. It also encodes the manifest of a share.
 func (m *Manifest) Encode() ([]byte, error) { return store.Encode(m) }
 
-// ErrNone says that a place has no snapshot.
+// ErrNone means that a place has no snapshot.
 var ErrNone = errors.New("there is no snapshot: " + ManifestName +
 	" is missing, which is written when all else is there")
 
@@ -104,7 +106,7 @@ func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {
 	return m, nil
 }
 
-// parseManifest accepts exactly what Encode writes of a whole snapshot.
+// parseManifest accepts only the result of Encode for a complete snapshot.
 func parseManifest(data []byte) (*Manifest, error) {
 	m, err := Decode(data)
 	if err != nil {
@@ -113,7 +115,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, m.check()
 }
 
-// Decode reads what Encode has written. Whether it is a whole snapshot is not looked at.
+// Decode decodes the result of Encode. It does not check whether the snapshot is complete.
 func Decode(data []byte) (*Manifest, error) {
 	m := new(Manifest)
 	if err := store.Decode(data, m); err != nil {
@@ -126,7 +128,7 @@ func Decode(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// check refuses what no graph has.
+// check returns an error for a manifest that no graph can have.
 func (m *Manifest) check() error {
 	g, err := m.graph("")
 	if err != nil {
@@ -150,7 +152,7 @@ func (m *Manifest) check() error {
 	return m.checkIndex()
 }
 
-// checkIndex refuses files of the index that do not make one together.
+// checkIndex returns an error unless the files of the index form a complete index.
 func (m *Manifest) checkIndex() error {
 	vertices, consecutive, first := 0, true, uint64(0)
 	for i, f := range m.Index {
@@ -176,7 +178,7 @@ func (m *Manifest) checkIndex() error {
 	return nil
 }
 
-// graph returns what the manifest says of the graph: without partitions and vertices.
+// graph returns the graph that the manifest describes, without partitions and vertices.
 func (m *Manifest) graph(name string) (*graph.Graph, error) {
 	g := &graph.Graph{
 		Name: name, N: m.Vertices, Arcs: m.Arcs, Directed: m.Directed, Tuples: m.Tuples,
@@ -216,6 +218,6 @@ func (m *Manifest) graph(name string) (*graph.Graph, error) {
 
 // GridOf returns the grid of the snapshot's partitions.
 func (m *Manifest) GridOf() graph.Grid {
-	g, _ := graph.ParseGrid(m.Grid) // it was checked
+	g, _ := graph.ParseGrid(m.Grid) // was checked before
 	return g
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// fileNames is how many names a file has at the most, and maxNamesFiles how many files there are in
-// the end, about: those of very many names have more.
+// fileNames is the greatest number of names in a file, and maxNamesFiles the approximate number of
+// files in the end; very many names need more.
 const (
 	fileNames     = 1 << 16
 	maxNamesFiles = 4096
 )
 
-// namesFiles lists the files of a rank's names, which are not written yet.
+// namesFiles returns the files of a rank's names, which are not written yet.
 func namesFiles(id string, vertices, rank int, x Index) []File {
 	if x.Names == nil {
 		return nil
@@ -34,7 +34,7 @@ func namesFiles(id string, vertices, rank int, x Index) []File {
 	return all
 }
 
-// checkNames refuses files of names that do not follow one another from the first input id on.
+// checkNames returns an error unless the files of names are consecutive from the first input id on.
 func (m *Manifest) checkNames() error {
 	next := uint64(0)
 	for _, f := range m.Names {
@@ -50,8 +50,8 @@ func (m *Manifest) checkNames() error {
 	return nil
 }
 
-// OpenNames returns a rank's range of the vertices' names: about its equal share, of all for one
-// rank. It is nil if there are no names.
+// OpenNames returns a rank's range of the vertices' names: about an equal share, or all names for a
+// single rank. It is nil if there are no names.
 func OpenNames(ctx context.Context, s store.Store, m *Manifest, rank, ranks int) (_ *names.Dictionary, err error) {
 	defer mem.Recover(&err)
 	if len(m.Names) == 0 {
@@ -67,7 +67,7 @@ func OpenNames(ctx context.Context, s store.Store, m *Manifest, rank, ranks int)
 	return b.Dictionary(), nil
 }
 
-// openNames adds the names of a file.
+// openNames adds the names in a file.
 func openNames(ctx context.Context, s store.Store, f File, id string, b *names.Builder) error {
 	arena := &mem.Arena{Kind: mem.Loading}
 	defer arena.Close()

@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// restore makes a stored partition one of a graph. Its memory is that of arena: where the store has
-// files they are mapped, and must not be changed as long as the arena is open. Every byte is checked
-// against its checksum; graph.Restorer checks what the arrays say.
+// restore opens a stored partition of a graph. Its memory belongs to arena. If the store has files
+// they are mapped, and must not be changed while the arena is open. Every byte is checked by its
+// checksum; graph.Restorer checks the content of the arrays.
 func restore(ctx context.Context, s store.Store, m *Manifest, i int, r *graph.Restorer, arena *mem.Arena, team *parallel.Team) error {
 	f := m.Parts[i]
 	a, err := read(ctx, s, partitionKind, f, m.ID, arena, team)
@@ -35,7 +35,7 @@ func restore(ctx context.Context, s store.Store, m *Manifest, i int, r *graph.Re
 	return nil
 }
 
-// write stores the file, and notes what must be known of it.
+// write stores the file, and sets its description in f.
 func (m *image) write(ctx context.Context, s store.Store, f *File) error {
 	if err := m.finish(); err != nil {
 		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)

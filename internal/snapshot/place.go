@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Is reports whether the name of a graph is that of a snapshot: of a directory that has one, or of
-// a place in S3, which ends with a slash. The name of the manifest is one too.
+// Is reports whether the name of a graph is that of a snapshot: a directory with one, a place in S3
+// that ends with a slash, or the name of a manifest.
 func Is(name string) bool {
 	if store.IsS3(name) {
 		return strings.HasSuffix(name, "/") || path.Base(name) == ManifestName
@@ -29,21 +29,21 @@ func Is(name string) bool {
 	return err == nil
 }
 
-// Place is where a snapshot lies, and what its manifest says.
+// Place is the place of a snapshot, and its manifest.
 type Place struct {
 	*Manifest
 	store.Store
 }
 
-// Find reads the manifest of a snapshot. The caller closes the place, which graphs that were opened
-// of it do not need.
+// Find reads the manifest of a snapshot. The caller closes the place; graphs opened from it do not
+// need it.
 func Find(ctx context.Context, name string) (*Place, error) {
 	place := strings.TrimSuffix(name, ManifestName)
 	if place == "" {
 		place = "."
 	}
 	if !store.IsS3(place) {
-		// to open it would make the directory
+		// opening it would create the directory
 		_, err := store.RootsOf(ctx).Stat(filepath.Join(place, ManifestName))
 		if os.IsNotExist(err) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, fmt.Errorf("%s: %w", name, ErrNone)
@@ -64,19 +64,18 @@ func Find(ctx context.Context, name string) (*Place, error) {
 // Close closes the store.
 func (p *Place) Close() { store.Close(p.Store) }
 
-// Abandon removes the directories that were made for a snapshot that there is not, if nothing is in
-// them.
+// Abandon removes the empty directories that were created for a snapshot that does not exist.
 func Abandon(s store.Store) { removeEmpty(s, ".") }
 
-// removeEmpty removes a directory of a store that has directories, if nothing is in it, and the
-// store's own if it was made for this.
+// removeEmpty removes a directory of a store that has directories, if it is empty, and the store's
+// own if it was created for this.
 func removeEmpty(s store.Store, dir string) {
 	if d, ok := s.(*store.Dir); ok {
 		d.RemoveEmpty(dir)
 	}
 }
 
-// Account says, for people, what the snapshot is.
+// Account describes the snapshot for people.
 func (m *Manifest) Account() string {
 	kind := "undirected"
 	if m.Directed {

@@ -16,24 +16,23 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Requests for what cannot be mapped: how much each asks for, and how many are under way.
+// Requests for objects that cannot be mapped: the size of each, and the number at a time.
 const (
 	requestSize = 8 << 20
 	requests    = 8
 )
 
-// arrays are those of a file, as they are in memory. They are asked for in the order in which they
-// were stored.
+// arrays are the arrays of a file in memory. They must be read in the order in which they were
+// stored.
 type arrays struct {
 	header *header
-	data   []byte // from the first array on, which is at start in the file
+	data   []byte // the bytes after position start of the file, where the first array begins
 	start  int
 	next   int
 	err    error
 }
 
-// read brings a file of a kind into memory, mapped where the store has files, and checks every byte
-// of it.
+// read reads a file of a kind into memory, mapped if the store has files, and checks every byte.
 func read(ctx context.Context, s store.Store, kind string, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
 	a, err := readFile(ctx, s, f, id, arena, team)
 	if err == nil && (a.header.Kind != kind || a.header.Count != f.Count) {
@@ -109,8 +108,8 @@ func fetched(ctx context.Context, s store.Store, f File, arena *mem.Arena) (_ []
 	return data, store.Together(ctx, requests, jobs)
 }
 
-// faultless calls f, and returns an error if memory that f reads is of a file that cannot be read,
-// or is no longer so long.
+// faultless calls f. It returns an error if f reads mapped memory whose file cannot be read, or was
+// shortened.
 func faultless(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -131,7 +130,7 @@ func faultless(f func() error) (err error) {
 	return f()
 }
 
-// checkBlocks compares the checksums of all blocks.
+// checkBlocks checks the checksums of all blocks.
 func (a *arrays) checkBlocks(ctx context.Context, team *parallel.Team) error {
 	var mu sync.Mutex
 	var failed error
@@ -183,13 +182,13 @@ func get[T any](a *arrays, name, kind string, s *[]T) {
 	*s = wire.Slice[T](a.data[x.At:end:end])
 }
 
-// Uint32s and the others are of graph.Arrays.
+// Uint32s and the other methods implement graph.Arrays.
 func (a *arrays) Uint32s(name string, s *[]uint32)   { get(a, name, "uint32", s) }
 func (a *arrays) Uint64s(name string, s *[]uint64)   { get(a, name, "uint64", s) }
 func (a *arrays) Float32s(name string, s *[]float32) { get(a, name, "float32", s) }
 func (a *arrays) Float64s(name string, s *[]float64) { get(a, name, "float64", s) }
 
-// end checks that all arrays were there, and no others.
+// end returns an error unless all arrays were read.
 func (a *arrays) end() error {
 	if a.err == nil && a.next < len(a.header.Arrays) {
 		return fmt.Errorf("found the array %.40q, expected no more", a.header.Arrays[a.next].Name)

@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// SaveShare stores the partitions of a graph that are in this process, and a part of the index:
-// those of all processes together, put together by Merge, are the snapshot of that id, once they
-// are committed. If it fails, what there is of that is removed.
+// SaveShare stores this process's partitions of a graph, and a part of the index. The shares of all
+// processes, merged by Merge, are a snapshot with an id after they are committed. On failure it
+// removes the share.
 func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
 	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
@@ -50,7 +50,7 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 	return m, nil
 }
 
-// shareOf is the manifest of a share whose files are not written yet.
+// shareOf returns the manifest of a share whose files are not written yet.
 func shareOf(id string, g *graph.Graph, rank int, x Index) *Manifest {
 	m := newManifest(id, g)
 	m.Index = []File{{Name: fmt.Sprintf("%s/vertices-%05d", id,
@@ -64,7 +64,7 @@ func shareOf(id string, g *graph.Graph, rank int, x Index) *Manifest {
 	return m
 }
 
-// Merge puts the manifests of shares together.
+// Merge merges the manifests of shares.
 func Merge(shares []*Manifest) (*Manifest, error) {
 	m := *shares[0]
 	if len(m.Index) == 0 {

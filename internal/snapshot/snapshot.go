@@ -22,17 +22,16 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Options say who does the work, and who is told of it.
+// Options are the parameters of saving and opening.
 type Options struct {
-	// Team does the work; nil is one goroutine.
+	// Team has the worker threads; nil means the caller's goroutine only.
 	Team *parallel.Team
-	// Progress, if not nil, is told how many bytes are done.
+	// Progress, if not nil, is called with the number of bytes done, and the total.
 	Progress func(done, total int64)
 }
 
-// Save stores a graph that is whole in this process. The store must have no snapshot yet:
-// fs.ErrExist says that it has. Nothing is left of one that fails, as far as the store lets itself
-// be cleared.
+// Save stores a graph whose partitions are all in this process. It returns fs.ErrExist if the store
+// has a snapshot already. If it fails it removes what it has stored, as far as possible.
 func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manifest, error) {
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return nil, fmt.Errorf("%s: some partitions are not in this process", g.Name)
@@ -58,8 +57,8 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	return m, Commit(ctx, s, m)
 }
 
-// NewID returns an id that no other snapshot has: it begins the names of all files but the
-// manifest, so that no two share any, also where they are saved to one place at once.
+// NewID returns a unique id of a snapshot. It is the prefix of the names of all files except the
+// manifest, so two snapshots never share a file, even if they are saved to one place at once.
 func NewID() string { return rand.Text() }
 
 // Absent returns fs.ErrExist if there is a snapshot already.
@@ -74,9 +73,9 @@ func Absent(ctx context.Context, s store.Store) error {
 	}
 }
 
-// Commit makes files a snapshot, if they are there. They are removed if they are not all, or if
-// there is another snapshot by now. After any other error they stay: it may be that the manifest
-// was written, and only the answer was lost.
+// Commit makes files a snapshot, if they exist. It removes them if some are missing, or if there is
+// another snapshot by now. After any other error they stay, because the manifest may have been
+// written, and only the answer was lost.
 func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	m.Graph = strings.ToValidUTF8(m.Graph, "?")
 	m.Bytes = 0
@@ -108,7 +107,8 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	return nil
 }
 
-// removeTime is how long files of a snapshot that failed are removed, also after ctx has ended.
+// removeTime is the time limit for removing the files of a failed snapshot, even after ctx has
+// ended.
 const removeTime = 30 * time.Second
 
 // Remove removes the files of a snapshot that was not committed.
@@ -123,8 +123,8 @@ func Remove(ctx context.Context, s store.Store, id string) error {
 	return err
 }
 
-// Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed
-// until the graph is closed.
+// Open opens a whole snapshot in this process. Its files must not be changed until the graph is
+// closed.
 func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Options) (*graph.Graph, error) {
 	all := make([]int, len(m.Parts))
 	for i := range all {
@@ -141,8 +141,8 @@ func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Option
 	return g, err
 }
 
-// OpenPartitions opens some partitions of a snapshot. The graph has maps between all its vertices
-// and input ids if withMaps says so.
+// OpenPartitions opens some partitions of a snapshot. With withMaps the graph has maps between all
+// its vertices and input ids.
 func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string, own []int, withMaps bool, o Options) (_ *graph.Graph, err error) {
 	defer mem.Recover(&err)
 	g, err := m.graph(name)

@@ -10,35 +10,36 @@ import (
 	"time"
 )
 
-// entry is what one object holds: a record of the log, or all that the records up to its number
-// come to.
+// entry is the content of one object: a record of the log, or a snapshot of the state after the
+// record with its number.
 //
-//	"superstep-log" 2    format (a byte), of the records in it, too
+//	"superstep-log" 2    format (a byte), also of the contained records
 //	CRC-32C of the rest  4 bytes, big-endian
 //	kind, number, term, lease in ms                     uvarints
 //	writer, address                                     texts: length (uvarint), bytes
-//	how many changes; of each 1 or 0, key, [data]       0 removes
+//	number of changes; for each 1 or 0, key, [data]     0 removes
 type entry struct {
 	kind         kind
 	number, term uint64
 	lease        time.Duration
-	// Of all processes that ever write one; so no two processes write the same bytes.
+	// Unique among all processes that ever write to the log, so no two processes write the same
+	// bytes.
 	writer  string
 	address string
 	changes []Change
 }
 
-// Change is what becomes of a key: it has these data, or, with none, is gone.
+// Change is an update of one key: its new value, or a deletion if Data is nil.
 type Change struct {
 	Key  string
-	Data []byte // nil: gone
+	Data []byte // nil: delete the key
 }
 
 type kind uint64
 
 const (
 	takeOver kind = 1 + iota
-	changed       // or, without changes, renewed
+	changed       // changes; or, without changes, a renewal of the lease
 	released
 	snapshot
 )
@@ -78,7 +79,7 @@ func (e *entry) encode() []byte {
 	return b
 }
 
-// decode reads an entry of that number; any bytes may come.
+// decode reads an entry with a number. b may be any bytes.
 func decode(b []byte, number uint64) (*entry, error) {
 	if len(b) < len(magic)+5 || string(b[:len(magic)]) != magic {
 		return nil, errDamaged
@@ -120,7 +121,7 @@ func decode(b []byte, number uint64) (*entry, error) {
 	return e, nil
 }
 
-// reader takes an entry to pieces; once something was missing nothing more comes.
+// reader parses an entry. After an error it returns nothing more.
 type reader struct {
 	rest   []byte
 	failed bool
@@ -147,7 +148,7 @@ func (r *reader) text() []byte {
 	return text
 }
 
-// apply makes changes to a state.
+// apply applies changes to a state.
 func apply(state map[string][]byte, changes []Change) {
 	for _, c := range changes {
 		if c.Data == nil {
@@ -158,7 +159,7 @@ func apply(state map[string][]byte, changes []Change) {
 	}
 }
 
-// changesOf are those that make a state of none.
+// changesOf returns the changes that make a state from an empty one.
 func changesOf(state map[string][]byte) (all []Change) {
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		all = append(all, Change{key, state[key]})

@@ -1,15 +1,16 @@
-// Package standby keeps a state as numbered records in a store that several processes share, of
-// which one at a time may write. The sequence is also the lease: who writes the next number has
-// written it, whoever finds it taken is no longer the one who writes.
+// Package standby replicates the state of a master: it stores numbered records in a shared store,
+// to which only one process at a time may write. Standby processes follow the log, and one of them
+// takes over when the writer dies. The sequence of records is also the lease: a process writes
+// record N only if N does not exist; if it does exist, another process is the writer.
 //
-//	log/NUMBER        a record: what was changed, by whom, and for how long that one may go on
-//	snapshots/NUMBER  the state after that record; what is before the last but one is removed
+//	log/NUMBER        a record: the changes, the writer, and the length of its lease
+//	snapshots/NUMBER  the state after that record; objects before the last snapshot but one are removed
 //
-// Nothing is decided by comparing clocks. A process that follows takes over when it has seen
-// nothing new for the time of the last record's lease, by its own clock; the one who wrote that
-// record stops earlier, by its own, from before it wrote. Should a clock stand still, as in a
-// machine that is suspended, then two may take themselves for the one who writes, and still only
-// one of them commits.
+// No decision compares clocks of two machines. A follower takes over if it has seen no new record
+// for the time of the last record's lease, by its own clock. The writer stops earlier, counted by
+// its own clock from before it wrote the record. If a clock stands still, as in a suspended
+// machine, two processes may believe that they are the writer, but only one of them can commit.
+// Read log.go first, then entry.go.
 package standby
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Names of objects.
+// Prefixes of objects' names.
 const (
 	logPrefix      = "log/"
 	snapshotPrefix = "snapshots/"
@@ -34,52 +35,53 @@ const (
 
 func name(prefix string, number uint64) string { return fmt.Sprintf("%s%020d", prefix, number) }
 
-// Options say where a log is, and who follows or writes it.
+// Options are the parameters of a log.
 type Options struct {
 	Store store.Store
-	// Alone says that no other process may use the store. Then this process leads at once and for
-	// good, and what cannot be written is an error, after which it may write on. Lease bounds how
-	// long the store may take.
+	// Alone means that no other process may use the store. Then this process becomes the writer at
+	// once and stays it. A failed write is an error, after which it may write again. Lease bounds
+	// the time that the store may take.
 	Alone   bool
-	Lease   time.Duration // of what this process writes
-	Writer  string        // another one for each Log, of all processes: random
-	Address string        // told to those who follow
-	// SnapshotEvery is how many records there are from one snapshot to the next; default 256.
+	Lease   time.Duration // of records that this process writes
+	Writer  string        // random and unique for each Log, among all processes
+	Address string        // published to followers
+	// SnapshotEvery is the number of records between two snapshots; default 256.
 	SnapshotEvery uint64
 	Now           func() time.Time
-	// Warn, if not nil, is told when the store fails, once, and with nil when it works again.
+	// Warn, if not nil, is called once when the store begins to fail, and with nil when it works
+	// again.
 	Warn func(err error)
-	// Newest is a file that notes, for the one who writes alone, which record is the newest.
-	// Records that are missing at the end are found by it. It is not synced: only when the machine
-	// crashes it may have the number of an earlier record, or none.
+	// Newest is a file with the number of the newest record, for a process that writes alone. It
+	// detects missing records at the end of the log. It is not synced, so after a crash of the
+	// machine it may have an earlier number, or none.
 	Newest string
-	// Trouble, if not nil, is told what does not keep the log from going on.
+	// Trouble, if not nil, is called with errors after which the log can continue.
 	Trouble func(err error)
 }
 
-// Log is a process's part in it: first it follows, then it writes, and then it is over. One
-// goroutine calls it, but for Held.
+// Log is a process's view of the log. First it follows, then it writes, and then it has ended. Only
+// one goroutine may call its methods, except Held.
 type Log struct {
 	Options
-	number  uint64 // of the last record that was read or written
-	head    entry  // it, without changes
+	number  uint64 // the last record that was read or written
+	head    entry  // that record, without its changes
 	state   map[string][]byte
-	seen    time.Time // when it was
+	seen    time.Time // when this process saw or wrote that record
 	warned  bool
-	found   bool   // records, by the one who writes alone
-	last    uint64 // snapshot
+	found   bool   // records existed when this process, which writes alone, began
+	last    uint64 // number of the last snapshot
 	pruning sync.WaitGroup
-	busy    sync.Mutex // of who writes a snapshot
+	busy    sync.Mutex // held while a snapshot is written
 	long    bool       // the last snapshot failed
 	ctx     context.Context
-	cancel  context.CancelFunc // what is under way
+	cancel  context.CancelFunc // cancels running operations
 
 	mu     sync.Mutex
 	writes bool
 	until  time.Time
 }
 
-// ErrLost is that another process may write by now, or that it cannot be known whether one does.
+// ErrLost means that another process may be the writer now, or that this cannot be determined.
 var ErrLost = errors.New("no longer the one who leads")
 
 // Open prepares to follow a log.
@@ -95,35 +97,35 @@ func Open(o Options) *Log {
 	return l
 }
 
-// State is what the records come to, by key. It is the log's own.
+// State returns the state after all records, by key. It belongs to the log.
 func (l *Log) State() map[string][]byte { return l.state }
 
-// Term is the number of the take-over by which this process writes.
+// Term returns the number of the take-over that made this process the writer.
 func (l *Log) Term() uint64 { return l.head.term }
 
-// Held reports whether what this process does counts: nobody else writes now. Any goroutine may
-// ask.
+// Held reports whether this process holds the lease: no other process can be the writer now. Any
+// goroutine may call it.
 func (l *Log) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.writes && (l.Alone || l.Now().Before(l.until))
 }
 
-// held is how long what is written holds, from before it was: others wait for the whole lease, from
-// when they see it.
+// held returns the time for which a record gives its writer the lease, counted from before the
+// write. Followers wait for the whole lease, counted from when they see the record.
 func (l *Log) held() time.Duration { return l.Lease * 3 / 4 }
 
-// Renew is how long after what it wrote last who writes has to write something.
+// Renew returns the time after its last record within which the writer should write another.
 func (l *Log) Renew() time.Duration { return l.Lease / 4 }
 
-// Due reports whether it is time for that.
+// Due reports whether it is time to renew the lease.
 func (l *Log) Due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.writes && l.until.Sub(l.Now()) <= l.Lease/2
 }
 
-// warn tells of a failure, or of none.
+// warn reports a failure, or the end of failures.
 func (l *Log) warn(err error) {
 	if l.Warn != nil && (err != nil) != l.warned {
 		l.Warn(err)
@@ -131,7 +133,7 @@ func (l *Log) warn(err error) {
 	l.warned = err != nil
 }
 
-// Leader is the address of who writes; empty if nobody does.
+// Leader returns the address of the writer, or "" if there is none.
 func (l *Log) Leader() string {
 	if l.number == 0 || l.head.kind == released {
 		return ""
@@ -139,10 +141,11 @@ func (l *Log) Leader() string {
 	return l.head.address
 }
 
-// Found reports whether anyone had written before this process did.
+// Found reports whether the log had records before this process wrote any.
 func (l *Log) Found() bool { return l.found || l.head.term > 1 }
 
-// Lead follows until nobody else writes, and takes over. It tells who writes whenever that changes.
+// Lead follows the log until there is no writer, and takes over. It calls told whenever the writer
+// changes.
 func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 	if l.Alone {
 		err := l.Poll(ctx)
@@ -168,7 +171,7 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 			if err == nil || ctx.Err() != nil {
 				return err
 			}
-			l.seen = l.Now() // someone else has, or may have
+			l.seen = l.Now() // another process has written, or may have
 			continue
 		}
 		if err := parallel.Sleep(ctx, l.Lease/10); err != nil {
@@ -177,28 +180,28 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 	}
 }
 
-// Append commits changes, or, with none, that this process goes on. It tries again while the store
-// fails, until the lease is over. After an error, which is ErrLost, nothing more is written; the
-// changes may have been.
+// Append commits changes. Without changes it renews the lease. It retries while the store fails,
+// until the lease ends. After an error, which is ErrLost, nothing more can be written, but the
+// changes may have been committed.
 func (l *Log) Append(ctx context.Context, changes []Change) error {
 	return l.write(ctx, entry{kind: changed, changes: changes})
 }
 
-// Release lets another take over at once.
+// Release lets another process take over at once.
 func (l *Log) Release(ctx context.Context) error {
 	defer l.over()
 	return l.write(ctx, entry{kind: released})
 }
 
-// Close waits for what is under way, for closing at most: a disk may hang.
+// Close waits for running operations, but at most for closing, because a disk may hang.
 func (l *Log) Close() {
 	l.over()
 	defer time.AfterFunc(closing, l.cancel).Stop()
 	l.pruning.Wait()
 }
 
-// closing is how long a snapshot may take when the process is about to end. The next process tries
-// again.
+// closing bounds the time for a snapshot when the process is about to exit. The next process writes
+// one.
 const closing = 5 * time.Second
 
 func (l *Log) over() {
@@ -207,7 +210,7 @@ func (l *Log) over() {
 	l.writes = false
 }
 
-// write writes while the lease lasts.
+// write writes an entry while the lease lasts.
 func (l *Log) write(ctx context.Context, e entry) error {
 	l.mu.Lock()
 	writes, until := l.writes, l.until
@@ -222,33 +225,33 @@ func (l *Log) write(ctx context.Context, e entry) error {
 	return l.append(ctx, e, until)
 }
 
-// record writes an entry, in place of one of the same number that could not be written to the end.
+// record writes an entry. It replaces an entry of the same number that was only partly written.
 func (l *Log) record(ctx context.Context, e entry) error {
 	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
 	data := e.encode()
-	if len(data) > maxEntry { // which nobody would read
+	if len(data) > maxEntry { // nobody would read it
 		return fmt.Errorf("a record has %d bytes, expected at most %d", len(data), maxEntry)
 	}
 	if err := l.Store.Put(ctx, name(logPrefix, e.number), bytes.NewReader(data),
 		int64(len(data))); err != nil {
-		// It may be there, and would count for the next process.
+		// It may exist, and would be valid for the next process.
 		return errors.Join(err, l.Store.Delete(ctx, name(logPrefix, e.number)))
 	}
 	l.mu.Lock()
 	l.take(&e)
 	l.mu.Unlock()
-	_ = statefile.NoteNumber(l.Newest, e.number) // an earlier number is right, too
+	_ = statefile.NoteNumber(l.Newest, e.number) // an earlier number is correct too
 	l.shorten()
 	return nil
 }
 
-// append writes an entry, as the one who writes from then on; the store may fail until then. The
-// lease counts from before the first try: that one may have been written, and seen by others,
-// though the store said that it failed.
+// append writes an entry as a writer that shares the store. It retries until a time. The lease
+// counts from before the first try, because that try may have succeeded, and others may have seen
+// the record, although the store reported an error.
 func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
 	data := e.encode()
-	if len(data) > maxEntry { // which nobody would read
+	if len(data) > maxEntry { // nobody would read it
 		l.over()
 		return fmt.Errorf("%w: a record has %d bytes, of at most %d", ErrLost, len(data), maxEntry)
 	}
@@ -256,12 +259,12 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	late := fmt.Errorf("%w: nothing could be written to %s for %v", ErrLost, l.Store, l.held())
 	ctx, cancel := context.WithTimeoutCause(ctx, until.Sub(began), late)
 	defer cancel()
-	var last error // of the store
+	var last error // the store's last error
 	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
 		err := bounded(ctx, func() error { return l.commit(ctx, e.number, data) })
 		switch {
-		// Also if it was written: it is too late to say so. A process that was stopped may see it
-		// by its clock first..
+		// Even if it was written: the lease has ended. If this process was stopped, its clock may
+		// show that before the context's timer does.
 		case ctx.Err() != nil, !l.Now().Before(until):
 			l.over()
 			cause := context.Cause(ctx)
@@ -290,7 +293,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	}
 }
 
-// bounded does not wait for what hangs, as a directory of another machine may.
+// bounded returns when ctx ends, even if do hangs, as access to a remote directory may.
 func bounded(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
@@ -302,12 +305,12 @@ func bounded(ctx context.Context, do func() error) error {
 	}
 }
 
-// commit writes a record if there is none of its number. That a put succeeds is not enough: the
-// number may have been written, and removed since, while this process was stopped. Then there is a
-// snapshot of that number, or a later one, and always will be.
+// commit writes a record if its number does not exist. A successful put is not enough: the number
+// may have been written and removed while this process was stopped. In that case there is, and
+// always will be, a snapshot with that number or a later one.
 func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 	err := l.Store.PutIfAbsent(ctx, name(logPrefix, number), data)
-	if errors.Is(err, fs.ErrExist) { // it may be ours, if an answer was lost
+	if errors.Is(err, fs.ErrExist) { // it may be our own, if an answer was lost
 		there, readErr := store.Get(ctx, l.Store, name(logPrefix, number), maxEntry)
 		switch {
 		case errors.Is(readErr, fs.ErrNotExist):

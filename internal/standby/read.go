@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// numbers lists the objects of a kind. What has another name is nobody's.
+// numbers lists the objects with a prefix. It ignores other names.
 func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uint64, error) {
 	var all []store.Object
 	var numbers []uint64
@@ -31,12 +31,12 @@ func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uin
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err // what hangs may still append to those here
+		return nil, nil, err // a hanging call may still append to them
 	}
 	return all, numbers, nil
 }
 
-// within does not wait for a store longer than that, also if it hangs.
+// within returns after d at the latest, even if the store hangs.
 func (l *Log) within(ctx context.Context, d time.Duration, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d,
 		fmt.Errorf("%s does not answer within %v", l.Store, d))
@@ -44,7 +44,7 @@ func (l *Log) within(ctx context.Context, d time.Duration, do func(context.Conte
 	return bounded(ctx, func() error { return do(ctx) })
 }
 
-// read reads the object that was listed.
+// read reads a listed object.
 func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, error) {
 	if o.Size > maxEntry {
 		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, errDamaged)
@@ -63,11 +63,11 @@ func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, 
 	return e, nil
 }
 
-// Poll reads what is new. Records are listed before snapshots: if no snapshot is newer than what
-// was read, then none of the listed records that come after that had been removed before, and what
-// is there by its number is what was there first.
+// Poll reads new records. It lists records before snapshots. If no snapshot is newer than the last
+// record read, none of the listed later records had been removed before, so an object with a number
+// is the first with that number.
 func (l *Log) Poll(ctx context.Context) (err error) {
-	// What was listed may be removed before it is read: then there is a newer snapshot.
+	// A listed object may be removed before it is read; then there is a newer snapshot.
 	for range 3 {
 		if err = l.poll(ctx); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -85,7 +85,7 @@ func (l *Log) poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var damaged []error // of the newest; the log goes on from the one before it
+	var damaged []error // errors of the newest snapshots; the log continues from an earlier one
 	for i := len(snapshots) - 1; i >= 0 && taken[i] > l.number; i-- {
 		e, err := l.read(ctx, snapshots[i], taken[i])
 		if err == nil {
@@ -119,12 +119,12 @@ func (l *Log) poll(ctx context.Context) error {
 	return nil
 }
 
-// complete refuses a log whose newest records are missing.
+// complete returns an error if the newest records are missing.
 func (l *Log) complete() error {
 	newest, err := statefile.ReadNumber(l.Newest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// no file is named, or it is a log of an earlier version, or a new one
+		// no file was configured, or the log is from an earlier version, or new
 	case err != nil:
 		l.Trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store,
 			err))
@@ -136,7 +136,7 @@ func (l *Log) complete() error {
 	return nil
 }
 
-// take goes on by an entry.
+// take applies an entry.
 func (l *Log) take(e *entry) {
 	apply(l.state, e.changes)
 	l.number, l.head, l.seen = e.number, *e, l.Now()

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// Snapshot returns what the records come to now, and as an object with which a log may begin. Any
-// goroutine may ask, if this process writes alone.
+// Snapshot returns the current state, and an object (name and data) with which a log may begin. Any
+// goroutine may call it if this process writes alone.
 func (l *Log) Snapshot() (state map[string][]byte, object string, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -20,7 +20,7 @@ func (l *Log) Snapshot() (state map[string][]byte, object string, data []byte) {
 	return maps.Clone(l.state), name(snapshotPrefix, e.number), e.encode()
 }
 
-// shorten writes a snapshot beside what else is done, when it is time.
+// shorten writes a snapshot in the background, if it is time.
 func (l *Log) shorten() {
 	if l.number < l.last+l.SnapshotEvery {
 		return
@@ -42,7 +42,7 @@ func (l *Log) shorten() {
 	})
 }
 
-// prune writes a snapshot, and removes what is before the one before it.
+// prune writes a snapshot, and removes all objects before the previous one.
 func (l *Log) prune(ctx context.Context, e *entry) error {
 	data := e.encode()
 	if len(data) > maxEntry {
@@ -51,7 +51,7 @@ func (l *Log) prune(ctx context.Context, e *entry) error {
 	var err error
 	if !l.Alone {
 		err = l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.number), data)
-	} else { // the number is nobody else's, and some file systems have no links
+	} else { // no other process writes this number, and some file systems have no links
 		err = l.Store.Put(ctx, name(snapshotPrefix, e.number), bytes.NewReader(data),
 			int64(len(data)))
 	}

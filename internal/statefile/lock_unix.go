@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock locks a file until it is closed. The error is ErrLocked if another has it.
+// TryLock locks a file until it is closed. The error is ErrLocked if another process has the lock.
 func TryLock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -21,13 +21,12 @@ func TryLock(f *os.File) error {
 	return err
 }
 
-// Open opens a file that is there, to lock it. What is there under its name may be anything: a pipe
-// is not waited for, and a link not followed.
+// Open opens an existing file to lock it. It neither waits for a pipe nor follows a link.
 func Open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 }
 
-// private refuses what another user owns, or others have one of the permissions for.
+// private returns an error if another user owns a file, or if others have one of the permissions.
 func private(path string, info fs.FileInfo, others fs.FileMode) error {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s: found user %d as its owner, expected %d, who runs this", path, s.Uid,
@@ -40,10 +39,10 @@ func private(path string, info fs.FileInfo, others fs.FileMode) error {
 	return nil
 }
 
-// full reports whether an error is that a disk, or what a user may have of it, is full.
+// full reports whether an error means that a disk, or the user's quota, is full.
 func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
-// syncDir makes a renaming durable.
+// syncDir makes a rename durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

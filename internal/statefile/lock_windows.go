@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TryLock locks a file until it is closed. The error is ErrLocked if another has it.
+// TryLock locks a file until it is closed. The error is ErrLocked if another process has the lock.
 func TryLock(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
@@ -18,15 +18,14 @@ func TryLock(f *os.File) error {
 	return err
 }
 
-// Open opens a file that is there, to lock it.
+// Open opens an existing file to lock it.
 func Open(path string) (*os.File, error) { return os.Open(path) }
 
-// private refuses nothing: what is in a user's profile is that user's by its access list, and modes
-// say nothing of it.
+// private returns nil: access lists protect a user's profile, and modes have no meaning.
 func private(string, fs.FileInfo, fs.FileMode) error { return nil }
 
-// full reports whether an error is that a disk is full.
+// full reports whether an error means that a disk is full.
 func full(err error) bool { return errors.Is(err, windows.ERROR_DISK_FULL) }
 
-// syncDir has nothing to do: directories cannot be synced.
+// syncDir does nothing: directories cannot be synced.
 func syncDir(string) error { return nil }

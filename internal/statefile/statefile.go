@@ -1,5 +1,5 @@
-// Package statefile keeps small files that outlive a process and that processes of one user share:
-// a lock, a counter, a key.
+// Package statefile has small files that outlive a process and are shared by the processes of one
+// user: a lock, a counter, a key.
 package statefile
 
 import (
@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// ErrLocked is that another process has a lock.
+// ErrLocked means that another process has the lock.
 var ErrLocked = errors.New("another process has it locked")
 
 // UserDir returns the user's own directory for such files: superstep in $XDG_STATE_HOME, or in
-// ~/.local/state, or where there is no home in the temporary directory. It makes it, and refuses
-// one that others own or can write to.
+// ~/.local/state, or, without a home, in the temporary directory. It creates the directory. It
+// returns an error if others own it or can write to it.
 func UserDir() (string, error) {
 	dir, err := stateDir()
 	if err == nil {
@@ -36,20 +36,20 @@ func UserDir() (string, error) {
 	return dir, ownDir(dir, 0o022)
 }
 
-// stateDir is where programs of the user keep their state.
+// stateDir returns the directory where the user's programs keep their state.
 func stateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir, nil
 	}
 	if runtime.GOOS == "windows" {
-		return os.UserCacheDir() // which is for the state of one machine, too
+		return os.UserCacheDir() // it is local to one machine too
 	}
 	home, err := os.UserHomeDir()
 	return filepath.Join(home, ".local", "state"), err
 }
 
-// PrivateDir returns a directory in UserDir that only the user can open. It makes it, and refuses
-// another.
+// PrivateDir returns a directory in UserDir that only the user can open. It creates the directory,
+// and returns an error if others can open it.
 func PrivateDir(name string) (string, error) {
 	dir, err := UserDir()
 	if err != nil {
@@ -59,8 +59,8 @@ func PrivateDir(name string) (string, error) {
 	return dir, ownDir(dir, 0o077)
 }
 
-// ownDir makes a directory. It refuses what is there and no directory of the user, or gives others
-// one of the permissions.
+// ownDir creates a directory. It returns an error if the name exists and is not a directory of the
+// user, or gives others one of the permissions.
 func ownDir(dir string, others fs.FileMode) error {
 	err := os.Mkdir(dir, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -76,8 +76,8 @@ func ownDir(dir string, others fs.FileMode) error {
 	return private(dir, info, others)
 }
 
-// Lock locks a file, which it makes if it is not there, until it is closed or the process ends. The
-// error is ErrLocked if another has it.
+// Lock locks a file until it is closed or the process ends. It creates the file. The error is
+// ErrLocked if another process has the lock.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -88,16 +88,16 @@ func Lock(path string) (*os.File, error) {
 		if there, gone := os.Stat(path); gone == nil && os.SameFile(locked, there) {
 			return f, nil
 		}
-		err = ErrLocked // until a moment ago, by who has removed it
+		err = ErrLocked // another process had it until it removed the file just now
 	}
 	_ = f.Close()
 	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
-// patience is how long to wait for a lock that is held for a moment.
+// patience is the time to wait for a lock that is held briefly.
 const patience = 10 * time.Second
 
-// Locked does something while nobody else does anything with the file at path.
+// Locked calls do while no other caller of Locked has the file at path.
 func Locked(path string, do func() error) error {
 	for end := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) {
 		f, err := Lock(path + ".lock")
@@ -110,11 +110,11 @@ func Locked(path string, do func() error) error {
 	}
 }
 
-// maxSmall bounds files that hold a number, a key, a token or certificates.
+// maxSmall bounds files with a number, a key, a token or certificates.
 const maxSmall = 1 << 20
 
-// ReadSmall reads a file of 1 MiB at most, and refuses a larger one, or one without an end, such as
-// /dev/zero.
+// ReadSmall reads a file of at most 1 MiB. It returns an error for a larger one, or one without an
+// end, such as /dev/zero.
 func ReadSmall(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -127,8 +127,8 @@ func ReadSmall(path string) ([]byte, error) {
 	return data, err
 }
 
-// Next adds one to the number in a file and returns it, from 1 on: no two calls return the same,
-// whatever the clock says and whenever a process or the machine ends.
+// Next adds one to the number in a file and returns the sum, from 1 on. No two calls return the
+// same number, even if a process or the machine crashes.
 func Next(path string) (uint64, error) {
 	var n uint64
 	err := Locked(path, func() (err error) {
@@ -141,12 +141,12 @@ func Next(path string) (uint64, error) {
 	return n, err
 }
 
-// Renew is how a number of Next that is lost is replaced.
+// Renew is the advice for a lost number of Next.
 const Renew = "write a line into it with a number larger than all before, such as 1000000"
 
-// ReadNumber returns the number in a file of Next, WriteNumber or NoteNumber: a line with the
-// number and the CRC-32 of its digits. A number alone in a line is that of an earlier version, or
-// of a user who has repaired the file.
+// ReadNumber returns the number in a file of Next, WriteNumber or NoteNumber. It is a line with the
+// number and the CRC-32 of its digits. A line with only a number is from an earlier version, or
+// from a user who repaired the file.
 func ReadNumber(path string) (uint64, error) {
 	data, err := ReadSmall(path)
 	if err != nil {
@@ -166,22 +166,23 @@ func numberLine(n uint64) string {
 	return fmt.Sprintf("%s crc32=%08x", digits, crc32.ChecksumIEEE(digits))
 }
 
-// WriteNumber writes a number to a file, and returns when it would outlive a crash of the machine.
+// WriteNumber writes a number to a file. When it returns, the number survives a crash of the
+// machine.
 func WriteNumber(path string, n uint64) error { return write(path, numberLine(n)) }
 
-// NoteNumber writes a number, which never gets smaller, to a file without waiting for the disk: it
-// outlives the process. After a crash of the machine the file may be empty, or have an earlier
-// number.
+// NoteNumber writes a number, which must never fall, to a file without waiting for the disk. It
+// survives the end of the process. After a crash of the machine the file may be empty, or have an
+// earlier number.
 func NoteNumber(path string, n uint64) error { return overwrite(path, numberLine(n), os.O_CREATE) }
 
-// Key returns the secret in a file, so many bytes in hexadecimal digits, which it makes if it is
-// not there. A file that others own or can read is refused, and so is a link.
+// Key returns the secret in a file, size bytes in hexadecimal digits. It creates a missing file. It
+// returns an error for a link, or if others own or can read the file.
 func Key(path string, size int) ([]byte, error) {
 	var key []byte
 	err := Locked(path, func() (err error) {
 		if key, err = ReadKey(path, size); errors.Is(err, fs.ErrNotExist) {
 			key = make([]byte, size)
-			_, _ = rand.Read(key) // it never fails
+			_, _ = rand.Read(key) // never fails
 			err = write(path, hex.EncodeToString(key))
 		}
 		return err
@@ -189,7 +190,7 @@ func Key(path string, size int) ([]byte, error) {
 	return key, err
 }
 
-// ReadKey is Key for a file that is there.
+// ReadKey is Key for an existing file.
 func ReadKey(path string, size int) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -203,7 +204,7 @@ func ReadKey(path string, size int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil { // of what was opened, whatever has its name now
+	if info, err = f.Stat(); err != nil { // of the opened file, whatever has its name now
 		return nil, err
 	}
 	if err := private(path, info, 0o077); err != nil {
@@ -221,8 +222,8 @@ func ReadKey(path string, size int) ([]byte, error) {
 	return key, nil
 }
 
-// write replaces a file as a whole, and returns when it would outlive a crash of the machine. On a
-// disk that is full it is written in place, within the block that the file has, if there is one.
+// write replaces a file atomically. When it returns, the file survives a crash of the machine. If
+// the disk is full it overwrites an existing file in place, within its block.
 func write(path, line string) error {
 	err := replace(path, line)
 	if full(err) && overwrite(path, line, os.O_SYNC) == nil {
@@ -231,8 +232,7 @@ func write(path, line string) error {
 	return err
 }
 
-// overwrite writes a line, which is no shorter than the one before, within the block that a file
-// has.
+// overwrite writes a line, which is no shorter than the one before, within the file's block.
 func overwrite(path, line string, flags int) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|flags, 0o600)
 	if err != nil {
@@ -247,7 +247,7 @@ func replace(path, line string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // unless it has its own name then
+	defer os.Remove(f.Name()) // no effect after the rename
 	_, err = f.WriteString(line + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)

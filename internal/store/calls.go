@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Calls is a store whose calls Do makes, each with a store that it has. size is how many bytes a
-// call is of. What a call does after Do has returned, nobody sees.
+// Calls is a store that passes each call to Do with the number of its bytes. Do runs it with some
+// store. Effects of a call after Do has returned are ignored.
 type Calls struct {
 	Place string
 	Do    func(ctx context.Context, size int64, call func(ctx context.Context, s Store) error) error
@@ -68,8 +68,8 @@ func (c *Calls) Delete(ctx context.Context, name string) error {
 	return c.Do(ctx, 0, func(ctx context.Context, s Store) error { return s.Delete(ctx, name) })
 }
 
-// Later returns the store of a place that is opened when it is first used, and, where that fails,
-// each time until it succeeds.
+// Later returns the store of a place. It opens the store at the first use, and retries at each use
+// until that succeeds.
 func Later(place string, open func(place string) (Store, error)) Store {
 	l := &later{}
 	l.Calls = Calls{place, func(ctx context.Context, _ int64,

@@ -20,31 +20,32 @@ import (
 	"github.com/superstep-go/superstep/internal/faults"
 )
 
-// Dir is a store in a directory. Nothing outside of it is read or written, also by links in it.
-// What it makes is its user's alone, or as the process has it (umask) if it is shared.
+// Dir is a store in a directory. It never reads or writes outside of the directory, even through
+// links. Only its user can access what it creates, or, if it is shared, whom the umask permits.
 type Dir struct {
 	path   string
 	shared bool
 	root   *os.Root
-	made   string // the uppermost directory that OpenDir has made; "" is none
+	made   string // the uppermost directory that OpenDir has created, or ""
 
-	swept sync.Map // directories, once something is written there
+	swept sync.Map // the directories that were swept
 }
 
-// temporary begins the names of files that are being written. Those that a process left behind when
-// it was killed are removed a day later.
+// temporary is the prefix of files that are being written. Those left by a killed process are
+// removed a day later.
 const (
 	temporary = ".new-"
 	left      = 24 * time.Hour
 )
 
-// Modes of what is made.
+// Modes of created files and directories.
 const (
 	dirMode  fs.FileMode = 0o700
 	fileMode fs.FileMode = 0o600
 )
 
-// mode is the mode of what is made; what is shared is for the group and others too.
+// mode returns the mode for a new file or directory; in a shared store it includes the group and
+// others.
 func (d *Dir) mode(own fs.FileMode) fs.FileMode {
 	if d.shared {
 		return own | own>>3 | own>>6
@@ -52,7 +53,7 @@ func (d *Dir) mode(own fs.FileMode) fs.FileMode {
 	return own
 }
 
-// OpenDir returns the store in a directory, which is made if there is none.
+// OpenDir returns the store in a directory, which it creates if missing.
 func OpenDir(dir string) (*Dir, error) { return openDir(&Dir{}, dir) }
 
 func openDir(d *Dir, dir string) (*Dir, error) {
@@ -72,9 +73,9 @@ func openDir(d *Dir, dir string) (*Dir, error) {
 	return d, nil
 }
 
-// MakeDir makes a directory, and those above it that are missing, which outlive the machine when it
-// returns, unless their user may not read the directory that they are in. It returns the uppermost
-// that it has made, or "".
+// MakeDir creates a directory and the missing directories above it. When it returns they survive a
+// crash of the machine, unless the user may not read the directory that contains them. It returns
+// the uppermost one that it created, or "".
 func MakeDir(dir string, mode fs.FileMode) (made string, err error) {
 	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +86,7 @@ func MakeDir(dir string, mode fs.FileMode) (made string, err error) {
 	err = os.MkdirAll(dir, mode)
 	for at := dir; err == nil && made != "" && at != filepath.Dir(made); {
 		at = filepath.Dir(at)
-		// Who may not read a directory may make others in it, and cannot sync it.
+		// A user may create a directory in one that the user cannot read, and so cannot sync.
 		if f, opened := os.Open(at); !errors.Is(opened, fs.ErrPermission) {
 			err = syncOpened(f, opened)
 		}
@@ -102,13 +103,13 @@ func (d *Dir) Root() *os.Root { return d.root }
 // Close closes the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// sweep removes what was being written to a directory of the store a day ago, when something is
-// written there first.
+// sweep removes temporary files older than a day from a directory of the store, at the first write
+// there.
 func (d *Dir) sweep(dir string) {
 	if _, before := d.swept.LoadOrStore(dir, true); before {
 		return
 	}
-	all, _ := fs.ReadDir(d.root.FS(), dir) // what cannot be read is not ours
+	all, _ := fs.ReadDir(d.root.FS(), dir) // ignore unreadable directories
 	for _, e := range all {
 		if info, err := e.Info(); err == nil && !e.IsDir() &&
 			strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > left {
@@ -132,13 +133,13 @@ func (d *Dir) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	return d.write(ctx, name, strings.NewReader(string(data)), int64(len(data)),
 		func(temp, name string) error {
 			err := d.root.Link(temp, name)
-			// It is committed, or not, all the same; a name that is left is swept.
+			// The result does not depend on it; sweep removes a remaining name.
 			_ = d.root.Remove(temp)
 			return err
 		})
 }
 
-// write writes a new file, which place then gives its name.
+// write writes a new file. place then gives the file its name.
 func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64, place func(temp,
 	name string) error,
 ) error {
@@ -157,7 +158,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	}
 	if err == nil {
 		err = place(temp, name)
-		// a name counts, whoever gave it, when it outlives the machine
+		// a name counts, whoever made it, only if it survives a crash of the machine
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			err = cmp.Or(SyncDir(d.root, dir), err)
 		}
@@ -168,7 +169,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	return Failed("write", d, name, err)
 }
 
-// fill writes a file of so many bytes, to the disk.
+// fill writes a file of size bytes and syncs it.
 func (d *Dir) fill(ctx context.Context, name string, data io.Reader, size int64) (err error) {
 	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, d.mode(fileMode))
 	if err != nil {
@@ -185,7 +186,7 @@ func (d *Dir) fill(ctx context.Context, name string, data io.Reader, size int64)
 	return f.Sync()
 }
 
-// until is a reader that ends with a context.
+// until is a reader that fails when its context ends.
 type until struct {
 	ctx  context.Context
 	from io.Reader
@@ -198,7 +199,8 @@ func (u *until) Read(p []byte) (int, error) {
 	return u.from.Read(p)
 }
 
-// SyncDir makes the names in a directory of a root, and in those above it, outlive the machine.
+// SyncDir syncs a directory of a root and the directories above it, so that names in them survive a
+// crash of the machine.
 func SyncDir(root *os.Root, dir string) error {
 	for ; ; dir = path.Dir(dir) {
 		if err := syncOpened(root.Open(dir)); err != nil || dir == "." {
@@ -207,7 +209,7 @@ func SyncDir(root *os.Root, dir string) error {
 	}
 }
 
-// syncFile is replaced in tests.
+// syncFile can be replaced in tests.
 var syncFile = (*os.File).Sync
 
 func syncOpened(f *os.File, err error) error {
@@ -252,8 +254,8 @@ func (d *Dir) read(o Object, off int64, p []byte) (err error) {
 	return err
 }
 
-// version tells a file from the one that was there before it: files are replaced and not written
-// to.
+// version distinguishes a file from an earlier one with the same name: files are replaced, never
+// modified.
 func version(info fs.FileInfo) string {
 	return fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
 }
@@ -302,10 +304,10 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] 
 	}
 }
 
-// RemoveEmpty removes a directory of the store, and then the store's own and those above as far as
-// OpenDir has made them, each if nothing is in it. Nothing may be written to the store after that.
+// RemoveEmpty removes a directory of the store, and then the store's own directory and those above
+// it that OpenDir has created, each only if it is empty. The store must not be written afterwards.
 func (d *Dir) RemoveEmpty(dir string) {
-	_ = d.root.Remove(dir) // something is in it, or it is not there
+	_ = d.root.Remove(dir) // fails if it is not empty or does not exist
 	for at := d.path; d.made != "" && os.Remove(at) == nil && at != d.made; {
 		at = filepath.Dir(at)
 	}

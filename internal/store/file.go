@@ -9,8 +9,8 @@ import (
 
 // Filer is a store whose objects are files, which can be mapped into memory.
 type Filer interface {
-	// File opens the file of an object, to be read. It stays as it is also when another object is
-	// put under the name.
+	// File opens the file of an object for reading. The file keeps its content even if another
+	// object is stored under the name.
 	File(name string) (*os.File, error)
 }
 

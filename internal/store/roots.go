@@ -13,21 +13,21 @@ import (
 	"sync"
 )
 
-// Roots bound what clients name: to files below directories, and objects below places of S3.
-// Nothing else is opened, by whatever name or link. Roots without a place open nothing, and nil
-// bounds nothing.
+// Roots restrict the names that clients may use: to files below directories, and to objects below
+// places in S3. Nothing else can be opened, under any name or link. Roots without a place allow
+// nothing. Nil roots allow everything.
 type Roots struct {
-	dirs    []string // absolute, each as it was given and as links lead there
+	dirs    []string // absolute, as given and with links resolved
 	objects []string // s3://BUCKET/ or s3://BUCKET/PREFIX/
 
 	mu     sync.Mutex
-	hidden []string // files and places that are not opened, wherever they lie
+	hidden []string // files and places that can never be opened
 }
 
-// ErrOutside is that a name leads out of all roots.
+// ErrOutside means that a name is outside of all roots.
 var ErrOutside = errors.New("outside of what jobs may read and write here")
 
-// NewRoots returns roots, each of which must be a directory, s3://BUCKET or s3://BUCKET/PREFIX.
+// NewRoots returns roots. Each place must be a directory, s3://BUCKET or s3://BUCKET/PREFIX.
 func NewRoots(places []string) (*Roots, error) {
 	r := &Roots{}
 	for _, place := range places {
@@ -54,7 +54,7 @@ func NewRoots(places []string) (*Roots, error) {
 	return r, nil
 }
 
-// absolute returns the full path of a name, which may be file:///PATH.
+// absolute returns the absolute path of a name, which may be file:///PATH.
 func absolute(name string) (string, error) {
 	path, err := Local(name)
 	if err != nil {
@@ -63,8 +63,8 @@ func absolute(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Local returns the path of a name, which may be file:///PATH. It refuses what other URLs name:
-// they would be made as directories.
+// Local returns the path of a name, which may be file:///PATH. It returns an error for other URLs,
+// which would otherwise be created as directories.
 func Local(name string) (string, error) {
 	scheme, _, ok := strings.Cut(name, "://")
 	if !ok || scheme == "" || strings.Trim(scheme,
@@ -79,7 +79,7 @@ func Local(name string) (string, error) {
 	return filepath.FromSlash(u.Path), nil
 }
 
-// realPath returns where links in a path lead, as far as there is something.
+// realPath resolves the links in a path, as far as it exists.
 func realPath(full string) string {
 	if led, err := filepath.EvalSymlinks(full); err == nil || full == filepath.Dir(full) {
 		return led
@@ -87,13 +87,14 @@ func realPath(full string) string {
 	return filepath.Join(realPath(filepath.Dir(full)), filepath.Base(full))
 }
 
-// below reports whether a path is a directory's, or leads into it.
+// below reports whether a path is a directory's path, or below it.
 func below(path, dir string) bool {
 	name, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(name)
 }
 
-// Hide has files and places opened no more. Those that are empty or hidden already do not matter.
+// Hide hides files and places, so that they can no longer be opened. It ignores empty and hidden
+// ones.
 func (r *Roots) Hide(places ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +108,7 @@ func (r *Roots) Hide(places ...string) {
 	}
 }
 
-// Hold refuses to begin with a file of secrets that lies below a root, where jobs could read it.
+// Hold returns an error if a file of secrets is below a root, where jobs could read it.
 func (r *Roots) Hold(secret string) error {
 	full, err := absolute(secret)
 	if err != nil || secret == "" {
@@ -121,8 +122,8 @@ func (r *Roots) Hold(secret string) error {
 	return nil
 }
 
-// hides reports whether a path is that of something hidden, or below it, by whatever links; with
-// above also if something hidden is below the path.
+// hides reports whether a path is hidden, or below something hidden, through any links. With above
+// it also reports whether something hidden is below the path.
 func (r *Roots) hides(full string, above bool) bool {
 	r.mu.Lock()
 	hidden := slices.Clone(r.hidden)
@@ -149,21 +150,21 @@ func (r *Roots) hides(full string, above bool) bool {
 	}
 }
 
-// confined is where a context has roots.
+// confined is the context key of roots.
 type confined struct{}
 
-// Confine returns a context in which files and objects are opened below roots alone.
+// Confine returns a context in which files and objects can be opened only below roots.
 func Confine(ctx context.Context, roots *Roots) context.Context {
 	return context.WithValue(ctx, confined{}, roots)
 }
 
-// RootsOf returns what confines a context; nil is nothing.
+// RootsOf returns the roots of a context, or nil.
 func RootsOf(ctx context.Context) *Roots {
 	roots, _ := ctx.Value(confined{}).(*Roots)
 	return roots
 }
 
-// outside is the error of a name that leads out.
+// outside returns the error for a name outside of the roots.
 func (r *Roots) outside(path string) error {
 	if len(r.dirs)+len(r.objects) == 0 {
 		return fmt.Errorf("%s: %w: no file is, until --data-root says which", path, ErrOutside)
@@ -172,7 +173,7 @@ func (r *Roots) outside(path string) error {
 		strings.Join(append(slices.Clone(r.dirs), r.objects...), ", "))
 }
 
-// Path returns the full path of a name; a relative one is below the first root.
+// Path returns the absolute path of a name. A relative name is below the first root.
 func (r *Roots) Path(name string) (string, error) {
 	path, err := Local(name)
 	if err == nil && r != nil && len(r.dirs) > 0 && !filepath.IsAbs(path) {
@@ -181,8 +182,8 @@ func (r *Roots) Path(name string) (string, error) {
 	return filepath.Clean(path), err
 }
 
-// in does something with the root that a name is below, and with what it is called there. What it
-// returns does not need the root to be open.
+// in calls do with the root that contains a path, and the path's name in it. The results of do must
+// not need an open root.
 func (r *Roots) in(path string, above bool, do func(root *os.Root, name string) error) error {
 	full, err := r.Path(path)
 	if err != nil {
@@ -209,19 +210,19 @@ func (r *Roots) in(path string, above bool, do func(root *os.Root, name string) 
 		if closed := root.Close(); !escapes(err) {
 			return errors.Join(err, closed)
 		}
-		// It may be in another root, which lies in this one behind a link.
+		// It may be in another root, which is below this one behind a link.
 	}
 	return r.outside(path)
 }
 
-// escapes reports whether os.Root says of a name that it leads out: it has no error for that which
-// others could know.
+// escapes reports whether os.Root rejected a name because it is outside. os.Root has no exported
+// error for that.
 func escapes(err error) bool {
 	var failed *fs.PathError
 	return errors.As(err, &failed) && strings.Contains(failed.Err.Error(), "escapes")
 }
 
-// OpenFile is os.OpenFile to read.
+// OpenFile is os.OpenFile for reading.
 func (r *Roots) OpenFile(path string, flag int) (f *os.File, err error) {
 	if r == nil {
 		if path, err = Local(path); err != nil {
@@ -251,7 +252,7 @@ func (r *Roots) Stat(path string) (info fs.FileInfo, err error) {
 	return info, err
 }
 
-// Check refuses a name that leads out; whether there is anything by it does not matter.
+// Check returns an error for a name outside of the roots. The name need not exist.
 func (r *Roots) Check(path string) error {
 	if r == nil {
 		return nil
@@ -265,8 +266,8 @@ func (r *Roots) Check(path string) error {
 	return nil
 }
 
-// object refuses the name of an object that leads out; with above also one that something hidden is
-// below.
+// object returns an error for the name of an object outside of the roots. With above it also
+// returns an error if something hidden is below the name.
 func (r *Roots) object(path string, above bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -284,18 +285,18 @@ func (r *Roots) object(path string, above bool) error {
 	return nil
 }
 
-// Open returns the store in a place, as the function Open does; a directory is below the roots, and
-// there.
+// Open returns the store of a place, as the function Open does. A directory must exist, below the
+// roots.
 func (r *Roots) Open(place string) (s Store, err error) {
 	return r.store(place, (*os.Root).Stat)
 }
 
-// Make is Open, but makes a directory that is not there.
+// Make is Open, but creates a missing directory.
 func (r *Roots) Make(place string) (s Store, err error) {
 	return r.store(place, func(root *os.Root, name string) (fs.FileInfo, error) { return nil, root.MkdirAll(name, 0o777) })
 }
 
-// store returns the store in a place below the roots, after first for a directory.
+// store returns the store of a place below the roots. It calls first for a directory.
 func (r *Roots) store(place string, first func(root *os.Root,
 	name string) (fs.FileInfo, error),
 ) (s Store, err error) {

@@ -1,6 +1,7 @@
-// Package store keeps objects, which are runs of bytes with names, in a directory or in a bucket of
-// S3: what must outlive a process, and what others must reach. An object appears whole or not at
-// all.
+// Package store has the interface to a store of objects, which are named byte strings, and its
+// implementation in a directory. Package s3 implements it in a bucket of S3. It holds what must
+// outlive a process, and what other processes must reach. An object appears completely or not at
+// all. Read store.go first.
 package store
 
 import (
@@ -16,67 +17,66 @@ import (
 	"time"
 )
 
-// Store is a place for objects. Their names are paths as of package fs: elements parted by slashes,
-// none of them "." or "..". Errors say which object they are about; those of fs, ErrNotExist and
-// ErrExist, and ErrChanged are told by errors.Is. Methods may be called by several goroutines at
-// once.
+// Store is a store of objects. Names are paths as in package fs: elements separated by slashes,
+// none of them "." or "..". Errors name the object. errors.Is detects fs.ErrNotExist, fs.ErrExist
+// and ErrChanged. Several goroutines may call the methods at once.
 type Store interface {
-	// Put stores the first so many bytes of data, which are read again when a request has to be
-	// sent again, in place of what has that name.
+	// Put stores the first size bytes of data under a name, and replaces an existing object. It may
+	// read data again, to repeat a request.
 	Put(ctx context.Context, name string, data io.ReaderAt, size int64) error
-	// PutIfAbsent stores an object if there is none of that name, else it fails with fs.ErrExist.
-	// Of several callers, also in other processes, one succeeds, so that this commits what the
-	// object names. Their data must differ, or all that bring the same succeed: a request whose
-	// answer was lost is sent again, and then finds what it stored.
+	// PutIfAbsent stores an object if the name is free, else it returns fs.ErrExist. Of several
+	// callers, even in different processes, one succeeds, so it can commit what the object names.
+	// Callers must have different data, otherwise all with the same data succeed: a request whose
+	// answer was lost is repeated, and then finds its own object.
 	PutIfAbsent(ctx context.Context, name string, data []byte) error
-	// GetRange fills p with the bytes of an object from off on. It fails with ErrChanged if that is
-	// no longer the object that was listed, where o has a version.
+	// GetRange fills p with the bytes of an object from off on. If o has a version, it returns
+	// ErrChanged if the object is no longer the listed one.
 	GetRange(ctx context.Context, o Object, off int64, p []byte) error
-	// List returns the objects whose names begin with prefix, which need not end an element, in the
-	// order of their names' bytes. It ends at the first error.
+	// List returns the objects whose names begin with prefix, which may end inside an element, in
+	// the byte order of their names. It ends at the first error.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
-	// Delete removes an object. That there is none is no error.
+	// Delete removes an object. It is no error if the object does not exist.
 	Delete(ctx context.Context, name string) error
-	// String names the place, as Open takes it.
+	// String returns the place, as Open takes it.
 	String() string
 }
 
-// Object is what a store has under a name.
+// Object is an entry of a list of objects.
 type Object struct {
 	Name string
 	Size int64
-	// Another one when other data are put under the name, as far as the store can tell.
+	// changes when other data are stored under the name, as far as the store can tell
 	Version string
-	// Modified is when it was put; zero where the store does not tell.
+	// Modified is the time of the last Put; zero if unknown.
 	Modified time.Time
 }
 
-// ErrChanged says that an object is no longer the one that was listed.
+// ErrChanged means that an object is no longer the listed one.
 var ErrChanged = errors.New("it has changed since")
 
-// ErrNoBucket says that the bucket of a place is not there.
+// ErrNoBucket means that the bucket of a place does not exist.
 var ErrNoBucket = fmt.Errorf("there is no such bucket: %w", fs.ErrNotExist)
 
-// S3 begins the names of places in S3.
+// S3 is the prefix of places in S3.
 const S3 = "s3://"
 
 // IsS3 reports whether a place is in S3.
 func IsS3(place string) bool { return strings.HasPrefix(place, S3) }
 
-// SplitS3 cuts s3://BUCKET/NAME into the store of the bucket and the name of an object in it.
+// SplitS3 splits s3://BUCKET/NAME into the bucket's store and the name of an object in it.
 func SplitS3(place string) (bucket, name string) {
 	bucket, name, _ = strings.Cut(strings.TrimPrefix(place, S3), "/")
 	return S3 + bucket, name
 }
 
-// drivers open places, by what their names begin with.
+// drivers open places, by the prefix of their names.
 var drivers = map[string]func(place string) (Store, error){}
 
-// Register has places whose names begin so opened by a driver. It is for init functions.
+// Register sets the driver for places whose names begin with scheme. It is for init functions.
 func Register(scheme string, open func(place string) (Store, error)) { drivers[scheme] = open }
 
-// Open returns the store of a place: s3://BUCKET or s3://BUCKET/PREFIX, or else a directory, which
-// is made if there is none.
+// Open returns the store of a place: s3://BUCKET or s3://BUCKET/PREFIX, or a directory, which it
+// creates if missing.
 func Open(place string) (Store, error) {
 	if IsS3(place) {
 		open := drivers[S3]
@@ -93,7 +93,7 @@ func Open(place string) (Store, error) {
 	return opened(OpenDir(place))
 }
 
-// opened is a directory as a Store, which is nil if there is none.
+// opened returns a directory as a Store; nil becomes a nil interface.
 func opened(d *Dir, err error) (Store, error) {
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func opened(d *Dir, err error) (Store, error) {
 	return d, nil
 }
 
-// Existing is Open of a place that is there already: a directory is not made.
+// Existing is Open for an existing place: it does not create a directory.
 func Existing(place string) (Store, error) {
 	if !IsS3(place) {
 		path, err := Local(place)
@@ -119,14 +119,14 @@ func Existing(place string) (Store, error) {
 	return Open(place)
 }
 
-// Close closes a store that Open has opened; nil is none.
+// Close closes a store that Open has opened, if it is not nil.
 func Close(s Store) {
 	if c, ok := s.(io.Closer); ok {
-		_ = c.Close() // of a directory that was read and written by name
+		_ = c.Close() // nothing to lose: the directory's files are closed
 	}
 }
 
-// Stat returns the object of a name, or fs.ErrNotExist.
+// Stat returns the object with a name, or fs.ErrNotExist.
 func Stat(ctx context.Context, s Store, name string) (Object, error) {
 	for o, err := range s.List(ctx, name) {
 		if err != nil {
@@ -135,12 +135,12 @@ func Stat(ctx context.Context, s Store, name string) (Object, error) {
 		if o.Name == name {
 			return o, nil
 		}
-		break // it would have come first
+		break // the object would have come first
 	}
 	return Object{}, Failed("stat", s, name, fs.ErrNotExist)
 }
 
-// Get returns a whole object, of at most so many bytes.
+// Get returns a whole object of at most most bytes.
 func Get(ctx context.Context, s Store, name string, most int64) ([]byte, error) {
 	o, err := Stat(ctx, s, name)
 	if err != nil {
@@ -149,7 +149,7 @@ func Get(ctx context.Context, s Store, name string, most int64) ([]byte, error) 
 	return Fetch(ctx, s, o, most)
 }
 
-// Fetch is Get of an object that was listed.
+// Fetch is Get for a listed object.
 func Fetch(ctx context.Context, s Store, o Object, most int64) ([]byte, error) {
 	if o.Size > most {
 		err := fmt.Errorf("found %d bytes, expected at most %d", o.Size, most)
@@ -159,13 +159,13 @@ func Fetch(ctx context.Context, s Store, o Object, most int64) ([]byte, error) {
 	return data, s.GetRange(ctx, o, 0, data)
 }
 
-// Reader reads an object that was listed, so many bytes at a time. It is damaged if it has changed
-// since.
+// Reader reads a listed object, piece bytes at a time. It returns an error if the object has
+// changed.
 func Reader(ctx context.Context, s Store, o Object, piece int) io.Reader {
 	return bufio.NewReaderSize(io.NewSectionReader(&ranges{ctx, s, o}, 0, o.Size), piece)
 }
 
-// ranges is an object as an io.ReaderAt.
+// ranges is an io.ReaderAt for an object.
 type ranges struct {
 	ctx context.Context
 	Store
@@ -183,10 +183,10 @@ func (r *ranges) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// NameOf is what errors call an object of a store.
+// NameOf returns the name of a store's object for errors.
 func NameOf(s Store, name string) string { return strings.TrimSuffix(s.String(), "/") + "/" + name }
 
-// Failed is an error about an object of a store, or nil.
+// Failed returns the error for an operation on a store's object, or nil if err is nil.
 func Failed(what string, s Store, name string, err error) error {
 	if err == nil {
 		return nil
@@ -194,7 +194,7 @@ func Failed(what string, s Store, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, NameOf(s, name), err)
 }
 
-// Sizes are the bytes of objects, by their names.
+// Sizes are the sizes of objects in bytes, by name.
 type Sizes map[string]int64
 
 // SizesOf lists the objects whose names begin with a prefix.
@@ -209,7 +209,7 @@ func SizesOf(ctx context.Context, s Store, prefix string) (Sizes, error) {
 	return all, nil
 }
 
-// Check returns an error unless there is an object of this name, of so many bytes.
+// Check returns an error unless an object of this name and size exists.
 func (all Sizes) Check(name string, size int64) error {
 	switch found, ok := all[name]; {
 	case !ok:
@@ -220,7 +220,7 @@ func (all Sizes) Check(name string, size int64) error {
 	return nil
 }
 
-// Named returns an error if no object of a store can have this name.
+// Named returns an error if a name is invalid for objects of a store.
 func Named(s Store, name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\\") || len(name) > 900 {
 		return Failed("store", s, name, fmt.Errorf("%q cannot name an object: %w", name,

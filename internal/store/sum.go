@@ -12,20 +12,20 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum is the length and the CRC-32C of an object. Who writes an object writes it to a Sum, too, and
-// keeps the Sum where it outlives the object.
+// Sum is the length and the CRC-32C of an object. The writer of an object also writes the bytes to
+// a Sum, and stores the Sum elsewhere.
 type Sum struct {
 	Bytes  int64  `json:"bytes"`
 	CRC32C uint32 `json:"crc32c"`
 }
 
-// SumOf is the Sum of bytes.
+// SumOf returns the Sum of bytes.
 func SumOf(data []byte) (s Sum) {
 	_, _ = s.Write(data)
 	return s
 }
 
-// Read returns an object, or ErrDamaged unless it is as it was written.
+// Read returns an object. It returns ErrDamaged if the object does not have the Sum.
 func Read(ctx context.Context, s Store, name string, want Sum) ([]byte, error) {
 	o, err := Stat(ctx, s, name)
 	if err != nil {
@@ -41,18 +41,18 @@ func Read(ctx context.Context, s Store, name string, want Sum) ([]byte, error) {
 	return data, want.Damage(NameOf(s, name), SumOf(data))
 }
 
-// Write adds bytes. It never fails.
+// Write adds bytes to the Sum. It never fails.
 func (s *Sum) Write(p []byte) (int, error) {
 	s.Bytes += int64(len(p))
 	s.CRC32C = crc32.Update(s.CRC32C, castagnoli, p)
 	return len(p), nil
 }
 
-// ErrDamaged is that an object is not as it was written.
+// ErrDamaged means that an object has changed since it was written.
 var ErrDamaged = errors.New("it is damaged")
 
-// Check returns a reader of an object. In place of io.EOF it returns ErrDamaged, with the object's
-// name, unless the bytes before are those that the Sum is of.
+// Check returns a reader of an object. At the end it returns ErrDamaged, with the object's name,
+// instead of io.EOF, if the bytes do not have the Sum.
 func (s Sum) Check(name string, from io.Reader) io.Reader {
 	return &checkedReader{name: name, from: from, want: s}
 }
@@ -72,7 +72,7 @@ func (c *checkedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Damage is the error of an object with another Sum, or with another length, or nil.
+// Damage returns the error for an object with another Sum or length, or nil.
 func (s Sum) Damage(name string, found Sum) error {
 	switch {
 	case found.Bytes != s.Bytes:
@@ -85,20 +85,20 @@ func (s Sum) Damage(name string, found Sum) error {
 	return nil
 }
 
-// Missing is the error of an object that is not there.
+// Missing returns the error for a missing object.
 func Missing(name string) error { return fmt.Errorf("%s: it is missing: %w", name, ErrDamaged) }
 
-// sealField is the last field of a sealed object of JSON.
+// sealField is the last field of a sealed JSON object.
 const sealField = `,"crc32c":"`
 
-// Seal adds to an object of JSON its last field: the CRC-32C, in hexadecimal digits, of all bytes
-// before.
+// Seal appends a last field to a JSON object: the CRC-32C of all bytes before, in hexadecimal
+// digits.
 func Seal(object []byte) []byte {
 	text := bytes.TrimSuffix(object, []byte("}"))
 	return fmt.Appendf(bytes.Clone(text), `%s%08x"}`, sealField, crc32.Checksum(text, castagnoli))
 }
 
-// Unseal returns ErrDamaged if an object is not as Seal has made it.
+// Unseal returns ErrDamaged if an object was changed after Seal.
 func Unseal(sealed []byte) error {
 	at := bytes.LastIndex(sealed, []byte(sealField))
 	said, ended := bytes.CutSuffix(sealed[at+1:], []byte(`"}`))
@@ -112,17 +112,17 @@ func Unseal(sealed []byte) error {
 	return nil
 }
 
-// Encode returns a value as a sealed object of JSON.
+// Encode returns a value as a sealed JSON object.
 func Encode(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	return Seal(data), err
 }
 
-// ErrOld is that an object is of a form that is no longer read.
+// ErrOld means that an object has a format that is no longer supported.
 var ErrOld = errors.New("an earlier version of superstep wrote it, and reads it")
 
-// Decode decodes what Encode has written. It returns ErrOld of what was written before there was
-// Encode, and ErrDamaged of anything else.
+// Decode decodes the result of Encode. It returns ErrOld for data from before Encode existed, and
+// ErrDamaged for anything else.
 func Decode(sealed []byte, v any) error {
 	err := Unseal(sealed)
 	if err == nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Together does jobs that wait for a store, so many at a time, until one fails. It
-// returns that one's error, or why ctx has ended. A job's panic is one of the caller, when all have
-// returned.
+// Together runs jobs that wait for a store, n at a time, until one fails. It returns that job's
+// error, or the cause if ctx ended. If a job panics, it panics when all have returned.
 func Together(ctx context.Context, n int, jobs []func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

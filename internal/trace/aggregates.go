@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// Aggregates are the values that the aggregators of a run ended with, as JSON by name.
+// Aggregates are the final values of a run's aggregators, as JSON by name.
 type Aggregates map[string]json.RawMessage
 
-// Bounds on what is told of a run's aggregators, in bytes of JSON: of one, and of all.
+// Bounds of these values in bytes of JSON: of one, and of all.
 const (
 	MaxAggregate  = 64 << 10
 	maxAggregates = 256 << 10
 )
 
-// Add adds the value of an aggregator, unless it is too large. A method of the value may panic.
+// Add adds the value of an aggregator. It returns an error if the value is too large. A method of
+// the value may panic.
 func (a Aggregates) Add(name string, value any) error {
 	data, all := ValueJSON(value), 0
 	for _, other := range a {
@@ -33,9 +34,9 @@ func (a Aggregates) Add(name string, value any) error {
 	return nil
 }
 
-// ValueJSON returns the JSON of a value: by its own methods if it has any for text or JSON, else as
-// json.Marshal writes it. What has no JSON of its own, such as an infinite number, is the text that
-// fmt makes of it; so is a time.Duration, of which JSON has the nanoseconds.
+// ValueJSON returns the JSON of a value: by its own methods for text or JSON, else by json.Marshal.
+// If that fails, as for an infinite number, it is the text that fmt makes. So is a time.Duration,
+// which json.Marshal writes as nanoseconds.
 func ValueJSON(value any) json.RawMessage {
 	if d, ok := value.(time.Duration); ok {
 		value = d.String()
@@ -43,7 +44,7 @@ func ValueJSON(value any) json.RawMessage {
 	if data, err := json.Marshal(value); err == nil && (says(value) || string(data) != "{}") {
 		return bytes.ToValidUTF8(data, []byte("\ufffd")) // a method of the value wrote it
 	}
-	data, _ := json.Marshal(fmt.Sprint(value)) // of a string it does not fail
+	data, _ := json.Marshal(fmt.Sprint(value)) // cannot fail for a string
 	return data
 }
 
@@ -57,10 +58,10 @@ func says(value any) bool {
 	return reflect.ValueOf(value).Kind() == reflect.Map
 }
 
-// most is how many bytes of a value people are shown.
+// most is the greatest number of bytes of a value in texts for people.
 const most = 80
 
-// Texts are the values for people, by name; what is long is cut.
+// Texts returns the values as text for people, by name. Long values are shortened.
 func (a Aggregates) Texts() map[string]string {
 	texts := map[string]string{}
 	for name, value := range a {
@@ -81,8 +82,8 @@ func (a Aggregates) Texts() map[string]string {
 	return texts
 }
 
-// Text is an aggregator's value for people: JSON, but a string without quotes where it reads the
-// same, and a fraction with the digits that rounding in sums leaves right.
+// Text returns an aggregator's value as text for people. It is JSON, but a string has no quotes if
+// that is unambiguous, and a fraction has only the digits that are independent of rounding in sums.
 func Text(value json.RawMessage) string {
 	var text string
 	var number float64

@@ -7,31 +7,31 @@ import (
 	"os"
 )
 
-// Exporter sends what happens in runs to a collector. Close it when the last run has ended.
+// Exporter sends the events of runs to a collector. Close it after the last run.
 type Exporter interface {
 	Journal() Journal
 	Close()
 }
 
-// ExportOptions say who sends spans.
+// ExportOptions identify the sender of spans.
 type ExportOptions struct {
-	// Service is what the process is called unless OTEL_SERVICE_NAME says otherwise.
+	// Service is the name of the process, unless OTEL_SERVICE_NAME is set.
 	Service, Version string
-	// Root, if not empty, names a span for the life of the exporter, in which all others are. It is
-	// in the span that TRACEPARENT names.
+	// Root, if not empty, is the name of a span for the life of the exporter, which contains all
+	// others. Its parent is the span in TRACEPARENT.
 	Root string
-	// Log is told now and then what could not be sent; or nil.
+	// Log gets a line now and then about spans that could not be sent; or nil.
 	Log *slog.Logger
 }
 
 var newExporter func(ctx context.Context, o ExportOptions) (Exporter, error)
 
-// RegisterExporter is for the init function of the driver (drivers/otlp).
+// RegisterExporter is called by the init function of drivers/otlp.
 func RegisterExporter(of func(ctx context.Context, o ExportOptions) (Exporter, error)) {
 	newExporter = of
 }
 
-// Export makes an exporter, or returns nil if the environment names no collector.
+// Export makes an exporter. It returns nil if the environment names no collector.
 func Export(ctx context.Context, o ExportOptions) (Exporter, error) {
 	if newExporter != nil {
 		return newExporter(ctx, o)

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// check refuses a superstep that no run writes.
+// check returns an error for a superstep that no run writes.
 func check(s *record.Superstep) error {
 	if s.Job == "" {
 		return errors.New("found a superstep without a job")
@@ -15,7 +15,7 @@ func check(s *record.Superstep) error {
 	return Check(s)
 }
 
-// Check refuses a superstep of any job, or of none, that no run records.
+// Check returns an error for a superstep that no run records. It does not check the job.
 func Check(s *record.Superstep) error {
 	switch {
 	case s.Superstep < 0 || s.Superstep > maxSuperstep:

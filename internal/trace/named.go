@@ -2,22 +2,22 @@ package trace
 
 import "github.com/superstep-go/superstep/record"
 
-// WarmUp ends the name of a search that only warms up. The summaries of reports leave it out; traces,
-// metrics and the page have it.
+// WarmUp is the suffix of the name of a search that is only a warm-up. The summaries of reports
+// leave it out; traces, metrics and the page show it.
 const WarmUp = " warm-up"
 
-// Named is a Journal that passes the supersteps, the beginning and the end of a run on under
-// another name, and all else as it is.
+// Named is a journal that changes the name in the supersteps, the beginning and the end of a run.
+// It forwards all other events unchanged.
 type Named struct {
 	To   Journal
 	Name string
-	// About, if not nil, is told what begins, and may add to it.
+	// About, if not nil, is called with the beginning, and may add to it.
 	About func(j *Job)
-	// Before is how many seconds the run took before the checkpoint that it goes on from.
+	// Before is the run's time in seconds before the checkpoint that it continues from.
 	Before float64
 }
 
-// Record passes an event on.
+// Record forwards an event.
 func (n *Named) Record(e Event) error {
 	switch e := e.(type) {
 	case *record.Superstep:

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// Bounds on what is read: a trace may come from anywhere.
+// Bounds of what is read: a trace may come from anywhere.
 const (
 	maxLine = 16 << 20
-	// MaxPartition is the largest number of a partition.
+	// MaxPartition is the greatest number of a partition.
 	MaxPartition = 1<<16 - 1
 	maxSuperstep = 1 << 40
 )
 
-// ErrCut is what reading a trace ends with whose last line is not whole: the run was killed, or
-// still writes.
+// ErrCut means that the last line of a trace is incomplete: the run was killed, or is still
+// writing.
 var ErrCut = errors.New("the line is cut short: the run was killed, or is still writing")
 
 // Reader reads a trace line by line.
@@ -30,14 +30,14 @@ type Reader struct {
 	text []byte
 }
 
-// NewReader reads a trace; name is the file's, for errors, which read NAME:LINE: what was found,
-// what was expected.
+// NewReader reads a trace. name is the file's name for errors, which have the form NAME:LINE: what
+// was found, what was expected.
 func NewReader(r io.Reader, name string) *Reader {
 	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
 }
 
-// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if
-// only the end is missing.
+// Play forwards all events of the trace to a journal, up to the first error. If only the end is
+// missing the error is ErrCut.
 func (r *Reader) Play(to Journal) error {
 	for {
 		line, err := r.next()
@@ -53,7 +53,7 @@ func (r *Reader) Play(to Journal) error {
 	}
 }
 
-// Begins reads the first line, and fails if there is none, or it is of no trace.
+// Begins reads the first line. It returns an error if there is none, or if it is not of a trace.
 func (r *Reader) Begins() error {
 	line, err := r.next()
 	if err == io.EOF {
@@ -123,11 +123,11 @@ func (r *Reader) pass(line []byte, to Journal) error {
 	case kindLog:
 		return decode(r, line, func(*Log) error { return nil }, to)
 	default:
-		return nil // of a later version's, which added it without harm
+		return nil // a later version added it, and it can be ignored
 	}
 }
 
-// usual is how most lines begin.
+// usual is the beginning of most lines.
 var usual = fmt.Appendf(nil, `{"v":%d,"kind":"superstep",`, Version)
 
 func (r *Reader) kind(line []byte) (string, error) {

@@ -2,21 +2,22 @@ package trace
 
 import "fmt"
 
-// Search is a search of Graph500 whose result is there in the input's vertex numbers, and judged.
+// Search is a search of Graph500 that was judged. Its result is by input numbers.
 type Search struct {
-	Job       string  `json:"job"`     // as the records of its supersteps have it: bfs root 7
+	Job       string  `json:"job"`     // the name in the records of its supersteps: bfs root 7
 	Kernel    string  `json:"kernel"`  // bfs or sssp
-	Seconds   float64 `json:"seconds"` // the official time, with Translate
+	Seconds   float64 `json:"seconds"` // the official time, with translate
 	Translate float64 `json:"translate"`
-	Validate  float64 `json:"validate,omitempty"` // after Seconds
-	Edges     int64   `json:"nedge"`              // of the component of the root
+	Validate  float64 `json:"validate,omitempty"` // not included in Seconds
+	Edges     int64   `json:"nedge"`              // in the component of the root
 	Valid     *bool   `json:"valid,omitempty"`    // nil if it was not validated
 }
 
-// TEPS is how many edges a second the search traversed, by the official time.
+// TEPS returns the number of traversed edges per second, by the official time.
 func (s *Search) TEPS() float64 { return float64(s.Edges) / s.Seconds }
 
-// Check refuses a search that no run tells of. Numbers that are none would spoil sums and JSON.
+// Check returns an error for an impossible search. NaN and infinite numbers would spoil sums and
+// JSON.
 func (s *Search) Check() error {
 	sane := s.Seconds > 1e-12 && max(s.Seconds, s.Translate, s.Validate) < 1e9 &&
 		min(s.Translate, s.Validate) >= 0 && s.Edges >= 0

@@ -8,52 +8,52 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Step is a superstep of all partitions together, as the page's API has it.
+// Step is a superstep, summed over all partitions, in the form of the page's API.
 type Step struct {
 	Superstep int    `json:"superstep"`
-	Phase     int    `json:"phase,omitempty"` // and Program, as Superstep has them
+	Phase     int    `json:"phase,omitempty"` // see Superstep, also for Program
 	Program   string `json:"program,omitempty"`
 	Scheme    string `json:"scheme"`
 	Delivery  string `json:"delivery"`
 	Reason    string `json:"reason"`
-	// Predicted and Actual are the seconds of delivery, as Superstep has them.
+	// Predicted and Actual are the seconds of delivery, see Superstep.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
 	Actual    float64            `json:"actual,omitempty"`
 
 	Active    int `json:"active"`    // vertices that ran
-	Senders   int `json:"senders"`   // whose messages to all neighbours were delivered
+	Senders   int `json:"senders"`   // vertices whose messages to all neighbours were delivered
 	Receivers int `json:"receivers"` // vertices that got a message
 	Edges     int `json:"edges"`     // walked
 	Messages  int `json:"messages"`
 	Sent      int `json:"messages_sent"`
 	Bytes     int `json:"bytes"`
 
-	// For changes of the graph, which the next superstep makes.
+	// Requests to change the graph, applied before the next superstep.
 	Requests int               `json:"requests,omitempty"`
-	Graph    *record.GraphSize `json:"graph,omitempty"` // as Superstep has it
+	Graph    *record.GraphSize `json:"graph,omitempty"` // see Superstep
 
 	// Times are the means over the partitions, so that they add up to Total.
 	Times      record.Seconds `json:"seconds"`
 	Busy       Spread         `json:"busy"`
 	Partitions int            `json:"partitions"`
 	Memory     int64          `json:"memory,omitempty"` // of all processes
-	GCPause    float64        `json:"gc_pause"`         // of the process it was longest in
+	GCPause    float64        `json:"gc_pause"`         // of the process with the longest pause
 
 	Longest [len(record.Phases)]Longest `json:"-"`
 	Ended   time.Time                   `json:"-"`
 
-	processes []process // used again by Sum
+	processes []process // reused by Sum
 }
 
-// Spread is how the partitions' time at work in a superstep differs.
+// Spread describes how the partitions' working times in a superstep differ.
 type Spread struct {
 	Least   float64 `json:"least"`
 	Mean    float64 `json:"mean"`
 	Most    float64 `json:"most"`
-	Slowest int     `json:"slowest"` // the partition that worked longest
+	Slowest int     `json:"slowest"` // the partition with the longest working time
 }
 
-// Ratio is the slowest partition's time over the mean: 1 is even.
+// Ratio returns the slowest partition's time divided by the mean: 1 is even.
 func (s Spread) Ratio() float64 {
 	if s.Mean <= 0 {
 		return 1
@@ -61,7 +61,7 @@ func (s Spread) Ratio() float64 {
 	return s.Most / s.Mean
 }
 
-// Longest is the partition that took longest in a phase.
+// Longest is the partition with the longest time in a phase.
 type Longest struct {
 	Seconds   float64
 	Partition int
@@ -72,8 +72,7 @@ type process struct {
 	memory int64
 }
 
-// Sum adds up what the partitions of a superstep did. It replaces all of s, and makes no garbage
-// when s is used again.
+// Sum sets s to the sums over the partitions of a superstep. It allocates nothing if s is reused.
 func (s *Step) Sum(from *record.Superstep) {
 	processes := s.processes[:0]
 	*s = Step{
@@ -94,7 +93,7 @@ func (s *Step) Sum(from *record.Superstep) {
 		s.Requests += p.Requests
 		s.GCPause = max(s.GCPause, p.GCPause)
 		s.times(i, p)
-		// Partitions of one process mostly follow one another, or there are few processes.
+		// Partitions of one process are mostly consecutive, or there are few processes.
 		at, known := slices.BinarySearchFunc(processes, p.Worker, func(q process, name string) int { return cmp.Compare(q.name, name) })
 		if !known {
 			processes = slices.Insert(processes, at, process{name: p.Worker})
@@ -107,7 +106,7 @@ func (s *Step) Sum(from *record.Superstep) {
 	s.processes = processes
 }
 
-// times takes in the times of a partition, after those of n others.
+// times adds the times of a partition to the means of n others.
 func (s *Step) times(n int, p *record.Partition) {
 	mean := func(to *float64, x float64) { *to += (x - *to) / float64(n+1) }
 	t := &s.Times
@@ -129,17 +128,17 @@ func (s *Step) times(n int, p *record.Partition) {
 	}
 }
 
-// Clone returns a copy that shares nothing but Predicted with s.
+// Clone returns a deep copy of s, but for Predicted, which is shared.
 func (s *Step) Clone() *Step {
 	c := *s
 	c.processes = nil
 	return &c
 }
 
-// Regret is how many seconds would have been saved by the scheme that is predicted to be the
-// fastest of those not chosen, if that prediction is right; 0 where the choice was the best. Where
-// delivery took more than disturbed times what was predicted, the machine did other work, or the
-// model is wrong about it: the other scheme is taken to be slower by the same factor.
+// Regret returns the seconds that the best scheme that was not chosen would have saved, if its
+// prediction is right; 0 if the choice was the best. If delivery took more than disturbed times the
+// prediction, the machine did other work, or the model is wrong about it: then the other scheme is
+// assumed to be slower by the same factor.
 func (s *Step) Regret() float64 {
 	best, found := 0.0, false
 	for scheme, seconds := range s.Predicted {
@@ -156,7 +155,7 @@ func (s *Step) Regret() float64 {
 	return max(0, s.Actual-best)
 }
 
-// disturbed is how many times its prediction a superstep takes at most for which the other schemes'
-// predictions hold as they are. Beyond it one cannot tell a wrong model from a machine that does
-// other work; if it happens often, the summary's Error shows it.
+// disturbed is the greatest ratio of a superstep's time to its prediction for which the predictions
+// of other schemes are used unchanged. Above it a wrong model cannot be distinguished from a
+// machine that does other work. If it happens often, the summary's Error shows it.
 const disturbed = 2

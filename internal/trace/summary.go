@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Summary is what reports say of the values that a run ended with, beside its aggregators, under
-// names of its own.
+// Summary has statistics of the final values of a run. Reports show them like aggregators, under
+// fixed names.
 type Summary struct {
 	Groups *Groups  `json:"groups,omitempty"`
-	Top    []Scored `json:"top,omitempty"`    // of the highest scores, the highest first
-	TopBy  string   `json:"top_by,omitempty"` // what the scores are, if the program says it
-	// Reached is how many vertices a search has reached.
+	Top    []Scored `json:"top,omitempty"`    // the highest scores, in descending order
+	TopBy  string   `json:"top_by,omitempty"` // the name of the scores, if the program gives one
+	// Reached is the number of vertices that a search has reached.
 	Reached *int `json:"reached,omitempty"`
 }
 
-// The names of the parts of a summary among a run's aggregators.
+// Names of the parts of a summary among a run's aggregators.
 const (
 	GroupsName  = "groups"
 	TopName     = "top"
@@ -34,51 +34,52 @@ func IsSummary(name string) bool {
 		strings.HasPrefix(name, topByText)
 }
 
-// topByText begins the name that the highest scores have in texts, before what they are.
+// topByText is the prefix of the name of the highest scores in texts, before the name of the
+// scores.
 const topByText = "top by "
 
-// Groups are those that vertices are in, such as components.
+// Groups are groups of vertices, such as components.
 type Groups struct {
 	Count   int     `json:"count"`
 	Largest []Group `json:"largest"`
 }
 
-// Group is one that vertices are in; of a group that is named by a vertex, Group is its input id.
+// Group is a group of vertices. If a vertex names it, Group is the vertex's input id.
 type Group struct {
 	Group uint64 `json:"group"`
-	Name  string `json:"name,omitempty"` // what the input calls that vertex, if it has names
+	Name  string `json:"name,omitempty"` // the vertex's name, if the input has names
 	Size  int    `json:"size"`
 }
 
 // Scored is a vertex, by its input id, and its score.
 type Scored struct {
 	Vertex uint64  `json:"vertex"`
-	Name   string  `json:"name,omitempty"` // what the input calls it, if it has names
+	Name   string  `json:"name,omitempty"` // the vertex's name, if the input has names
 	Score  float64 `json:"score"`
 }
 
-// firstFew is how many groups and vertices a summary names.
+// firstFew is the number of groups and vertices that a summary names.
 const firstFew = 10
 
-// Add notes a group that no other call has.
+// Add adds a group. Each group must be added only once.
 func (g *Groups) Add(one Group) {
 	g.Count++
 	g.Largest = insert(g.Largest, one, func(a, b Group) int { return cmp.Or(b.Size-a.Size, cmp.Compare(a.Group, b.Group)) })
 }
 
-// Wants reports whether a vertex with a score may be among the first: not if it is no finite
-// number.
+// Wants reports whether a vertex with a score may be among the first. Scores that are not finite
+// never are.
 func (s *Summary) Wants(score float64) bool {
 	return !math.IsNaN(score) && !math.IsInf(score, 0) &&
 		(len(s.Top) < firstFew || score >= s.Top[firstFew-1].Score)
 }
 
-// AddScore notes the score of a vertex that Wants wants.
+// AddScore adds the score of a vertex for which Wants returned true.
 func (s *Summary) AddScore(one Scored) {
 	s.Top = insert(s.Top, one, func(a, b Scored) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Vertex, b.Vertex)) })
 }
 
-// Merge adds the summary of other vertices, and of other groups.
+// Merge adds the summary of other vertices and other groups.
 func (s *Summary) Merge(other *Summary) {
 	if other.Groups != nil {
 		if s.Groups == nil {
@@ -113,7 +114,7 @@ func insert[T any](list []T, one T, compare func(a, b T) int) []T {
 	return list[:min(len(list), firstFew)]
 }
 
-// Values are the parts of the summary, by name.
+// Values returns the parts of the summary, by name.
 func (s *Summary) Values() map[string]any {
 	values := map[string]any{}
 	if s.Groups != nil {
@@ -131,7 +132,7 @@ func (s *Summary) Values() map[string]any {
 	return values
 }
 
-// called is the name of a vertex, in quotes, or its input id.
+// called returns the name of a vertex, in quotes, or its input id.
 func called(id uint64, name string) string {
 	if name != "" {
 		return strconv.Quote(name)
@@ -139,7 +140,7 @@ func called(id uint64, name string) string {
 	return strconv.FormatUint(id, 10)
 }
 
-// summaryText is a part of a summary for people, if the value is one.
+// summaryText returns a part of a summary as text for people, if name is a part's name.
 func summaryText(name string, value json.RawMessage) (string, bool) {
 	var parts []string
 	switch name {

@@ -1,6 +1,6 @@
-// Package trace has who takes the records of supersteps, and what is recorded around them: which
-// run they belong to, how that ended, other work, the log. It writes and reads traces, one JSON
-// object a line (docs/reference/formats.md).
+// Package trace has the journal, which receives the records of supersteps, and the other events of
+// a run: its beginning and end, other work, the log. It writes and reads traces, one JSON object
+// per line (docs/reference/formats.md). Read trace.go first, then step.go.
 package trace
 
 import (
@@ -10,38 +10,37 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Version is that of the lines' form. Keys may be added under the same version; readers skip those
-// they do not know.
+// Version is the version of the format of lines. Keys may be added without a new version; readers
+// ignore unknown keys.
 const Version = 2
 
-// Graph500 is the program of a job that is the benchmark. Its searches' records have names of their
-// own, bfs root 7.
+// Graph500 is the program of a job that runs the benchmark. The records of its searches have their
+// own names, such as bfs root 7.
 const Graph500 = "graph500"
 
-// Job begins a run: a program on a graph. What is not known is zero.
+// Job is the beginning of a run: a program on a graph. Unknown fields are zero.
 type Job struct {
-	Job        string            `json:"job"`               // the name that its records have
-	Program    string            `json:"program,omitempty"` // and what it runs with, on which graph
+	Job        string            `json:"job"`               // the name in the run's records
+	Program    string            `json:"program,omitempty"` // the name of the program
 	Parameters map[string]string `json:"parameters,omitempty"`
-	// who submitted it to a cluster, where users have certificates
+	// the user who submitted it to a cluster, if users have certificates
 	Owner string `json:"owner,omitempty"`
-	// that it was submitted with, if that is not normal
+	// its priority, if that is not normal
 	Priority   string `json:"priority,omitempty"`
 	Graph      string `json:"graph,omitempty"`
 	Vertices   uint64 `json:"vertices,omitempty"`
-	Arcs       uint64 `json:"arcs,omitempty"` // stored: an undirected edge is two
+	Arcs       uint64 `json:"arcs,omitempty"` // stored arcs: an undirected edge is two
 	Partitions int    `json:"partitions,omitempty"`
 	Threads    int    `json:"threads,omitempty"`
 	Grid       string `json:"grid,omitempty"`
-	Delivery   string `json:"delivery,omitempty"` // the choice of the user
-	// MaxSupersteps is how many it runs at most: the limit of the user or, if less, what the
-	// program says of itself.
+	Delivery   string `json:"delivery,omitempty"` // the user's choice
+	// MaxSupersteps is the limit of supersteps: the user's limit or, if less, the program's own.
 	MaxSupersteps int `json:"max_supersteps,omitempty"`
-	// Before is what the run had come to before the checkpoint that it goes on from, as package
-	// history reads it.
+	// Before has the totals of the run before the checkpoint that it continues from, in the format
+	// of package history.
 	Before json.RawMessage `json:"before,omitempty"`
 	Began  time.Time       `json:"began"` // of the first attempt
-	// More says that the run has begun, and more is known of it now; it is not written.
+	// More means that the run has begun before, and more is known of it now; it is not written.
 	More bool `json:"-"`
 }
 
@@ -54,14 +53,14 @@ const (
 	Cancelled = "cancelled"
 )
 
-// Ended is how a run that is done came to its end; empty of a job that has no single run, such as a
-// benchmark.
+// Ended is the reason for the end of a run that is done. It is empty for a job without a single
+// run, such as a benchmark.
 type Ended string
 
-// How a run came to its end.
+// Reasons for the end of a run.
 const (
-	Converged  Ended = "converged"  // the program's own criterion held
-	Iterations Ended = "iterations" // the program made all iterations that it was asked for
+	Converged  Ended = "converged"  // the program's own criterion holds
+	Iterations Ended = "iterations" // the program made all requested iterations
 	Limit      Ended = "limit"      // the limit of supersteps
 	// All vertices slept and no message was left, in a program without a criterion.
 	Halted  Ended = "halted"

@@ -2,8 +2,8 @@ package transport
 
 import "fmt"
 
-// Tally counts what one partition sent another in a superstep, or got from it. Bytes are those of
-// presence and values, as encoded.
+// Tally counts what one partition sent to another, or received from it, in a superstep. Bytes are
+// the encoded presence and values.
 type Tally struct {
 	Frames, Values, Bytes uint64
 }
@@ -19,21 +19,20 @@ func (t Tally) String() string {
 	return fmt.Sprintf("%d values in %d frames of %d bytes", t.Values, t.Frames, t.Bytes)
 }
 
-// Account says what a partition sent and received in a superstep, by the other partition: those
-// with which it exchanged anything, in ascending order.
+// Account has the counts of a partition in a superstep, one entry for each partition that it
+// exchanged anything with, in ascending order.
 type Account struct {
 	Partition, Superstep int
 	Peers                []PeerAccount
 }
 
-// PeerAccount is the part of an account that is with one other partition.
+// PeerAccount is the entry of an account for one other partition.
 type PeerAccount struct {
 	Partition      int
 	Sent, Received Tally
 }
 
-// Ledger counts what a partition sends and receives in the superstep that runs, by the other
-// partition.
+// Ledger counts a partition's frames in the current superstep, by the other partition.
 type Ledger struct {
 	Sent, Received []Tally
 	account        Account
@@ -45,8 +44,8 @@ func NewLedger(partition, n int) Ledger {
 		n), account: Account{Partition: partition}}
 }
 
-// Close returns the account of a superstep, which is good until the next call, and begins the next
-// superstep.
+// Close returns the account of a superstep, which is valid until the next call. It resets the
+// counts.
 func (l *Ledger) Close(superstep int) *Account {
 	a := &l.account
 	a.Superstep, a.Peers = superstep, a.Peers[:0]
@@ -60,13 +59,13 @@ func (l *Ledger) Close(superstep int) *Account {
 	return a
 }
 
-// Balance compares the accounts of the partitions. It is used again for each superstep.
+// Balance compares the accounts of all partitions. It can be reused for each superstep.
 type Balance struct {
-	next []int // of each account, the first entry that was not compared
+	next []int // for each account, the index of the first entry that was not compared yet
 }
 
-// Check reports a pair of partitions for which what was sent is not what came. Accounts are by
-// partition, all of one superstep.
+// Check returns an error for a pair of partitions whose numbers of sent and received frames, values
+// or bytes differ. accounts has one account per partition, all of the same superstep.
 func (x *Balance) Check(accounts []*Account) error {
 	n := len(accounts)
 	x.next = append(x.next[:0], make([]int, n)...)
@@ -84,8 +83,8 @@ func (x *Balance) Check(accounts []*Account) error {
 			}
 		}
 	}
-	// Entries are ascending and partitions are taken in order: the entry for i of an account is the
-	// first that is left.
+	// Entries are in ascending order, and partitions are taken in this order. So the entry for i is
+	// the first one left in an account.
 	for i, a := range accounts {
 		for _, mine := range a.Peers {
 			j := mine.Partition
@@ -113,7 +112,8 @@ func (x *Balance) Check(accounts []*Account) error {
 	return nil
 }
 
-// differ says what partition i sent j and what came, or if that is the same, the other way.
+// differ returns the error for a difference between i and j: the counts from i to j, or, if these
+// are equal, from j to i.
 func differ(superstep, i, j int, sent, came, got, wasSent Tally) error {
 	if sent == came {
 		i, j, sent, came = j, i, wasSent, got

@@ -2,8 +2,8 @@ package transport
 
 import "context"
 
-// Later returns an endpoint for a run that begins when so many supersteps of runs before it are
-// over: its superstep 0 is that superstep of the endpoint's.
+// Later returns an endpoint for a run that begins after past supersteps of earlier runs on the same
+// endpoint. Superstep 0 of the run is superstep past of the endpoint.
 func Later(e Endpoint, past int) Endpoint {
 	if past == 0 {
 		return e
@@ -11,17 +11,16 @@ func Later(e Endpoint, past int) Endpoint {
 	return &later{e, past}
 }
 
-// Near returns an endpoint to which no partition is distant, so that nothing is sent ahead. It is
-// for runs that follow each other on the same connections: what is sent ahead in the last superstep
-// of one, for a superstep that it does not have, would be of the next one's first.
+// Near returns an endpoint to which no partition is distant, so nothing is sent ahead. It is for
+// consecutive runs on the same connections: a frame sent ahead in the last superstep of one run
+// would be received in the first superstep of the next.
 func Near(e Endpoint) Endpoint { return near{e} }
 
 type near struct{ Endpoint }
 
 func (near) Distant(int) bool { return false }
 
-// later has no method of the endpoint's that it does not say itself: each carries a superstep, or
-// might.
+// later does not embed the endpoint, because each method has a superstep, or may get one.
 type later struct {
 	end  Endpoint
 	past int

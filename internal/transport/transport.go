@@ -1,5 +1,6 @@
-// Package transport carries frames between partitions. Local, the one inside a process, passes them
-// by reference; package mesh carries them between processes.
+// Package transport has the interface by which partitions exchange frames, and Local, its
+// implementation within a process, which passes frames by reference. Package mesh implements it
+// between processes.
 package transport
 
 import (
@@ -8,94 +9,94 @@ import (
 	"sync"
 )
 
-// Kind says which exchange of a superstep a frame belongs to.
+// Kind is the exchange of a superstep that a frame belongs to.
 type Kind uint8
 
 const (
 	Expand         Kind = iota // senders' messages to the blocks that need them
-	ExpandReversed             // the same, along the other direction of a directed graph
+	ExpandReversed             // the same along the other direction of a directed graph
 	Fold                       // partial results to owners
 	FoldReversed
 	Sends    // messages to single vertices
-	SendsOn  // the same, on their second hop
-	Finished // vertices that are finished, to the blocks of the processor row
+	SendsOn  // the same on their second hop
+	Finished // finished vertices, to the blocks of the processor row
 	FinishedReversed
 	Ring // vertices still to be pulled, from one block of the row to the next
 	RingReversed
-	Changes // of the graph, between all partitions
+	Changes // requests to change the graph, between all partitions
 	kinds
 )
 
-// Kinds is how many kinds there are.
+// Kinds is the number of kinds.
 const Kinds = int(kinds)
 
 func (k Kind) String() string {
 	return [...]string{"expand", "expand back", "fold", "fold back", "sends", "sends on", "finished", "finished back", "ring", "ring back", "changes"}[k]
 }
 
-// Carries reports whether frames of the kind carry messages: their Count is of values.
+// Carries reports whether frames of the kind contain messages, so that their Count counts values.
 func (k Kind) Carries() bool { return k < Finished }
 
-// Frame is what one partition tells another in one exchange: mostly one from each partition to each
-// other of a line of the grid. Its buffers belong to the sender, who fills them anew in the next
-// superstep: the receiver is done with them when it has ended its superstep.
+// Frame is the unit that one partition sends to another in an exchange, mostly one from each
+// partition to each other in a row or column of the grid. Its buffers belong to the sender, which
+// reuses them in the next superstep. The receiver must not use them after the end of its superstep.
 type Frame struct {
 	From, To  int
 	Superstep int
 	Kind      Kind
-	// Encoding, Count and Presence are the column's presence; see package delivery.
+	// Encoding, Count and Presence tell which vertices have a message; see package delivery.
 	Encoding uint8
 	Count    int
 	Presence []byte
-	// Raw is the values as little-endian bytes, or Ref the values as a slice, of a type that has no
-	// raw form, and RefBytes about how many bytes these take when they are encoded.
+	// Raw has the values as little-endian bytes. If the type has no raw form, Ref has the values as
+	// a slice, and RefBytes their approximate encoded size.
 	Raw      []byte
 	Ref      any
 	RefBytes int
 }
 
-// Size returns how many bytes the frame would take on a wire, a header of 24 bytes included.
+// Size returns the frame's size on a wire, with a header of 24 bytes.
 func (f *Frame) Size() int { return 24 + len(f.Presence) + len(f.Raw) + f.RefBytes }
 
-// Endpoint is a partition's access to the others.
+// Endpoint is a partition's access to the other partitions.
 type Endpoint interface {
-	// Send hands a frame to the partition it names. It does not wait for the receiver.
+	// Send sends a frame to the partition in f.To. It does not wait for the receiver.
 	Send(f *Frame) error
-	// Distant reports whether frames take a while to a partition, so that it is worth while to send
-	// them ahead.
+	// Distant reports whether frames to a partition take long enough to be worth sending ahead.
 	Distant(partition int) bool
-	// SendAhead is Send, to a distant partition, for a frame without Ref of the superstep after the
-	// one that runs: it is received in that one. It reports whether the frame was taken. What is
-	// not claimed in its superstep is dropped there.
+	// SendAhead sends a frame without Ref to a distant partition, in the superstep before the
+	// frame's. The receiver receives it in the frame's superstep. SendAhead returns false if the
+	// frame was not accepted. A frame that is not claimed in its superstep is dropped.
 	SendAhead(f *Frame) (bool, error)
-	// Claim makes a frame that was sent ahead one of the superstep that runs: its account has it,
-	// and its partition will receive it.
+	// Claim makes a frame that was sent ahead part of the current superstep: the account counts it,
+	// and the receiver will receive it.
 	Claim(f *Frame)
-	// Poll returns a frame of an exchange that has come already, or nil.
+	// Poll returns a frame of an exchange that has arrived, or nil.
 	Poll(kind Kind) (*Frame, error)
-	// Receive returns the next frame of an exchange, in whatever order partitions sent them.
+	// Receive returns the next frame of an exchange, in the order of arrival.
 	Receive(ctx context.Context, kind Kind) (*Frame, error)
-	// Flush waits until the frames sent are written: as far as this side goes, they have left.
+	// Flush waits until all sent frames are written to the network.
 	Flush(ctx context.Context) error
-	// Release gives back a frame that was received, before the superstep ends, so that its buffers
-	// can take another.
+	// Release returns a received frame before the superstep ends, so that its buffers can be
+	// reused.
 	Release(f *Frame)
-	// End ends a superstep: when it returns the buffers of all frames sent are the sender's again,
-	// and those received are no more the receiver's. What it returns stays as it is until the next
-	// End.
+	// End ends a superstep. When it returns, the buffers of all sent frames belong to the sender
+	// again, and received frames must not be used any more. The returned account is valid until the
+	// next End.
 	End(ctx context.Context, superstep int) (*Account, error)
 }
 
-// Codec encodes values that have no raw form. Its methods are called by several goroutines at once.
+// Codec encodes values without a raw form. Several goroutines may call its methods at once.
 type Codec interface {
-	// Append appends the encoding of f.Ref, which holds f.Count values, to b.
+	// Append appends the encoding of f.Ref, which has f.Count values, to b.
 	Append(b []byte, f *Frame) ([]byte, error)
-	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any
-	// bytes.
+	// Decode sets f.Ref to the f.Count values that b encodes, and keeps no reference to b. b may be
+	// any bytes.
 	Decode(b []byte, f *Frame) error
 }
 
-// ErrClosed is what waiting receivers get when the transport is closed: another partition failed.
+// ErrClosed is the error of waiting receivers after the transport was closed, because another
+// partition failed.
 var ErrClosed = errors.New("transport closed")
 
 // Local connects partitions of one process.
@@ -105,7 +106,7 @@ type Local struct {
 	once   sync.Once
 }
 
-// box is a partition's incoming frames, by kind. Only its partition receives.
+// box has a partition's incoming frames by kind. Only that partition receives from it.
 type box struct {
 	local  *Local
 	wake   chan struct{} // something came since Receive last looked
@@ -115,7 +116,7 @@ type box struct {
 	frames [kinds]queue
 }
 
-// queue is frames in the order in which they came: those before first are taken.
+// queue has frames in the order of arrival. Frames before first are already taken.
 type queue struct {
 	frames []*Frame
 	first  int
@@ -143,10 +144,10 @@ func NewLocal(n int) *Local {
 	return l
 }
 
-// Endpoint returns partition i's access.
+// Endpoint returns the endpoint of partition i.
 func (l *Local) Endpoint(i int) Endpoint { return l.boxes[i] }
 
-// Close makes every Receive that waits, and every later one, fail. It is idempotent.
+// Close makes every current and later Receive fail. It is idempotent.
 func (l *Local) Close() { l.once.Do(func() { close(l.closed) }) }
 
 func (b *box) Send(f *Frame) error {
@@ -168,7 +169,7 @@ func (b *box) Send(f *Frame) error {
 	return nil
 }
 
-// Distant is false: within a process nothing is on its way for long.
+// Distant returns false: frames take no time within a process.
 func (b *box) Distant(int) bool { return false }
 
 func (b *box) SendAhead(*Frame) (bool, error) { return false, nil }
@@ -200,13 +201,13 @@ func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
 	}
 }
 
-// Flush has nothing to wait for: frames are where they go.
+// Flush returns at once: frames are passed by reference.
 func (b *box) Flush(context.Context) error { return nil }
 
-// Release has nothing to do: the frame is the sender's.
+// Release does nothing: the frame belongs to the sender.
 func (b *box) Release(*Frame) {}
 
-// End has nothing to wait for: nobody fills buffers before all have reported.
+// End need not wait: no sender reuses buffers before all partitions have reported.
 func (b *box) End(_ context.Context, superstep int) (*Account, error) {
 	return b.ledger.Close(superstep), nil
 }

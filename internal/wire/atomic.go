@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Load reads a number that another goroutine may Store at the same time. A float lies in memory as
-// an integer of its size does, and is aligned alike.
+// Load reads a number atomically, while another goroutine may Store it. A float has the size and
+// alignment of an integer.
 func Load[W float32 | float64](from *W) W {
 	if unsafe.Sizeof(*from) == 4 {
 		x := atomic.LoadUint32((*uint32)(unsafe.Pointer(from)))
@@ -16,7 +16,7 @@ func Load[W float32 | float64](from *W) W {
 	return *(*W)(unsafe.Pointer(&x))
 }
 
-// Store writes a number that others may Load at the same time.
+// Store writes a number atomically, while other goroutines may Load it.
 func Store[W float32 | float64](to *W, value W) {
 	if unsafe.Sizeof(value) == 4 {
 		atomic.StoreUint32((*uint32)(unsafe.Pointer(to)), *(*uint32)(unsafe.Pointer(&value)))

@@ -1,10 +1,11 @@
-// Package wire views columns as the bytes that travel: as they lie in memory, which is taken to be
-// little-endian.
+// Package wire views columns as bytes, as they are sent and stored: unchanged from memory, which
+// must be little-endian.
 package wire
 
 import "unsafe"
 
-// Bytes views a slice of values without pointers as bytes, capacity included. The two share memory.
+// Bytes returns the memory of a slice of values without pointers as bytes, including its capacity.
+// Both share memory.
 func Bytes[T any](s []T) []byte {
 	size := int(unsafe.Sizeof(*new(T)))
 	if cap(s) == 0 || size == 0 {
@@ -14,8 +15,8 @@ func Bytes[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
 }
 
-// Slice views bytes as values of T, which must hold no pointers: len(b)/sizeof(T) of them. Bytes
-// that do not begin at an address T can have are copied.
+// Slice returns the memory of bytes as len(b)/sizeof(T) values of T, which must have no pointers.
+// If the address is not aligned for T, the bytes are copied.
 func Slice[T any](b []byte) []T {
 	var t T
 	size := int(unsafe.Sizeof(t))
@@ -28,7 +29,7 @@ func Slice[T any](b []byte) []T {
 		copy(Bytes(s), b)
 		return s
 	}
-	// The memory is aligned, lives as long as b, and T has no invalid bit patterns that matter but
-	// bool's.
+	// The memory is aligned and lives as long as b. Of the types in use only bool has invalid bit
+	// patterns.
 	return unsafe.Slice((*T)(data), cap(b)/size)[:len(b)/size]
 }

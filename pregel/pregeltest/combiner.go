@@ -11,22 +11,22 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// CheckCombiner fails the test unless a combiner is what the engine takes it for: commutative,
-// associative, with an identity that changes nothing, leaving its arguments as they are, and with
-// loops that compute what its Combine does. values are messages to try it with, the odd ones among
-// them; give some that combine without rounding. Of floats NaN, both infinities and both zeros are
-// tried too. The loops of combiners whose messages change on the way, by weights or because they
-// only count, are not tried.
+// CheckCombiner fails the test unless the combiner meets the engine's requirements: it is
+// commutative and associative, its identity is neutral, it does not change its arguments, and its
+// loops compute the same as its method Combine. values are the messages to test with. Give edge
+// cases too, and only values that combine without rounding. For floats it adds NaN, both infinities
+// and both zeros. It does not test the loops of combiners that change messages: by weights, or by
+// counting.
 //
-// Messages are equal if reflect.DeepEqual says so, NaN and NaN too; CheckCombinerSame has a
-// function that tells.
+// It compares messages with reflect.DeepEqual, but NaN equals NaN. CheckCombinerSame takes a
+// function that compares them.
 func CheckCombiner[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	t.Helper()
 	CheckCombinerSame(t, c, laws.Same[M], values...)
 }
 
-// CheckCombinerSame is CheckCombiner with a function that tells which messages are equal, such as
-// the empty slice and nil.
+// CheckCombinerSame is CheckCombiner with a function that reports whether two messages are equal.
+// It is for messages with several equal forms, such as nil and the empty slice.
 func CheckCombinerSame[M any](t testing.TB, c pregel.Combiner[M], same func(a,
 	b M) bool, values ...M,
 ) {
@@ -48,7 +48,7 @@ func CheckCombinerSame[M any](t testing.TB, c pregel.Combiner[M], same func(a,
 	}
 }
 
-// asSent returns those messages that are sent, as they are sent.
+// asSent returns the messages that the combiner does not drop, in their normalized form.
 func asSent[M any](k kernel.Kernel[M], values []M) (sent []M) {
 	n, ok := k.(kernel.Normalizing[M])
 	if !ok || n.Normalizer() == nil {
@@ -62,7 +62,8 @@ func asSent[M any](k kernel.Kernel[M], values []M) (sent []M) {
 	return sent
 }
 
-// relay sends messages from some vertices and keeps what arrives.
+// relay is a program in which some vertices send messages, and every vertex keeps the message that
+// it gets.
 type relay[M any] struct {
 	c      pregel.Combiner[M]
 	values []M
@@ -75,7 +76,7 @@ type kept[M any] struct {
 
 func (p relay[M]) Combiner() pregel.Combiner[M] { return p.c }
 
-// of returns what a vertex sends.
+// of returns the message that a vertex sends, if it sends one.
 func (p relay[M]) of(label uint64) (m M, sends bool) {
 	return p.values[label*label%uint64(len(p.values))], label%3 != 0
 }
@@ -89,8 +90,8 @@ func (p relay[M]) Compute(v *pregel.Vertex[kept[M], M], m M) {
 	v.VoteToHalt()
 }
 
-// checkLoops sends the values over a random graph in all ways, and compares what arrives with what
-// Combine makes of it.
+// checkLoops sends the values over a random graph in all ways of delivery. It compares the received
+// messages with the results of Combine.
 func checkLoops[M any](t testing.TB, c pregel.Combiner[M], k kernel.Kernel[M], same func(a,
 	b M) bool, values []M,
 ) {

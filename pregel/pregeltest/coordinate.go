@@ -7,10 +7,12 @@ import (
 	"slices"
 )
 
-// fieldDepth bounds how far a field is followed: not all of a test belongs to a program.
+// fieldDepth is the depth to which pointers in fields are followed. A field may lead to the whole
+// test.
 const fieldDepth = 8
 
-// Coordinate refuses a change of the program's fields by Coordinate: vertices do not see it.
+// Coordinate runs call, and returns an error if it changed the program's fields: vertices would not
+// see the change.
 func (s *sentMessages) Coordinate(program any, call func()) error {
 	before := fieldTexts(program)
 	call()
@@ -32,8 +34,8 @@ func changedField(before, after map[string]string) (name, was, is string, ok boo
 	return "", "", "", false
 }
 
-// fieldTexts writes the fields of a struct, or of what points to one, those of embedded structs by
-// themselves.
+// fieldTexts writes the fields of a struct, or of the struct that program points to, as text.
+// Fields of embedded structs are listed separately.
 func fieldTexts(program any) map[string]string {
 	texts := map[string]string{}
 	var list func(v reflect.Value)

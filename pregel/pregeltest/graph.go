@@ -52,7 +52,7 @@ func Graph(t testing.TB, words string, options ...superstep.LoadOptions) *supers
 	var all []superstep.Edge
 	for _, e := range list {
 		if !weighted {
-			e.edge.Weight = 0 // which is none
+			e.edge.Weight = 0 // no weight
 		}
 		if all = append(all, e.edge); e.both && !o.Undirected && e.edge.From != e.edge.To {
 			all = append(all,
@@ -126,7 +126,7 @@ func unknown(field string) error {
 	return fmt.Errorf("found %q, expected a vertex, or an edge such as 0-1, 0>1 or 0>1:2.5", field)
 }
 
-// ID returns the handle of the vertex with an input id. The test fails if there is none.
+// ID returns the VertexID of the vertex with an input id. The test fails if there is none.
 func ID(t testing.TB, g *superstep.Graph, label uint64) pregel.VertexID {
 	t.Helper()
 	id, ok := g.Vertex(label)
@@ -136,7 +136,7 @@ func ID(t testing.TB, g *superstep.Graph, label uint64) pregel.VertexID {
 	return id
 }
 
-// Values returns the values of all vertices, in the rising order of their input ids.
+// Values returns the values of all vertices, ordered by their input ids.
 func Values[V any](res *superstep.Result[V]) []V {
 	byLabel := maps.Collect(res.All())
 	list := make([]V, 0, len(byLabel))

@@ -9,9 +9,9 @@ import (
 	"github.com/superstep-go/superstep"
 )
 
-// Graphs yields small graphs by name, from a single vertex to some hundreds: the odd ones that
-// programs trip over, and random ones, made of the seed. Each comes undirected and directed, with
-// weights that add up without rounding. They are closed when the test ends.
+// Graphs yields small graphs and their names, from a single vertex to some hundreds of vertices:
+// edge cases and random graphs from the seed. It yields each graph undirected and directed, with
+// weights that add up without rounding. The graphs are closed when the test ends.
 func Graphs(t testing.TB, seed uint64) iter.Seq2[string, *superstep.Graph] {
 	return func(yield func(string, *superstep.Graph) bool) {
 		for _, s := range shapes(seed) {

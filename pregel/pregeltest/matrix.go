@@ -28,7 +28,8 @@ import (
 //   - a vertex or Coordinate changes a field of the program;
 //   - Resend sends other messages than the program sent.
 //
-// A list program that keeps the slice of its messages finds zeros in it.
+// The slice of messages of a list program is cleared after each call, so that a program that keeps
+// the slice gets a wrong result.
 func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a,
 	b V) bool,
 ) *superstep.Result[V] {
@@ -55,8 +56,8 @@ func MatrixWith[V, M any](
 	return m.first
 }
 
-// Within returns a function that takes floats for equal that differ by no more than a tolerance, of
-// their size if that is more than 1.
+// Within returns a function that compares floats. Two are equal if their difference is at most the
+// tolerance, or the tolerance times their size if the size exceeds 1.
 func Within[F ~float32 | ~float64](tolerance float64) func(a, b F) bool {
 	return func(a, b F) bool {
 		x, y := float64(a), float64(b)
@@ -68,7 +69,7 @@ func Within[F ~float32 | ~float64](tolerance float64) func(a, b F) bool {
 	}
 }
 
-// way is one way to run a program.
+// way is one combination of options for a run.
 type way struct {
 	grid superstep.Grid
 	o    superstep.Options
@@ -86,7 +87,7 @@ func (w way) String() string {
 	return s + "}"
 }
 
-// ways returns all ways, the plainest first.
+// ways returns all combinations, the simplest first.
 func ways() []way {
 	deliveries := []superstep.Delivery{superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Pull}
 	var all []way
@@ -96,7 +97,7 @@ func ways() []way {
 			for _, threads := range []int{1, 3} {
 				if threads == 3 && delivery == superstep.Naive || threads == 1 &&
 					delivery == superstep.Mirrored {
-					continue // the other will do
+					continue // equivalent to another combination
 				}
 				o := superstep.Options{Threads: threads, Delivery: delivery}
 				all = append(all, way{grid, o})
@@ -115,16 +116,16 @@ func ways() []way {
 	return all
 }
 
-// matrix compares runs.
+// matrix runs a program in many ways and compares the results.
 type matrix[V, M any] struct {
 	g      *superstep.Graph
 	p      pregel.Program[V, M]
 	o      superstep.Options
 	same   func(a, b V) bool
-	counts bool // supersteps and messages are compared too
+	counts bool // compare supersteps and messages too
 
 	first  *superstep.Result[V]
-	exact  *superstep.Result[V] // of the first deterministic run
+	exact  *superstep.Result[V] // the result of the first deterministic run
 	parted *superstep.Graph
 	plain  way
 	plainD way
@@ -137,7 +138,7 @@ func (m *matrix[V, M]) run(w way) error {
 		if err != nil {
 			return err
 		}
-		m.parted = parted // results name vertices by it: it is left to the garbage collector
+		m.parted = parted // not closed: results name vertices by it
 	}
 	o := m.o
 	o.Threads, o.Delivery, o.Deterministic = w.o.Threads, w.o.Delivery, w.o.Deterministic

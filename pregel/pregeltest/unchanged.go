@@ -8,14 +8,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// sentMessages checks that what a message points to (a slice, a map) does not change after it was
-// sent: with more partitions, or processes, its receivers would get something else. It has the
-// messages of the last two supersteps, and older ones as far as they are few, as they are and as
-// they were when they were sent: every message is written out twice. It also checks that nobody
-// changes the program's fields: other processes have their own.
+// sentMessages checks that the memory that a message points to (a slice, a map) does not change
+// after the message was sent. With more partitions or processes its receivers could get another
+// content. It writes each message as text twice, when it was sent and later. It keeps the messages
+// of the last two supersteps, and a bounded number of older ones. It also checks that nobody
+// changes the program's fields, because other processes have their own copy.
 type sentMessages struct {
 	all     []sentMessage
-	program map[string]string // the fields before the superstep
+	program map[string]string // the fields' texts before the superstep
 }
 
 type sentMessage struct {
@@ -25,19 +25,19 @@ type sentMessage struct {
 	text      string
 }
 
-// olderBytes bounds the messages that are kept after they were read.
+// olderBytes bounds the size of messages that are kept after they were read.
 const olderBytes = 1 << 18
 
-// Sent remembers a message.
+// Sent records a message when it is sent.
 func (s *sentMessages) Sent(superstep int, from pregel.VertexID, m any) {
 	s.all = append(s.all, sentMessage{superstep, from, m, deepText(m)})
 }
 
-// Began remembers the program's fields.
+// Began records the program's fields before a superstep.
 func (s *sentMessages) Began(program any) { s.program = fieldTexts(program) }
 
-// Ended reports the first message, or field, that has changed, and forgets messages that have been
-// read.
+// Ended returns an error for the first message or field that has changed. It forgets messages that
+// have been read.
 func (s *sentMessages) Ended(superstep int, program any, label func(pregel.VertexID) uint64) error {
 	for _, m := range s.all {
 		if now := deepText(m.message); now != m.text {
@@ -59,7 +59,7 @@ func (s *sentMessages) Ended(superstep int, program any, label func(pregel.Verte
 	return nil
 }
 
-// deepText writes a value with all that it points to.
+// deepText writes a value, and all that it points to, as text.
 func deepText(v any) string { return string(appendDeep(nil, reflect.ValueOf(v), 32)) }
 
 func appendDeep(dst []byte, v reflect.Value, depth int) []byte {

@@ -1,4 +1,4 @@
-// Package mode finds the most frequent of many labels without sorting them: what CDLP does at each
+// Package mode finds the most frequent of many labels without sorting them. CDLP does this at each
 // vertex.
 package mode
 
@@ -7,11 +7,10 @@ import (
 	"sync"
 )
 
-// Of returns the label that is most frequent among some, of equals the least. It may reorder them.
+// Of returns the most frequent label, or the least of several. It may reorder labels.
 //
-// Neighbours soon agree: a label that more than half have is found in two passes (Boyer and Moore
-// 1981), which then no other label equals. If there is none, few labels are sorted, and many are
-// counted in a table.
+// Neighbours soon agree, so Of first looks for a label with a majority, in two passes (Boyer and
+// Moore 1981). If there is none, it sorts few labels, and counts many in a hash table.
 func Of(labels []uint64) uint64 {
 	most, lead := labels[0], 0
 	for _, l := range labels {
@@ -42,10 +41,10 @@ func Of(labels []uint64) uint64 {
 	return most
 }
 
-// Sorted is up to how many labels are sorted: a table of more is faster by measurement.
+// Sorted is the number of labels up to which sorting is faster than a table, by measurement.
 const Sorted = 32
 
-// sorted is Of for few labels.
+// sorted is Of for at most Sorted labels.
 func sorted(labels []uint64) (most uint64) {
 	slices.Sort(labels)
 	for best := 0; len(labels) > 0; {
@@ -61,7 +60,7 @@ func sorted(labels []uint64) (most uint64) {
 	return most
 }
 
-// tally counts labels: a hash table with open addressing, empty where a count is 0.
+// tally counts labels in a hash table with open addressing. A slot with count 0 is empty.
 type tally struct {
 	slots []labelCount
 	best  labelCount
@@ -72,7 +71,7 @@ type labelCount struct {
 	n     int
 }
 
-// take has c be the best if more labels are c's, or as many and c's is less.
+// take makes c the best label if it is more frequent, or as frequent and less.
 func (t *tally) take(c labelCount) {
 	if c.n > t.best.n || c.n == t.best.n && c.label < t.best.label {
 		t.best = c
@@ -81,12 +80,11 @@ func (t *tally) take(c labelCount) {
 
 var tallies = sync.Pool{New: func() any { return new(tally) }}
 
-// Table is up to how many labels one table counts: it stays in a cache, and a hub's memory is that
-// of its labels.
+// Table is the greatest number of labels in one table. Such a table fits into a cache, and bounds
+// the memory for a hub.
 const Table = 1 << 16
 
-// scramble mixes the bits of a label, so that no two labels become equal: Knuth's multiplicative
-// hashing.
+// scramble is Knuth's multiplicative hashing. It is one-to-one.
 func scramble(label uint64) uint64 { return label * 0x9e3779b97f4a7c15 }
 
 // mode is Of for many labels.
@@ -96,14 +94,14 @@ func (t *tally) mode(labels []uint64) uint64 {
 	return t.best.label
 }
 
-// count counts labels that are equal above bit shift+8 of what scramble makes of them; more than a
-// table has are dealt by the 8 bits above shift, where they are.
+// count counts labels whose hashes are equal above bit shift+8. If they are too many for a table,
+// it sorts them by the next 8 bits of their hashes, and counts each part.
 func (t *tally) count(labels []uint64, shift int) {
 	switch {
 	case len(labels) <= Table:
 		t.table(labels, max(56-shift, 0))
 		return
-	case shift < 0: // scramble gives no two labels one word
+	case shift < 0: // equal hashes mean equal labels
 		t.take(labelCount{labels[0], len(labels)})
 		return
 	}
@@ -117,8 +115,8 @@ func (t *tally) count(labels []uint64, shift int) {
 	}
 }
 
-// deal sorts labels by 8 bits of what scramble makes of them, in place (McIlroy, Bostic and McIlroy
-// 1993), and returns where each value ends.
+// deal sorts labels by 8 bits of their hashes, in place (American flag sort; McIlroy, Bostic and
+// McIlroy 1993). It returns the end of each part.
 func deal(labels []uint64, shift int) (ends [256]int) {
 	for _, l := range labels {
 		ends[scramble(l)>>shift&255]++
@@ -144,8 +142,7 @@ func deal(labels []uint64, shift int) (ends [256]int) {
 	return ends
 }
 
-// table counts labels that are equal in the given number of upper bits of what scramble makes of
-// them.
+// table counts labels whose hashes have equal upper bits; equal is the number of these bits.
 func (t *tally) table(labels []uint64, equal int) {
 	shift := 64
 	for 1<<(64-shift) < 2*len(labels) {

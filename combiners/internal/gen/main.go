@@ -1,6 +1,6 @@
 // Command gen writes kernels_gen.go: the bulk loops of each combiner, from one definition of its
-// operator. A loop per operator is what keeps calls out of the inner loops: a method of a type
-// parameter costs 4 times as much per edge.
+// operator. Each operator has its own loops so that the inner loops call no function: a method of a
+// type parameter costs 4 times as much per edge.
 package main
 
 import (
@@ -12,26 +12,28 @@ import (
 	"text/template"
 )
 
-// operator defines a combiner: acc is the message so far, x the next one.
+// operator defines a combiner by fragments of Go code. In them acc is the message so far, and x the
+// next one.
 type operator struct {
-	Name    string // of the kernel's type
+	Name    string // the kernel's type
 	Params  string // its type parameters
-	Args    string // the same, as arguments
+	Args    string // its type arguments
 	Message string // the type of a message
 	Step    string // folds x into acc
-	// whether acc is terminal, asked after a step that may have changed it; "" if there is none
+	// condition for a terminal acc, checked after a step that may have changed it; "" if there is
+	// none
 	Stop       string
-	StopInStep bool   // the step asks itself
-	Cross      string // what x becomes on an edge of weight weights[j]; "" if weights do not matter
-	// whether x improves on best[d], the best the receiver has had, in a monotone program
+	StopInStep bool   // Step contains STOP, which checks Stop
+	Cross      string // changes x along an edge of weight weights[j]; "" if weights do not matter
+	// condition, in a monotone program: x improves on best[d], the receiver's best message so far
 	Better  string
-	Any     bool   // one message is enough: later ones are left; Pull is first.go's
-	Load    string // what a value of the column becomes as a message; "" if it is one
+	Any     bool   // one message is enough: the others are skipped; Pull is in first.go
+	Load    string // converts a value of the column to a message; "" if both are the same
 	Bounded bool   // pulls may end at arcs that are too heavy
-	// what x becomes as the first message: as if it was folded into what pulls begin with; "" for x
+	// the first message x, as if it was folded into the initial value of pulls; "" for x
 	First string
-	Sum   bool // pullAll is sums.go's
-	Slow  bool // steps take so long that pulls may ask who sent: no pullAll
+	Sum   bool // pullAll is in sums.go
+	Slow  bool // a step takes so long that testing who sent costs nothing: no pullAll
 }
 
 var operators = []operator{

@@ -7,17 +7,20 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// BFS judges a breadth-first tree by the five rules of the specification. parent has the parent of
-// each vertex of this rank's range, a number of the whole graph, or [Unreached].
+// BFS validates a breadth-first tree by the five rules of the specification. parent has the parent
+// of each vertex of this rank's range, by input number, or [Unreached].
 //
 //  1. the parents of every vertex lead to the root: no cycles;
-//  2. a tree edge joins levels that differ by one: so by construction, since levels are derived from the parents;
-//  3. a tuple joins levels that differ by at most one, or vertices out of the tree;
-//  4. no tuple joins a vertex of the tree with one out of it, so that the tree spans the root's component;
+//  2. a tree edge joins levels that differ by one: true by construction, because levels are
+//     derived from the parents;
+//  3. a tuple joins levels that differ by at most one, or two unreached vertices;
+//  4. no tuple joins a reached vertex with an unreached one, so the tree spans the root's
+//
+// component;
 //  5. some tuple joins each vertex with its parent.
 //
-// A broken rule is a *[Violation]; any other error is that of reading the list, or of the ranks'
-// exchange.
+// If a rule is broken the error is a *[Violation]. Any other error is from reading the list or from
+// the exchange between ranks.
 func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Result, error) {
 	reached, err := v.begin(ctx, root, parent)
 	if err != nil {
@@ -46,8 +49,8 @@ func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Resu
 	return Result{count, int(deepest) + 1, int64(reached)}, nil
 }
 
-// checkTags checks a block by tags and returns the number of its tuples in the tree's component,
-// and the position of the first tuple at fault or -1.
+// checkTags checks a block by tags. It returns the number of its tuples in the tree's component,
+// and the position of the first wrong tuple or -1.
 func (v *Validator) checkTags(s *scratch, c *vertexState) (count, bad int) {
 	us, vs := s.U[:s.N], s.V[:s.N]
 	if bad := max(gather(&s.tagU, v.own.tags, us), gather(&s.tagV, c.tags, vs)); bad >= 0 {
@@ -75,7 +78,7 @@ func (v *Validator) checkTags(s *scratch, c *vertexState) (count, bad int) {
 	return count, -1
 }
 
-// checkDepths is checkTags for trees too deep for tags.
+// checkDepths is checkTags for trees that are too deep for tags.
 func (v *Validator) checkDepths(s *scratch, c *vertexState) (count, bad int) {
 	k := 0
 	for i, x := range s.U[:s.N] {
@@ -113,8 +116,8 @@ func (v *Validator) confirmBlock(s *scratch, k int, c *vertexState) {
 	}
 }
 
-// judgeLevels returns what says of a tuple that checkTags or checkDepths refused what is wrong with
-// it.
+// judgeLevels returns a function that describes the error in a tuple that checkTags or checkDepths
+// rejected.
 func judgeLevels(depth func(c *vertexState, x uint64) uint32) judgeTuple {
 	return func(a, b *vertexState, x, y uint64, _ float64) *Violation {
 		dx, dy := depth(a, x), depth(b, y)
@@ -138,7 +141,7 @@ func (c *vertexState) tagDepth(x uint64) uint32 {
 	return notReached
 }
 
-// leaves is the violation of rule 4 by an edge of which one end is in the tree: y if swapped.
+// leaves is the violation of rule 4 by an edge with one end in the tree: y if swapped.
 func leaves(x, y uint64, swapped bool) *Violation {
 	if swapped {
 		x, y = y, x

@@ -8,10 +8,10 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// double finds the depths of vertices shared by several ranks. A vertex knows an ancestor and how
-// far above it is, asks that one's rank for its depth or else for what it knows itself, and so sees
-// twice as far in each round. Whoever does not see the root as far away as there are vertices in
-// the tree is below a cycle.
+// double finds the depths of vertices on several ranks by pointer doubling. A vertex knows an
+// ancestor and the distance to it. In each round it asks the ancestor's rank for the ancestor's
+// depth or own ancestor, so the known distance doubles. A vertex that has not reached the root
+// within as many steps as there are vertices in the tree leads to a cycle.
 func (v *Validator) double(ctx context.Context, reached uint64) error {
 	n := len(v.own.depth)
 	c := doubling{Validator: v, ancestor: v.other.parent[:n], steps: v.other.depth[:n]}
@@ -37,7 +37,7 @@ func (v *Validator) double(ctx context.Context, reached uint64) error {
 	}
 }
 
-// doubling is a search for depths under way. Invariant: the vertex steps[x] above own vertex x is
+// doubling is a running search for depths. Invariant: the vertex steps[x] above own vertex x is
 // ancestor[x], while x is pending.
 type doubling struct {
 	*Validator
@@ -45,16 +45,16 @@ type doubling struct {
 }
 
 const (
-	// asking is how many vertices of a rank ask at a time.
+	// asking is the number of a rank's vertices that ask at a time.
 	asking = 1 << 15
-	// known marks an answer that has a depth, and not an ancestor.
+	// known marks an answer with a depth instead of an ancestor.
 	known = math.MaxUint32
 )
 
-// answer is what is known of a vertex: an ancestor and how far it is, or the depth.
+// answer has what is known of a vertex: an ancestor and its distance, or the depth.
 type answer struct{ ancestor, steps uint32 }
 
-// ownParents finds vertices that are their own parents, and not the root.
+// ownParents returns an error for a vertex other than the root that is its own parent.
 func (c *doubling) ownParents() error {
 	for x, p := range c.own.parent {
 		if uint64(p) == c.own.base+uint64(x) && c.own.depth[x] == pending {
@@ -72,8 +72,8 @@ func (c *doubling) pending() uint64 {
 	return uint64(left)
 }
 
-// round lets every pending vertex ask its ancestor. bad is what is wrong with the tree, err that
-// ranks do not talk.
+// round makes every pending vertex ask its ancestor. bad is an error in the tree, err an error of
+// the exchange.
 func (c *doubling) round(ctx context.Context) (bad, err error) {
 	ranks := c.ranks.size()
 	ask, reply := make([][]uint32, ranks), make([][]answer, ranks)
@@ -130,7 +130,7 @@ func (c *doubling) answer(x uint32) answer {
 	return answer{c.ancestor[x], c.steps[x]}
 }
 
-// learn takes what the ancestor of own vertex x knows.
+// learn applies the answer of own vertex x's ancestor.
 func (c *doubling) learn(x int, a answer) error {
 	switch {
 	case a.ancestor != known:
@@ -144,11 +144,11 @@ func (c *doubling) learn(x int, a answer) error {
 	return nil
 }
 
-// longestCycle is how many vertices of a cycle are counted for those who look for the error.
+// longestCycle is the greatest number of a cycle's vertices that the error counts.
 const longestCycle = 100
 
-// longCycle says that the least vertex that does not see the root leads to a cycle; all of what it
-// sees is on that.
+// longCycle returns the error for the least vertex that does not lead to the root. It leads to a
+// cycle, and its ancestor is on the cycle.
 func (c *doubling) longCycle(ctx context.Context) error {
 	mine := []uint64{math.MaxUint64, 0}
 	for x, depth := range c.own.depth {
@@ -181,7 +181,7 @@ func (c *doubling) longCycle(ctx context.Context) error {
 	return violation(1, "vertex %d does not lead to the root: its ancestors %d and %d are on a cycle of %s", x, at, next, size)
 }
 
-// parentOf returns the parent of a vertex to all ranks.
+// parentOf returns the parent of a vertex, on all ranks.
 func (c *doubling) parentOf(ctx context.Context, x uint64) (uint64, error) {
 	parent := uint64(0)
 	if i := x - c.own.base; x >= c.own.base && i < uint64(len(c.own.parent)) {

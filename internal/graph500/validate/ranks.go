@@ -10,11 +10,11 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// piece bounds a message between two ranks, in bytes.
+// piece is the greatest size of a message between two ranks, in bytes.
 const piece = 1 << 18
 
-// ranks are those of a Validator: collectives have the first of its tags, states that go round the
-// second, and what was confirmed of them the third.
+// ranks has the group of a Validator. Its first tag is for collectives, the second for states that
+// go round the ring, the third for confirmations.
 type ranks struct {
 	group *collective.Group
 	tag   uint32
@@ -23,22 +23,23 @@ type ranks struct {
 func (r ranks) rank() int { return r.group.Link().Rank() }
 func (r ranks) size() int { return r.group.Link().Size() }
 
-// bulk is the call of an exchange of much data, small of little.
+// bulk is the call for an exchange of much data, small for little data.
 func (r ranks) bulk() collective.Call { return collective.Call{Tag: r.tag, Bytes: piece / r.size()} }
 
 func (r ranks) small() collective.Call { return collective.Call{Tag: r.tag, Bytes: 8} }
 
-// sum adds up what the ranks have.
+// sum returns the sum of the ranks' numbers.
 func (r ranks) sum(ctx context.Context, x uint64) (uint64, error) {
 	return collective.CombineOne(ctx, r.group, r.small(), collective.SumUint64, x)
 }
 
-// most returns the greatest number that a rank has.
+// most returns the greatest of the ranks' numbers.
 func (r ranks) most(ctx context.Context, x uint64) (uint64, error) {
 	return collective.CombineOne(ctx, r.group, r.small(), collective.MaxUint64, x)
 }
 
-// least returns the words of the rank whose first is least. All have as many.
+// least returns the words of the rank whose first word is the least. All ranks must have equally
+// many words.
 func (r ranks) least(ctx context.Context, words []uint64) ([]uint64, error) {
 	all, err := r.group.Allgather(ctx, r.small(), wire.Bytes(words))
 	if err != nil {
@@ -56,7 +57,7 @@ func (r ranks) least(ctx context.Context, words []uint64) ([]uint64, error) {
 	return words, nil
 }
 
-// opinion is what a rank has to say against a result, as it travels.
+// opinion is the encoded error of a rank about a result.
 type opinion struct {
 	Violation *Violation `json:",omitempty"`
 	Failed    string     `json:",omitempty"`
@@ -98,7 +99,7 @@ func (r ranks) firstError(ctx context.Context, mine error) error {
 	return nil
 }
 
-// send sends a rank bytes in pieces, receive takes as many.
+// send sends bytes to a rank in pieces; receive receives them.
 func (r ranks) send(ctx context.Context, to int, tag uint32, data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), piece)

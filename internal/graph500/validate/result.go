@@ -1,36 +1,36 @@
-// Package validate judges the trees that searches found, by the rules of Graph500's specification,
-// against the edge list and nothing else: no structure that a search went by can hide an error.
+// Package validate checks the trees of Graph500 searches by the rules of the specification. It uses
+// only the edge list, so an error in the graph's data structures cannot hide an error in a result.
+// Read validator.go first, then bfs.go.
 package validate
 
 import "fmt"
 
-// Unreached is the parent of a vertex that the search did not reach.
+// Unreached is the parent of an unreached vertex.
 const Unreached = ^uint32(0)
 
-// Result is what a valid search amounts to.
+// Result describes a valid search.
 type Result struct {
-	// Edges is nedge by the reference's rule: tuples that join two reached vertices, duplicates
-	// counted, loops not.
+	// Edges is nedge as the reference code counts: tuples between two reached vertices, with
+	// duplicates and without loops.
 	Edges int64
-	// Levels is the number of levels of the tree, the root's included.
+	// Levels is the number of levels of the tree, including the root's.
 	Levels int
 	// Reached is the number of vertices in the tree.
 	Reached int64
 }
 
-// Violation is the error of a search whose result breaks a rule.
+// Violation is the error for a result that breaks a rule.
 type Violation struct {
-	// Rule is the specification's number, 1 to 5, or 0 for what must hold before its rules make
-	// sense.
+	// Rule is the specification's number, 1 to 5, or 0 for a precondition of its rules.
 	Rule int
 	// Name is the rule in a word: cycle, tree edge, edge, component, no edge; or range, root,
 	// reached.
 	Name string
-	// Text names the vertices or the edge at fault.
+	// Text describes the violation with the vertices or the edge.
 	Text string
 }
 
-// Error names the rule and what breaks it.
+// Error returns the rule and the violation.
 func (v *Violation) Error() string {
 	if v.Rule == 0 {
 		return fmt.Sprintf("invalid %s: %s", v.Name, v.Text)

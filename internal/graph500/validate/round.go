@@ -11,16 +11,17 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// checkBlock checks a block of the tile of c's rank, and returns the number of its tuples in the
-// tree's component, and the position of the first at fault or -1; judgeTuple then says what is
-// wrong with that tuple.
+// checkBlock checks a block of the tile of c's rank. It returns the number of its tuples in the
+// tree's component, and the position of the first wrong tuple or -1. judgeTuple then returns the
+// error in that tuple.
 type (
 	checkBlock func(sc *scratch, c *vertexState) (count, bad int)
 	judgeTuple func(a, b *vertexState, x, y uint64, weight float64) *Violation
 )
 
-// round checks all tiles while the states go round: the parents, and own, which is received in
-// other. It returns the number of tuples in the tree's component.
+// round checks all tiles while the states go round the ring of ranks. A state is the parents and
+// own; other is the memory in which own is received. It returns the number of tuples in the tree's
+// component.
 func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlock, judge judgeTuple) (int64, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +54,7 @@ func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlo
 	if err != nil {
 		cancel()
 	}
-	// The cause is the error that did not come from the other's cancel.
+	// The cause is the error that is not due to the cancellation.
 	if e := <-sent; e != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = e
 	}
@@ -67,7 +68,7 @@ func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlo
 	return int64(sum), err
 }
 
-// sendState sends the own state to each other rank, in the order in which those need them.
+// sendState sends the own state to each other rank, in the order in which they need it.
 func (v *Validator) sendState(ctx context.Context, second []byte) error {
 	ranks := v.ranks.size()
 	for k := 1; k < ranks; k++ {
@@ -81,7 +82,7 @@ func (v *Validator) sendState(ctx context.Context, second []byte) error {
 	return nil
 }
 
-// receiveState returns the state of rank q, in the memory of v.other, which second is a part of.
+// receiveState receives the state of rank q in the memory of v.other; second is a part of it.
 func (v *Validator) receiveState(ctx context.Context, q int, second []byte) (*vertexState, error) {
 	n := v.size(q)
 	c := &vertexState{
@@ -97,8 +98,8 @@ func (v *Validator) receiveState(ctx context.Context, q int, second []byte) (*ve
 	return c, nil
 }
 
-// returnConfirmed tells the rank of c what was confirmed of its vertices, and takes in what the
-// rank that had the own state in step k confirmed.
+// returnConfirmed sends the confirmations for c's vertices to their rank, and receives those from
+// the rank that had the own state in step k.
 func (v *Validator) returnConfirmed(ctx context.Context, k int, c *vertexState) error {
 	ranks := v.ranks.size()
 	to, from := (v.ranks.rank()+k)%ranks, (v.ranks.rank()-k+ranks)%ranks
@@ -120,7 +121,7 @@ func (v *Validator) returnConfirmed(ctx context.Context, k int, c *vertexState) 
 	return err
 }
 
-// tile checks the tile of rank q, whose state c is, and returns the number of its tuples in the
+// tile checks the tile of rank q, whose state is c, and returns the number of its tuples in the
 // tree's component.
 func (v *Validator) tile(ctx context.Context, q int, c *vertexState, check checkBlock, judge judgeTuple) (int64, error) {
 	f := newFirst()
@@ -149,8 +150,8 @@ func (v *Validator) tile(ctx context.Context, q int, c *vertexState, check check
 	return total.Load(), f.err
 }
 
-// fault says what is wrong with a tuple of a tile. Only that of a rank alone may have vertices that
-// there are not.
+// fault returns the error in a tuple of a tile. Only on a single rank a tuple may have vertices
+// that do not exist.
 func (v *Validator) fault(at int, x, y uint64, weight float64, c *vertexState, judge judgeTuple) error {
 	if x >= uint64(len(v.own.depth)) || y >= uint64(len(c.parent)) {
 		return v.outOfRange(at, x, y)

@@ -10,17 +10,21 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// SSSP judges a shortest-path tree: the parent of each vertex of this rank's range or [Unreached],
-// and its distance or -1. The rules are those of [Validator.BFS] with distances in the place of
-// levels, all sums in single precision, as the reference has it:
+// SSSP validates a shortest-path tree: the parent of each vertex of this rank's range or
+// [Unreached], and its distance or -1. The rules are those of [Validator.BFS] with distances
+// instead of levels. All sums are in single precision, as in the reference code:
 //
-//  1. the parents of every vertex lead to the root (the reference lets cycles of weight zero pass);
-//  2. the distance of a vertex is its parent's plus the weight of a tuple that joins the two, exactly;
+//  1. the parents of every vertex lead to the root (the reference code accepts cycles of weight
+//
+// zero);
+//  2. the distance of a vertex is exactly its parent's plus the weight of a tuple that joins the
+//
+// two;
 //  3. no tuple makes a distance shorter;
-//  4. no tuple joins a vertex of the tree with one out of it;
+//  4. no tuple joins a reached vertex with an unreached one;
 //  5. some tuple joins each vertex with its parent.
 //
-// The list must have weights. Levels in the result counts those of the tree.
+// The list must have weights. Levels in the result is the number of the tree's levels.
 func (v *Validator) SSSP(ctx context.Context, root uint64, parent []uint32, dist []float32) (Result, error) {
 	reached, err := v.begin(ctx, root, parent)
 	if err != nil {
@@ -44,7 +48,7 @@ func (v *Validator) SSSP(ctx context.Context, root uint64, parent []uint32, dist
 	return Result{count, int(deepest) + 1, int64(reached)}, nil
 }
 
-// distances checks what can be known of the own distances without the list.
+// distances checks the own distances as far as possible without the list.
 func (v *Validator) distances(ctx context.Context, root uint64, dist []float32) error {
 	own := &v.own
 	switch i := root - own.base; {
@@ -77,7 +81,7 @@ func parentName(p uint32) string {
 }
 
 // checkDistances returns the number of a block's tuples in the tree's component, and the position
-// of the first tuple at fault or -1.
+// of the first wrong tuple or -1.
 func (v *Validator) checkDistances(s *scratch, c *vertexState) (count, bad int) {
 	us, vs, ws := s.U[:s.N], s.V[:s.N], s.W[:s.N]
 	if bad := max(gather(&s.distU, v.own.dist, us), gather(&s.distV, c.dist, vs)); bad >= 0 {
@@ -97,9 +101,9 @@ func (v *Validator) checkDistances(s *scratch, c *vertexState) (count, bad int) 
 			}
 			continue
 		}
-		// A difference has the sign of the comparison, and is zero just where the two are equal.
+		// A difference has the sign of the comparison, and is zero only if both are equal.
 		slackX, slackY := (dy+w)-dx, (dx+w)-dy
-		if !(slackX >= 0 && slackY >= 0) { // so put that a weight that is no number is at fault
+		if !(slackX >= 0 && slackY >= 0) { // written so that a NaN weight is an error
 			return count, i
 		}
 		count++
@@ -110,10 +114,11 @@ func (v *Validator) checkDistances(s *scratch, c *vertexState) (count, bad int) 
 	return count, -1
 }
 
-// magnitude returns the bits of x without the sign: 0 for both zeros alone.
+// magnitude returns the bits of x without the sign: 0 only for the two zeros.
 func magnitude(x float32) uint64 { return uint64(math.Float32bits(x) << 1) }
 
-// confirmExact is confirmBlock for edges that must make up the difference of the distances, too.
+// confirmExact is confirmBlock for edges whose weight must also equal the difference of the
+// distances.
 func (v *Validator) confirmExact(s *scratch, k int, c *vertexState) {
 	for _, i := range s.maybe[:k] {
 		x, y, w := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)], float32(s.W[i&(edges.BlockSize-1)])
@@ -126,7 +131,7 @@ func (v *Validator) confirmExact(s *scratch, k int, c *vertexState) {
 	}
 }
 
-// judgeDistances says what is wrong with a tuple that checkDistances refused.
+// judgeDistances returns the error in a tuple that checkDistances rejected.
 func judgeDistances(a, b *vertexState, x, y uint64, weight float64) *Violation {
 	dx, dy := a.dist[x], b.dist[y]
 	x, y = x+a.base, y+b.base
@@ -139,8 +144,8 @@ func judgeDistances(a, b *vertexState, x, y uint64, weight float64) *Violation {
 	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y, float32(weight), dx, dy)
 }
 
-// treeEdges says what is wrong with the edge from its parent of the least vertex whose tree edge
-// nobody met, if there is one: rule 2 when there is such an edge, rule 5 when there is none.
+// treeEdges returns the error for the least vertex whose tree edge was not confirmed, if there is
+// one: rule 2 if an edge joins it with its parent, rule 5 if none does.
 func (v *Validator) treeEdges(ctx context.Context) error {
 	own := &v.own
 	mine := []uint64{math.MaxUint64, 0, 0}
@@ -174,8 +179,8 @@ func (v *Validator) treeEdges(ctx context.Context) error {
 		x, dist, p, math.Float32frombits(uint32(above)), math.Float64frombits(found[0]))
 }
 
-// lightest returns the bits of the least weight of the tuples here that join two vertices, or a
-// greater number if there is none. Weights are not negative: rule 3 has seen to that.
+// lightest returns the bits of the least weight of the local tuples that join two vertices, or a
+// greater number if there is none. Weights are not negative, because rule 3 was checked before.
 func (v *Validator) lightest(ctx context.Context, x, p uint64) (uint64, error) {
 	var mu sync.Mutex
 	least := uint64(math.MaxUint64)

@@ -9,11 +9,11 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// dealt is how many blocks of the list a rank deals out before the ranks exchange them.
+// dealt is the number of blocks of the list that a rank distributes between two exchanges.
 const dealt = 32
 
-// home puts first the endpoint whose rank gets a tuple: by chance, so that half of a hub's tuples
-// go to others.
+// home returns the endpoints of a tuple, first the one whose rank gets the tuple. It chooses by a
+// hash, so half of a hub's tuples go to other ranks.
 func home(u, v uint64) (uint64, uint64) {
 	if (u+v)*0x9e3779b97f4a7c15>>63 != 0 {
 		return v, u
@@ -21,9 +21,9 @@ func home(u, v uint64) (uint64, uint64) {
 	return u, v
 }
 
-// deal brings every tuple but loops, which no rule is about, to its tile. A tuple travels as its
-// first endpoint, counted from that of the rank it goes to, its other one, and its weight if there
-// are weights.
+// deal sends every tuple to its tile, except loops, which no rule concerns. A tuple is sent as its
+// first endpoint, relative to the receiving rank's range, its other endpoint, and its weight if
+// there are weights.
 func (v *Validator) deal(ctx context.Context, list edges.List, first int) error {
 	counts, err := v.count(ctx, list, first)
 	if err := v.ranks.firstError(ctx, err); err != nil {
@@ -67,7 +67,7 @@ func (v *Validator) deal(ctx context.Context, list edges.List, first int) error 
 	return v.ranks.firstError(ctx, err)
 }
 
-// count returns how many of the tuples here go to each tile: those of rank 0 first.
+// count returns the number of local tuples for each tile, first those of rank 0.
 func (v *Validator) count(ctx context.Context, list edges.List, first int) ([]uint64, error) {
 	ranks := uint64(v.ranks.size())
 	counts := make([]uint64, ranks*ranks)
@@ -97,7 +97,7 @@ func (v *Validator) outOfRange(tuple int, x, y uint64) error {
 	return fmt.Errorf("tuple %d of the edge list joins %d and %d: the graph has %d vertices", tuple, x, y, v.n)
 }
 
-// open makes the tiles of this rank, large enough for what all will send.
+// open makes the tiles of this rank, large enough for the tuples of all ranks.
 func (v *Validator) open(ctx context.Context, counts []uint64) ([]tileWriter, error) {
 	ranks := v.ranks.size()
 	out := make([][]uint64, ranks)
@@ -131,7 +131,7 @@ func (v *Validator) open(ctx context.Context, counts []uint64) ([]tileWriter, er
 	return writers, nil
 }
 
-// post adds a block's tuples to what goes to each rank.
+// post adds a block's tuples to the data for each rank.
 func (v *Validator) post(b *edges.Block, out [][]uint32) {
 	per := uint32(v.per)
 	for j, x := range b.U[:b.N] {
@@ -148,7 +148,7 @@ func (v *Validator) post(b *edges.Block, out [][]uint32) {
 	}
 }
 
-// take writes tuples into their tiles.
+// take writes received tuples into their tiles.
 func (v *Validator) take(records []uint32, writers []tileWriter) error {
 	width := 2
 	if v.weighted {
@@ -176,10 +176,10 @@ func (v *Validator) take(records []uint32, writers []tileWriter) error {
 	return nil
 }
 
-// tileWriter fills a tile.
+// tileWriter writes a tile.
 type tileWriter struct {
 	list *edges.Packed
-	full int // blocks written
+	full int // number of full blocks
 	b    edges.Block
 }
 

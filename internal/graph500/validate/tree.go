@@ -7,26 +7,26 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 )
 
-// What depth holds besides depths.
+// Special values of depth.
 const (
 	notReached = ^uint32(0)     // not in the tree
-	pending    = ^uint32(0) - 1 // in the tree, at a depth not known yet
+	pending    = ^uint32(0) - 1 // in the tree, at an unknown depth
 )
 
-// A tag is what the pass over the tuples needs of a vertex in two bytes, so that a cache holds it
-// for twice as many vertices as depths, and four times as many as depth and parent: the depth, and
-// the low bits of the parent. Two neighbours whose depths differ by more than one, and a tuple that
-// is no tree edge, are told from tags alone, but for one tuple in 1<<parentBits.
+// A tag has two bytes per vertex, so a cache holds it for twice as many vertices as depths, and
+// four times as many as depths with parents. It has the depth, and the low bits of the parent. Tags
+// alone show that the depths of two neighbours differ by more than one, or that a tuple is not a
+// tree edge, except for one tuple in 1<<parentBits.
 const (
 	parentBits = 10
 	parentMask = 1<<parentBits - 1
-	// tagNotReached differs by more than one from every depth, maxTagDepth the greatest of them.
+	// tagNotReached differs by more than one from every depth. maxTagDepth is the greatest depth.
 	tagNotReached = 1<<(16-parentBits) - 1
 	maxTagDepth   = tagNotReached - 2
 )
 
-// begin checks what must hold before a parent can be followed, sets depth and confirmed to what is
-// known so far, and returns the number of vertices that all ranks have in the tree.
+// begin checks the preconditions for following parents, initializes depth and confirmed, and
+// returns the number of vertices in the tree over all ranks.
 func (v *Validator) begin(ctx context.Context, root uint64, parent []uint32) (uint64, error) {
 	if err := v.ranks.firstError(ctx, v.beginOwn(ctx, root, parent)); err != nil {
 		return 0, err
@@ -76,10 +76,10 @@ func (v *Validator) beginOwn(ctx context.Context, root uint64, parent []uint32) 
 	return err
 }
 
-// depths finds the depth of every vertex from the parents alone, which rule 1 is about: the parents
-// of every vertex of the tree lead, in the end, to the root. It writes the tags and returns the
-// greatest depth. A rank alone climbs from vertex to vertex: to double would take it 4 (BFS) to 9
-// times (SSSP) as long, and two more words a vertex.
+// depths finds the depth of every vertex from the parents alone, and so checks rule 1: the parents
+// of every vertex of the tree lead to the root. It sets the tags and returns the greatest depth. A
+// single rank climbs from vertex to vertex, because doubling would take 4 (BFS) to 9 times (SSSP)
+// as long, and two more words per vertex.
 func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) {
 	var err error
 	if v.ranks.size() == 1 {
@@ -114,12 +114,12 @@ func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) 
 	return uint32(deepest), err
 }
 
-// climb finds the depths of a rank that has all vertices.
+// climb finds the depths on a rank that has all vertices.
 //
-// A vertex climbs to the first ancestor whose depth is known and then climbs again to fill in the
-// depths between; a climb longer than the tree has vertices is in a cycle. Each worker passes a
-// vertex of unknown depth once, so that the work of each is O(n) however deep the tree is and
-// whatever the order of its vertices.
+// A vertex climbs to the first ancestor with a known depth, and then climbs again to set the depths
+// between. A climb that is longer than the number of vertices in the tree is in a cycle. Each
+// worker passes a vertex of unknown depth only once, so its work is O(n), however deep the tree is
+// and in any order of vertices.
 func (v *Validator) climb(ctx context.Context) error {
 	return v.vertices(ctx, func(lo, hi int) error {
 		for x := lo; x < hi; x++ {
@@ -133,7 +133,7 @@ func (v *Validator) climb(ctx context.Context) error {
 	})
 }
 
-// climbFrom writes the depths of vertex x and its ancestors.
+// climbFrom sets the depths of vertex x and its ancestors.
 func (v *Validator) climbFrom(x uint32) *Violation {
 	parent, depths := v.own.parent, v.own.depth
 	steps, at := uint32(0), x
@@ -150,14 +150,14 @@ func (v *Validator) climbFrom(x uint32) *Violation {
 		}
 	}
 	for at, d := x, depth+steps; d > depth; d-- {
-		// Whoever else is here writes the same.
+		// Other workers here write the same value.
 		atomic.StoreUint32(&depths[at], d)
 		at = parent[at]
 	}
 	return nil
 }
 
-// cycle says that vertex x leads to a cycle that vertex at is on.
+// cycle returns the error that vertex x leads to a cycle, which contains vertex at.
 func (v *Validator) cycle(x, at uint32) *Violation {
 	parent := v.own.parent
 	length := 1

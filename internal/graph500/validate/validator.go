@@ -15,29 +15,29 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// vertexGrain and blockGrain are what a worker takes at a time, some 50 to 200 microseconds of
-// work.
+// vertexGrain and blockGrain are the numbers of vertices and blocks that a worker takes at a time:
+// some 50 to 200 microseconds of work.
 const (
 	vertexGrain = 1 << 15
 	blockGrain  = 16
 )
 
-// Validator judges the results of many searches of one graph by the rules of the specification,
-// against the edge list. The ranks of a group share the tuples and the results. Each rank has a
-// range of the vertices, all ranges of the same size, and holds no more of a result than its own
-// range and one other at a time.
+// Validator checks the results of many searches of one graph by the rules of the specification,
+// with the edge list. The tuples and the results are distributed over the ranks of a group. Each
+// rank has a range of the vertices, of equal size. It holds at most two ranges of a result at a
+// time: its own and one other.
 //
-// New sends every tuple to a rank that has one of its endpoints, into the tile of the rank that has
-// the other. When a result is judged, the ranges go round: in step k rank r has its own and that of
-// rank r+k, which is all that its tile r+k needs.
+// New sends every tuple to a rank that has one of its endpoints. The tuple is stored in the tile of
+// the rank that has the other endpoint. To check a result the ranges go round the ring of ranks: in
+// step k rank r has its own range and that of rank r+k, which is all that its tile r+k needs.
 //
 //	        v of rank 0   of rank 1   of rank 2
 //	rank 0     step 0       step 1      step 2        u is of the rank that has the tile
 //	rank 1     step 2       step 0      step 1
 //	rank 2     step 1       step 2      step 0
 //
-// Whoever meets a tree edge confirms it; a bit for each vertex of the other range goes back after
-// the step. The only tile of a rank that is alone is the list itself, and nothing is sent.
+// A rank that finds a tree edge confirms it: after the step it sends back one bit for each vertex
+// of the other range. On a single rank the only tile is the list itself, and nothing is sent.
 //
 // New, BFS and SSSP are collective: all ranks must call the same in the same order. All of them
 // return the same result or the same violation.
@@ -45,46 +45,46 @@ type Validator struct {
 	ranks    ranks
 	n, per   int
 	weighted bool
-	// by the rank of v; both endpoints count from the first vertex of their ranges
+	// by the rank of v; both endpoints are relative to the first vertex of their ranges
 	tiles []edges.List
 	team  *parallel.Team
 
 	own, other vertexState
-	reached    int64    // own vertices in the tree
-	back       []uint64 // what another rank confirmed of the own vertices
+	reached    int64    // number of own vertices in the tree
+	back       []uint64 // another rank's confirmations for the own vertices
 	scratch    []scratch
 	arena      *mem.Arena
-	free       []func() // the tiles that New made
+	free       []func() // free the tiles that New made
 }
 
-// vertexState is what is known of the vertices of one rank.
+// vertexState is the state of one rank's vertices.
 type vertexState struct {
 	base      uint64 // the first vertex
 	parent    []uint32
 	depth     []uint32 // in the tree, or notReached
 	dist      []float32
 	tags      []uint16 // see parentBits
-	confirmed []uint64 // vertices whose tree edge was met in the list
+	confirmed []uint64 // vertices whose tree edge was found in the list
 }
 
-// scratch is what a worker decodes a block into. Its loops take one step each over the block -
-// gather what the vertices hold, compare, look at the parents of what may be a tree edge - because
-// a loop of few instructions has more reads under way at once, and one tuple in twenty is a tree
-// edge: a branch that cannot be predicted.
+// scratch is a worker's memory for a decoded block. Its loops each do one step for the whole block:
+// gather the vertices' data, compare, look at the parents of possible tree edges. A loop with few
+// instructions has more reads in flight. One tuple in twenty is a tree edge, so a branch would be
+// mispredicted.
 type scratch struct {
 	edges.Block
 	tagU, tagV   [edges.BlockSize]uint16
 	distU, distV [edges.BlockSize]float32
-	maybe        [edges.BlockSize]uint16 // positions of tuples that may be tree edges
+	maybe        [edges.BlockSize]uint16 // positions of possible tree edges
 }
 
-// Tags is how many tags of its group a Validator uses, from the one it is given on.
+// Tags is the number of tags of its group that a Validator uses, from its first tag on.
 const Tags = 3
 
-// New makes the validator of a graph of n vertices, n < 2^32 - 2. list is this rank's tuples, which
-// begin with the given number of the whole list. A rank that is alone reads the list whenever it
-// judges, others need it no longer. Beside the tuples a Validator holds some 17 bytes for each
-// vertex of its range until it is closed, 6 if it is alone. team may be nil.
+// New makes the validator of a graph of n vertices, n < 2^32 - 2. list has this rank's tuples;
+// first is the number of its first tuple in the whole list. A single rank reads the list for each
+// result; other ranks no longer need it. Besides the tuples a Validator takes some 17 bytes per
+// vertex of its range until it is closed, 6 on a single rank. team may be nil.
 func New(ctx context.Context, group *collective.Group, tag uint32, list edges.List, first, n int, team *parallel.Team) (*Validator, error) {
 	if n < 0 || n >= int(pending) {
 		return nil, fmt.Errorf("a validator of %d vertices: at most %d are possible", n, pending-1)
@@ -103,13 +103,13 @@ func New(ctx context.Context, group *collective.Group, tag uint32, list edges.Li
 		v.tiles = []edges.List{list}
 		return v, nil
 	}
-	// What another rank's state is received in also serves to find depths, which needs two words a
+	// The memory for another rank's state is also used to find depths, which needs two words per
 	// vertex.
 	v.other = vertexState{
 		parent: mem.Make[uint32](v.arena, v.per), depth: mem.Make[uint32](v.arena, v.per),
 		tags: mem.Make[uint16](v.arena, v.per), confirmed: mem.Make[uint64](v.arena, words),
 	}
-	v.other.dist = wire.Slice[float32](wire.Bytes(v.other.depth)) // one search needs one of the two
+	v.other.dist = wire.Slice[float32](wire.Bytes(v.other.depth)) // never both at once
 	v.back = mem.Make[uint64](v.arena, words)
 	if err := v.deal(ctx, list, first); err != nil {
 		v.Close()
@@ -118,7 +118,7 @@ func New(ctx context.Context, group *collective.Group, tag uint32, list edges.Li
 	return v, nil
 }
 
-// Close frees the validator, which must not be used afterwards. Close is idempotent.
+// Close frees the validator, which must not be used afterwards. It is idempotent.
 func (v *Validator) Close() {
 	for _, free := range v.free {
 		free()
@@ -127,7 +127,7 @@ func (v *Validator) Close() {
 	v.free, v.tiles, v.own, v.other, v.back = nil, nil, vertexState{}, vertexState{}, nil
 }
 
-// Range returns the first vertex of a rank's range, and the one after its last.
+// Range returns the first vertex of a rank's range, and the end.
 func (v *Validator) Range(rank int) (lo, hi int) {
 	lo = min(rank*v.per, v.n)
 	return lo, lo + v.size(rank)
@@ -135,8 +135,8 @@ func (v *Validator) Range(rank int) (lo, hi int) {
 
 func (v *Validator) size(rank int) int { return min(max(v.n-rank*v.per, 0), v.per) }
 
-// first keeps the error at the least position of a parallel loop, so that what is reported does not
-// depend on timing.
+// first keeps the error at the least position in a parallel loop, so that the reported error does
+// not depend on timing.
 type first struct {
 	at  atomic.Int64
 	mu  sync.Mutex
@@ -149,7 +149,7 @@ func newFirst() *first {
 	return f
 }
 
-// passed reports whether an error at a lesser position makes work at position at pointless.
+// passed reports whether an error at a lesser position makes work at position at useless.
 func (f *first) passed(at int) bool { return int64(at) > f.at.Load() }
 
 func (f *first) report(at int, err error) {
@@ -161,8 +161,8 @@ func (f *first) report(at int, err error) {
 	}
 }
 
-// vertices runs body on ranges of the own vertices, counted from the first, that cover them. body
-// returns the error of the first vertex at fault.
+// vertices runs body on ranges that cover the own vertices, relative to the first. body returns the
+// error of the first wrong vertex.
 func (v *Validator) vertices(ctx context.Context, body func(lo, hi int) error) error {
 	f := newFirst()
 	v.team.For(len(v.own.depth), vertexGrain, func(_, lo, hi int) {
@@ -180,7 +180,7 @@ func (v *Validator) vertices(ctx context.Context, body func(lo, hi int) error) e
 	return f.err
 }
 
-// gather sets to[i] to from[at[i]] and returns the first i where there is no such vertex, or -1.
+// gather sets to[i] to from[at[i]]. It returns the first i whose vertex does not exist, or -1.
 func gather[T any](to *[edges.BlockSize]T, from []T, at []uint64) int {
 	for i, x := range at {
 		if x >= uint64(len(from)) {
@@ -194,7 +194,7 @@ func gather[T any](to *[edges.BlockSize]T, from []T, at []uint64) int {
 // isZero returns 1 for zero and 0 for any other x below 1<<63, without a branch.
 func isZero(x uint64) int { return int((x - 1) >> 63) }
 
-// confirm notes that the tree edge of vertex x is in the list.
+// confirm records that the tree edge of vertex x is in the list.
 func confirm(confirmed []uint64, x uint64) {
 	word, bit := &confirmed[x>>6], uint64(1)<<(x&63)
 	if atomic.LoadUint64(word)&bit == 0 {
@@ -202,8 +202,8 @@ func confirm(confirmed []uint64, x uint64) {
 	}
 }
 
-// unconfirmed returns the least own vertex, counted from the first, that is in the tree by an edge
-// nobody met.
+// unconfirmed returns the least own vertex, relative to the first, that is in the tree and whose
+// tree edge was not found.
 func (v *Validator) unconfirmed() (uint64, bool) {
 	if int64(bitmap.Count(v.own.confirmed)) == v.reached {
 		return 0, false

@@ -24,26 +24,25 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// bucket is a store in a bucket, under a prefix.
+// bucket is a store in a bucket, below a prefix.
 type bucket struct {
 	client       *minio.Client
 	name, prefix string // the prefix is empty or ends with a slash
 	anonymous    bool
 }
 
-// Times of requests to S3: to connect, until an answer begins, and how often a request that failed
-// is sent again, later each time.
+// Limits of requests to S3: the time to connect, the time until an answer begins, and the number of
+// retries, each after a longer wait.
 const (
 	connectTime = 10 * time.Second
 	answerTime  = 60 * time.Second
 	retries     = 6
 )
 
-// Open returns the store of s3://BUCKET/PREFIX. The server is that of AWS_ENDPOINT_URL, or else
-// Amazon's, in the region of AWS_REGION; who we are is in AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials, or is what the machine that we run on says.
-// Places cannot name another server: it is the one who starts a process that decides where its data
-// go.
+// Open returns the store of s3://BUCKET/PREFIX. The server is AWS_ENDPOINT_URL, by default
+// Amazon's, in the region AWS_REGION. Credentials are in AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials, or come from the machine's role. A place cannot
+// name another server: only whoever starts a process decides where its data go.
 func Open(place string) (store.Store, error) {
 	name, prefix, _ := strings.Cut(strings.TrimPrefix(place, store.S3), "/")
 	if err := s3utils.CheckValidBucketNameStrict(name); err != nil {
@@ -90,12 +89,12 @@ func Open(place string) (store.Store, error) {
 // String returns s3://BUCKET/PREFIX.
 func (s *bucket) String() string { return strings.TrimSuffix(store.S3+s.name+"/"+s.prefix, "/") }
 
-// Put is Store.Put. Objects of more than 16 MiB travel in parts.
+// Put implements store.Store. It sends objects of more than 16 MiB in parts.
 func (s *bucket) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
 	return s.put(ctx, name, data, size, minio.PutObjectOptions{})
 }
 
-// put sends the data's MD5 beside them, which the server compares with what it got.
+// put sends the data with their MD5, which the server checks.
 func (s *bucket) put(ctx context.Context, name string, data io.ReaderAt, size int64, options minio.PutObjectOptions) error {
 	if err := store.Named(s, name); err != nil {
 		return err
@@ -111,8 +110,7 @@ func (s *bucket) put(ctx context.Context, name string, data io.ReaderAt, size in
 	}))
 }
 
-// again sends a request again while answers break off in their middle, which the client does not
-// do.
+// again repeats a request whose answer broke off in the middle, which the client does not do.
 func again(ctx context.Context, request func() error) error {
 	for try := 0; ; try++ {
 		err := request()
@@ -133,7 +131,7 @@ func (s *bucket) PutIfAbsent(ctx context.Context, name string, data []byte) erro
 	if status(err) == http.StatusPreconditionFailed || status(err) == http.StatusConflict {
 		if there, readErr := store.Get(ctx, s, name, int64(len(data))); readErr == nil &&
 			bytes.Equal(there, data) {
-			return nil // by a request of ours whose answer was lost
+			return nil // our own earlier request, whose answer was lost
 		}
 		return store.Failed("write", s, name, fs.ErrExist)
 	}
@@ -164,7 +162,7 @@ func (s *bucket) read(ctx context.Context, o store.Object, options minio.GetObje
 		return err
 	}
 	defer func() { err = cmp.Or(err, body.Close()) }()
-	if o.Version != "" && info.ETag != o.Version { // of a server that does not compare
+	if o.Version != "" && info.ETag != o.Version { // the server does not compare
 		return store.ErrChanged
 	}
 	if info.Size < int64(len(p)) {
@@ -188,10 +186,10 @@ func (s *bucket) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 				if o.Err != nil {
 					return o.Err
 				}
-				options.StartAfter = o.Key // where to go on when an answer breaks off
+				options.StartAfter = o.Key // continue here if an answer breaks off
 				name := strings.TrimPrefix(o.Key, s.prefix)
 				if strings.HasSuffix(name, "/") {
-					continue // what some tools make for a folder
+					continue // an entry that some tools make for a folder
 				}
 				if wanted = yield(store.Object{Name: name, Size: o.Size, Version: o.ETag, Modified: o.LastModified}, nil); !wanted {
 					return nil
@@ -217,7 +215,7 @@ func (s *bucket) Delete(ctx context.Context, name string) error {
 	return s.failed("delete", name, err)
 }
 
-// status is the HTTP status of a server's refusal, or 0.
+// status returns the HTTP status of a server's error, or 0.
 func status(err error) int {
 	var refused minio.ErrorResponse
 	if errors.As(err, &refused) {
@@ -226,7 +224,7 @@ func status(err error) int {
 	return 0
 }
 
-// failed says what an error of the client means.
+// failed converts an error of the client.
 func (s *bucket) failed(what, name string, err error) error {
 	if err == nil {
 		return nil
@@ -246,7 +244,7 @@ func (s *bucket) failed(what, name string, err error) error {
 			err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 		}
 	}
-	var request *url.Error // which has the whole request, with all its parameters
+	var request *url.Error // it contains the whole request with all its parameters
 	if errors.As(err, &request) {
 		err = fmt.Errorf("asking %s: %w", s.client.EndpointURL().Host, request.Err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/membership"
 )
 
-// Mesh is a group in which everyone knows everyone at once.
+// Mesh is a group in which all members know each other at once.
 type Mesh struct {
 	mu      sync.Mutex
 	members map[string]*meshMember
@@ -25,16 +25,16 @@ type meshMember struct {
 
 var _ membership.Group = (*meshMember)(nil)
 
-// errName is that a name is taken.
+// errName means that a name is in use.
 var errName = errors.New("there is a member of that name")
 
-// pending is how many events may wait for who takes them.
+// pending is the number of events that are buffered for the receiver.
 const pending = 256
 
 // New makes a mesh without members.
 func New() *Mesh { return &Mesh{members: map[string]*meshMember{}} }
 
-// Add makes a process a member.
+// Add adds a process as a member.
 func (m *Mesh) Add(self membership.Member) (membership.Group, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *Mesh) Add(self membership.Member) (membership.Group, error) {
 	return me, nil
 }
 
-// Kill lets a member die without a word; the others notice.
+// Kill removes a member without a goodbye; the others notice.
 func (m *Mesh) Kill(name string) { m.remove(name) }
 
 func (m *Mesh) remove(name string) {
@@ -62,7 +62,7 @@ func (m *Mesh) remove(name string) {
 	m.tell(membership.Event{Kind: membership.Gone, Member: member.self})
 }
 
-// tell passes an event to all members. The lock is held.
+// tell sends an event to all members. The caller holds the lock.
 func (m *Mesh) tell(e membership.Event) {
 	for _, member := range m.members {
 		select {

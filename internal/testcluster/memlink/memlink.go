@@ -1,4 +1,4 @@
-// Package memlink connects ranks of one process by memory, for tests of what runs over a
+// Package memlink connects ranks of one process by memory, for tests of code that uses a
 // collective.Link.
 package memlink
 
@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Memory connects ranks of one process. With costs, messages take as long as these say, on the
+// Memory connects ranks of one process. With costs, messages take the corresponding time on the
 // clock of package time, so that tests can check predictions in the virtual time of
 // testing/synctest:
 //
@@ -22,27 +22,28 @@ import (
 //	                  start+Beta          +Alpha*n
 //	receiver              |===================|  busy, later if it still receives another message
 //
-// A receiver takes messages in the order in which their first bytes come, whether it waits for them
-// or not. Where two sites share a trunk, a message starts when the trunk has taken those before it.
+// A receiver takes messages in the order in which their first bytes arrive, whether it waits for
+// them or not. If two sites share a trunk, a message starts when the trunk has taken the earlier
+// ones.
 type Memory struct {
 	boxes []*mailbox
 	cost  func(from, to int) Cost
 
-	mu      sync.Mutex   // guards what follows, used only with costs
+	mu      sync.Mutex   // guards the fields below, which are used only with costs
 	sending []time.Time  // when a rank can send again
-	taking  []time.Time  // when a rank has all of what began to come
-	coming  [][]*message // by receiver: what is not in taking yet
+	taking  []time.Time  // when all messages that began to arrive at a rank are complete
+	coming  [][]*message // by receiver: messages not yet counted in taking
 	trunks  map[[2]int]time.Time
 }
 
-// Cost is what a message costs, as collective.Pair has it, in seconds and seconds a byte. Trunk, if
-// it is not 0, is the seconds a byte of what all pairs from one of the sites to the other share.
+// Cost is the cost of a message as in collective.Pair, in seconds and seconds per byte. Trunk, if
+// not 0, is the time per byte on the link that all pairs from one site to another share.
 type Cost struct {
 	Alpha, Beta, Gap, Trunk float64
 	Sites                   [2]int
 }
 
-// New connects n ranks. cost may be nil: messages then take no time but that of the copy.
+// New connects n ranks. If cost is nil, messages take no time besides the copy.
 func New(n int, cost func(from, to int) Cost) *Memory {
 	m := &Memory{
 		cost: cost, sending: make([]time.Time, n), taking: make([]time.Time, n),
@@ -58,10 +59,10 @@ func New(n int, cost func(from, to int) Cost) *Memory {
 // Size is the number of ranks.
 func (m *Memory) Size() int { return len(m.boxes) }
 
-// Link returns a rank's access to the others.
+// Link returns a rank's link to the others.
 func (m *Memory) Link(rank int) Link { return link{m, rank} }
 
-// Left returns how many queues of messages that nobody has received a rank has.
+// Left returns the number of a rank's queues with unreceived messages.
 func (m *Memory) Left(rank int) int {
 	b := m.boxes[rank]
 	b.mu.Lock()
@@ -119,7 +120,7 @@ func (l link) check(ctx context.Context, peer int) error {
 	return nil
 }
 
-// depart books a message's way out and returns when the sender is free again.
+// depart records that a message leaves, and returns when the sender is free again.
 func (m *Memory) depart(from, to int, p *message) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,7 +140,7 @@ func (m *Memory) depart(from, to int, p *message) time.Time {
 	return m.sending[from]
 }
 
-// arrive returns when a message that has begun to come is there whole.
+// arrive returns when a message that has begun to arrive is complete.
 func (m *Memory) arrive(rank int, p *message) time.Time {
 	if m.cost == nil {
 		return time.Time{}
@@ -169,7 +170,7 @@ func latest(a, b time.Time) time.Time {
 
 func seconds(s float64) time.Duration { return time.Duration(s*1e9 + 0.5) }
 
-// waitUntil returns at a time, or when ctx ends; the zero time has passed.
+// waitUntil returns at a time, or when ctx ends. The zero time is in the past.
 func waitUntil(ctx context.Context, t time.Time) error {
 	if t.IsZero() {
 		return nil
@@ -177,14 +178,14 @@ func waitUntil(ctx context.Context, t time.Time) error {
 	return parallel.Sleep(ctx, time.Until(t))
 }
 
-// address tells the messages of a box apart.
+// address is the key of a queue.
 type address struct {
 	from int
 	tag  uint32
 }
 
-// message is a message on its way: its first byte comes at first, the others take body, all is
-// there at whole.
+// message is a message in flight: its first byte arrives at first, the transfer takes body, and it
+// is complete at whole.
 type message struct {
 	from  int
 	data  []byte
@@ -193,17 +194,16 @@ type message struct {
 	whole time.Time
 }
 
-// mailbox holds what has arrived for a rank.
+// mailbox has the messages that have arrived for a rank.
 type mailbox struct {
 	mu     sync.Mutex
 	queues map[address]*queue
 }
 
-// queue is the messages under one address. It exists while it holds some or somebody waits for
-// some.
+// queue has the messages under one address. It exists while it has messages or a receiver waits.
 type queue struct {
 	messages []*message
-	more     chan struct{} // closed and renewed when a message comes; nil while nobody waits
+	more     chan struct{} // closed and renewed when a message arrives; nil while nobody waits
 	waiting  int
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// isMemory reports whether what is written to a connection is copied to its reader by this
-// machine's processors: then nothing is gained while they have other work. A connection that is
-// neither TCP's nor a Unix socket's is one that a Dialer has slowed down.
+// isMemory reports whether this machine's processors copy a connection's data from the writer to
+// the reader. Then sending ahead gains nothing while they have other work. A connection that is
+// neither TCP nor a Unix socket is one that a Dialer has slowed down.
 func isMemory(c net.Conn) bool {
 	c = bare(c)
 	switch c.(type) {
@@ -19,14 +19,14 @@ func isMemory(c net.Conn) bool {
 	return false
 }
 
-// Distant reports whether a partition is at a worker to which a network leads.
+// Distant reports whether a partition belongs to a worker behind a network.
 func (p *Port) Distant(partition int) bool {
 	s := p.session
 	return s.ports[partition] == nil && !s.outs[s.layout.Owner[partition]].memory
 }
 
-// SendAhead sends a frame of the next superstep to a distant partition, if not too many frames are
-// to be written. Its buffers must stay as they are until End of that superstep returns.
+// SendAhead sends a frame of the next superstep to a distant partition, unless too many frames are
+// waiting. The frame's buffers must not change until End of that superstep returns.
 func (p *Port) SendAhead(f *transport.Frame) (bool, error) {
 	s := p.session
 	if f.To < 0 || f.To >= len(s.ports) || s.ports[f.To] != nil || f.Ref != nil {
@@ -48,7 +48,7 @@ func (p *Port) SendAhead(f *transport.Frame) (bool, error) {
 	return true, p.enqueue(f)
 }
 
-// Claim counts a frame that was sent ahead as one of this superstep.
+// Claim makes a frame that was sent ahead part of the current superstep.
 func (p *Port) Claim(f *transport.Frame) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,25 +5,25 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// arrival is a frame that came.
+// arrival is a frame that has arrived.
 type arrival struct {
 	frame  transport.Frame
-	local  *transport.Frame // of this worker: passed by reference
+	local  *transport.Frame // a frame from this worker, passed by reference
 	buffer []byte           // the payload, from shift on
-	memory *mem.Buffer      // where that lies: who reads it must hold the arrival
-	shift  int              // such that values begin at a multiple of 8
-	packed []byte           // values that are the codec's
+	memory *mem.Buffer      // the memory of buffer: a reader must hold the arrival
+	shift  int              // padding that aligns values to 8 bytes
+	packed []byte           // values encoded by the codec
 	inb    *inbound
 	worker int
 	size   uint64 // on the wire
 }
 
-// sudden is how much memory a frame gets on its header's word alone; the rest comes as its bytes
-// do.
+// sudden is the most memory that a frame gets because of its header alone. It gets more as its
+// bytes arrive.
 const sudden = 16 << 20
 
-// grow makes room for n bytes of payload behind the first have, and returns it. Where the budget is
-// tight it lies in a file, and where that has no room it is refused.
+// grow makes room for n bytes of payload after the first have bytes, and returns it. If the budget
+// is tight the memory is a file. If the file system is full too, grow returns an error.
 func (a *arrival) grow(b *mem.Budget, id *identity, have, n int) ([]byte, error) {
 	if have == 0 {
 		a.shift = int(-id.presence & 7)
@@ -43,7 +43,7 @@ func (a *arrival) grow(b *mem.Budget, id *identity, have, n int) ([]byte, error)
 	return a.buffer[a.shift+have:], nil
 }
 
-// complete makes the frame of what came.
+// complete sets the frame from the received bytes.
 func (a *arrival) complete(id *identity) {
 	presence, values := a.shift, a.shift+int(id.presence)
 	a.frame = transport.Frame{

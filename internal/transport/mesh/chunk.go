@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// A frame crosses a connection as one chunk or several, one after another, pings between them. A
+// A frame is sent on a connection as one or more chunks in order. Pings may come between them. A
 // chunk is a header and a part of the frame's payload, which is its presence and then its values.
 // Numbers are little-endian.
 //
@@ -32,29 +32,29 @@ import (
 //	96  CRC32-C of bytes 0 to 95                                         4
 //	100 payload
 //
-// A compressed payload is a block of S2 (github.com/klauspost/compress/s2) that is shorter than
-// what is in it. The last checksum covers the sum of the payload, and with it everything. A ping
-// has kind 255, nothing but magic, version, incarnation, sequence and checksums, and no payload. A
-// message of a Link has kind 254; it comes from and goes to a worker's number instead of a
-// partition's, has its tag in place of the superstep, values alone, and no count. Its chunks may
-// have those of frames, and of messages to other tags, between them.
+// A compressed payload is a block of S2 (github.com/klauspost/compress/s2), shorter than the
+// payload. The last checksum covers the payload's sum, and so the whole chunk. A ping has kind 255.
+// It has only magic, version, incarnation, sequence and checksums, and no payload. A message of a
+// Link has kind 254. It has the numbers of workers instead of partitions, the tag instead of the
+// superstep, only values, and no count. Chunks of frames, and of messages under other tags, may
+// come between its chunks.
 const (
 	chunkMagic   = "SSFR"
 	headerSize   = 100
 	kindPing     = 255
 	kindMessage  = 254
-	maxChunk     = 64 << 20 // the most payload a chunk may carry
+	maxChunk     = 64 << 20 // greatest payload of a chunk
 	formRaw      = 0
-	formPacked   = 1 // values are the codec's
+	formPacked   = 1 // the codec encoded the values
 	checkedBytes = 96
 )
 
-// Version is the version of the protocol: of the hello's meaning, of chunks and of credits.
+// Version is the version of the protocol: of hellos, chunks and credits.
 const Version = 6
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// identity is what all chunks of a frame have in common.
+// identity is the part of the header that all chunks of a frame share.
 type identity struct {
 	kind, encoding, form      uint8
 	epoch, superstep          uint32
@@ -80,17 +80,17 @@ func kindName(kind uint8) string {
 	return fmt.Sprintf("kind %d", kind)
 }
 
-// header is a chunk's.
+// header is the header of a chunk.
 type header struct {
 	identity
 	offset   uint64
 	length   uint32
 	sequence uint32
 	sum      uint64 // of the payload
-	packed   uint32 // bytes of the payload if it travels compressed
+	packed   uint32 // bytes of the compressed payload, or 0
 }
 
-// size is how many bytes of payload travel.
+// size returns the number of payload bytes on the wire.
 func (h *header) size() int {
 	if h.packed > 0 {
 		return int(h.packed)
@@ -98,10 +98,10 @@ func (h *header) size() int {
 	return int(h.length)
 }
 
-// errCorrupt is a chunk that is not what was sent, or not ours.
+// errCorrupt is the error of a damaged or foreign chunk.
 var errCorrupt = errors.New("corrupt frame")
 
-// put writes the header into b, which has headerSize bytes.
+// put writes the header to b, which must have headerSize bytes.
 func (h *header) put(b []byte) {
 	le := binary.LittleEndian
 	copy(b, chunkMagic)
@@ -125,7 +125,7 @@ func (h *header) put(b []byte) {
 	le.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
 }
 
-// parse reads a header from headerSize bytes. maxFrame is the most payload a frame may have.
+// parse reads a header from headerSize bytes. maxFrame is the greatest payload of a frame.
 func (h *header) parse(b []byte, maxFrame uint64) error {
 	le := binary.LittleEndian
 	if string(b[:4]) != chunkMagic {
@@ -152,7 +152,7 @@ func (h *header) parse(b []byte, maxFrame uint64) error {
 	return h.check(b[77:80], maxFrame)
 }
 
-// check reports whether the lengths are within bounds and fit together.
+// check returns an error if the lengths are out of bounds or do not fit together.
 func (h *header) check(zero []byte, maxFrame uint64) error {
 	switch {
 	case zero[0]|zero[1]|zero[2] != 0 || h.form > formPacked:
@@ -185,25 +185,24 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 	return nil
 }
 
-// presenceHere returns how many bytes of the chunk's payload are presence.
+// presenceHere returns the number of bytes in the chunk's payload that are presence.
 func (h *header) presenceHere() int {
 	return int(min(max(h.presence, h.offset)-h.offset, uint64(h.length)))
 }
 
-// chunkReader takes chunks off a connection.
+// chunkReader reads chunks from a connection.
 type chunkReader struct {
 	from     io.Reader
 	maxFrame uint64
-	secure   bool   // payloads have no sums: TLS finds what was changed on the way
-	sequence uint32 // expected
+	secure   bool   // payloads have no sums: TLS detects changes
+	sequence uint32 // expected next
 	buffer   [headerSize]byte
 	waste    []byte
-	packed   []byte // compressed payloads
+	packed   []byte // memory for compressed payloads
 }
 
-// next reads a chunk. place returns where its payload goes, as long as the header says, or nil to
-// have it read and dropped: it is called after the header was checked, and before the payload is
-// read.
+// next reads a chunk. It calls place after it has checked the header. place returns memory for the
+// payload, as long as the header says, or nil to drop the payload.
 func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error {
 	if _, err := io.ReadFull(r.from, r.buffer[:]); err != nil {
 		return err
@@ -243,7 +242,7 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 	return nil
 }
 
-// room is memory for a compressed payload.
+// room returns memory for a compressed payload.
 func (r *chunkReader) room(n int) []byte {
 	if cap(r.packed) < n {
 		r.packed = make([]byte, n+n/4)
@@ -251,7 +250,7 @@ func (r *chunkReader) room(n int) []byte {
 	return r.packed[:n]
 }
 
-// unpack decompresses a payload, which must be as long as its header says.
+// unpack decompresses a payload. It returns an error unless the length is that of the header.
 func unpack(to, packed []byte) error {
 	n, err := s2.DecodedLen(packed)
 	if err != nil || n != len(to) {
@@ -264,7 +263,7 @@ func unpack(to, packed []byte) error {
 	return nil
 }
 
-// take reads a payload and sums it up.
+// take reads a payload and adds it to the sum.
 func (r *chunkReader) take(s *summing, to []byte) error {
 	for have := 0; have < len(to); {
 		n, err := r.from.Read(to[have:])
@@ -277,7 +276,7 @@ func (r *chunkReader) take(s *summing, to []byte) error {
 	return nil
 }
 
-// drop reads a payload to sum it up, and forgets it.
+// drop reads a payload, adds it to the sum, and forgets it.
 func (r *chunkReader) drop(s *summing) error {
 	if r.waste == nil && s.size > 0 {
 		r.waste = make([]byte, sumBlock)
@@ -292,7 +291,7 @@ func (r *chunkReader) drop(s *summing) error {
 	return nil
 }
 
-// cut makes an end inside a chunk an error.
+// cut turns the end of the stream inside a chunk into an error.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

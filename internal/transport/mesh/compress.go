@@ -11,17 +11,17 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Compression says whether chunks are compressed.
+// Compression selects whether chunks are compressed.
 type Compression string
 
-// On and Off are for comparison; Auto compresses what goes faster so.
+// Auto compresses if that is faster. On and Off are for comparisons.
 const (
 	CompressAuto Compression = "auto"
 	CompressOn   Compression = "on"
 	CompressOff  Compression = "off"
 )
 
-// ParseCompression reads one; none is auto.
+// ParseCompression parses a mode; "" means auto.
 func ParseCompression(s string) (Compression, error) {
 	switch c := Compression(s); c {
 	case "":
@@ -32,38 +32,38 @@ func ParseCompression(s string) (Compression, error) {
 	return "", fmt.Errorf("found %.40q, expected auto, on or off", s)
 }
 
-// A chunk of n bytes takes n/L seconds on a link of L bytes a second, and n/C + rn/L if it is
-// compressed first, at C bytes a second to the share r: it pays when L/C + r is below 1. L is
-// measured on the connection (meter), C and r of every kind of chunk on the chunks that are
-// compressed (gauge). One that does not pay is tried again after a while.
+// A chunk of n bytes takes n/L seconds on a link with L bytes per second. If it is first compressed
+// at C bytes per second to the share r, it takes n/C + rn/L. So compression pays if L/C + r is
+// below 1. L is measured on the connection (meter). C and r are measured for each kind of chunk
+// when chunks are compressed (gauge). A kind that does not pay is tried again after a while.
 const (
-	leastCompressed = 1 << 10 // bytes: what is shorter saves no time that counts
-	// of the time of the chunk as it is: what takes more is not worth the processor
+	leastCompressed = 1 << 10 // in bytes: for shorter chunks the gain is negligible
+	// share of the uncompressed time: above it the gain is not worth the processor's work
 	worthwhile = 0.9
-	tryAgain   = 32 << 20 // bytes of a kind that go as they are before one is tried again
-	mostRate   = 3e9      // bytes a second: no codec here is faster
+	tryAgain   = 32 << 20 // bytes of a kind that are sent uncompressed before the next try
+	mostRate   = 3e9      // bytes per second: no codec here is faster
 )
 
-// compressor compresses chunks of one connection, for its writer.
+// compressor compresses the chunks of one connection, for its writer.
 type compressor struct {
 	mode   Compression
 	link   meter
-	gauges [transport.Kinds + 1]gauge // the last is of messages
-	arena  []byte                     // what was compressed and is not written yet
+	gauges [transport.Kinds + 1]gauge // one per kind of frame, and one for messages
+	arena  []byte                     // compressed chunks that are not written yet
 	used   int
-	joined []byte // a chunk of two parts
-	chunk  int    // the most bytes of one
+	joined []byte // memory to join the two parts of a chunk
+	chunk  int    // greatest payload of a chunk
 }
 
-// gauge is what compressing chunks of one kind gives.
+// gauge measures the compression of one kind of chunk.
 type gauge struct {
-	cost  float64 // seconds a byte
-	share float64 // of the bytes that are left
+	cost  float64 // seconds per byte
+	share float64 // compressed size / size
 	known bool
-	rest  int // bytes to go as they are
+	rest  int // bytes to send uncompressed before the next try
 }
 
-// weight is how much the newest chunk, or sample of a link, counts among those before.
+// weight is the weight of the newest chunk, or sample of a link, in the exponential mean.
 const weight = 0.25
 
 func smooth(old *float64, now float64, known bool) {
@@ -80,7 +80,7 @@ func (g *gauge) note(n, left int, took time.Duration) {
 	g.known = true
 }
 
-// pays reports whether it takes less time on a link of so many bytes a second.
+// pays reports whether compression is faster on a link with rate bytes per second.
 func (g *gauge) pays(rate float64) bool { return rate*g.cost+g.share < worthwhile }
 
 func newCompressor(mode Compression, c net.Conn, chunk int) compressor {
@@ -94,7 +94,7 @@ func newCompressor(mode Compression, c net.Conn, chunk int) compressor {
 	return p
 }
 
-// isLocal reports whether a connection stays on this host: no codec is faster than its memory.
+// isLocal reports whether a connection stays on this host. No codec is faster than its memory.
 func isLocal(c net.Conn) bool {
 	switch a := c.RemoteAddr().(type) {
 	case *net.UnixAddr:
@@ -107,7 +107,7 @@ func isLocal(c net.Conn) bool {
 
 func (p *compressor) gauge(kind uint8) *gauge { return &p.gauges[min(int(kind), transport.Kinds)] }
 
-// wants reports whether a chunk is to be compressed.
+// wants reports whether to compress a chunk.
 func (p *compressor) wants(kind uint8, n int) bool {
 	if n < leastCompressed || p.mode == CompressOff {
 		return false
@@ -126,13 +126,13 @@ func (p *compressor) wants(kind uint8, n int) bool {
 	return true
 }
 
-// room reports whether there is room for another chunk before what is there is written.
+// room reports whether the arena has room for another chunk.
 func (p *compressor) room(n int) bool {
 	return p.arena == nil || cap(p.arena)-p.used >= s2.MaxEncodedLen(n)
 }
 
-// compress compresses a chunk's two parts into one, which is good until written. It returns nil if
-// they are better sent as they are. There is room.
+// compress compresses a chunk's two parts to one part, which is valid until it is written. It
+// returns nil if the chunk should be sent uncompressed. The caller has checked room.
 func (p *compressor) compress(kind uint8, a, b []byte) []byte {
 	if p.arena == nil {
 		p.arena = make([]byte, mostAtOnce+s2.MaxEncodedLen(p.chunk))
@@ -157,13 +157,13 @@ func (p *compressor) compress(kind uint8, a, b []byte) []byte {
 	if len(packed) >= n {
 		return nil
 	}
-	if len(packed) > small { // else the writer copies it
+	if len(packed) > small { // a smaller one is copied by the writer
 		p.used += len(packed)
 	}
 	return packed
 }
 
-// wrote takes note that everything was written, n bytes in so long.
+// wrote records that everything was written: n bytes in time took.
 func (p *compressor) wrote(n int, took time.Duration) {
 	p.used = 0
 	if p.mode == CompressAuto {
@@ -171,29 +171,30 @@ func (p *compressor) wrote(n int, took time.Duration) {
 	}
 }
 
-// meter measures how many bytes a second a link takes: the kernel's own measure of what was
-// delivered where there is one, and else what was written by the time it took. Neither says
-// anything while little is sent: writes must be bulky, one soon after the other, for long enough.
+// meter measures the rate of a link in bytes per second: by the kernel's delivery rate if
+// available, else by the time of writes. Both are meaningful only while much is sent. So writes
+// must be large and follow each other closely, for long enough.
 type meter struct {
 	kernel  func() (acked uint64, rate float64) // or nil
-	seconds float64                             // a byte; 0: not known
-	bulk    uint64                              // bytes of writes one after another, as delivered
+	seconds float64                             // per byte; 0: unknown
+	bulk    uint64                              // delivered bytes of consecutive writes
 	acked   uint64
 	last    time.Time
 }
 
 const (
-	bulky  = 64 << 10 // bytes of a write, at least
+	bulky  = 64 << 10 // least number of bytes in a write
 	enough = 256 << 10
 	soon   = time.Second
-	often  = 2 * time.Millisecond // it need not be known more often
-	// bytes of writes that say nothing: the kernel's buffer may take that many at once
+	often  = 2 * time.Millisecond // shortest time between two questions to the kernel
+	// in bytes: so much may be written to the kernel's buffer at once, which says nothing about the
+	// link
 	absorbed = 8 << 20
 )
 
 func newMeter(c net.Conn) meter { return meter{kernel: kernelRate(bare(c))} }
 
-// rate is in bytes a second, 0 while it is not known.
+// rate returns bytes per second, or 0 if unknown.
 func (m *meter) rate() float64 {
 	if m.seconds == 0 {
 		return 0

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelRate returns what asks the kernel how many bytes the other side of a connection has
-// acknowledged, and at how many a second it delivers (tcpi_delivery_rate); nil if the connection is
-// none that it knows so.
+// kernelRate returns a function that returns the number of bytes that the other side has
+// acknowledged, and the kernel's delivery rate in bytes per second (tcpi_delivery_rate). It returns
+// nil if the kernel has none for this connection.
 func kernelRate(c net.Conn) func() (acked uint64, rate float64) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -25,7 +25,7 @@ func kernelRate(c net.Conn) func() (acked uint64, rate float64) {
 }
 
 func ask(raw syscall.RawConn) (acked uint64, rate float64) {
-	_ = raw.Control(func(fd uintptr) { // of a closed connection nothing is known
+	_ = raw.Control(func(fd uintptr) { // fails if the connection is closed
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err == nil {
 			acked, rate = info.Bytes_acked, float64(info.Delivery_rate)
@@ -34,14 +34,14 @@ func ask(raw syscall.RawConn) (acked uint64, rate float64) {
 	return acked, rate
 }
 
-// kernelRoundTrip is the least time there and back that a connection has seen in the last minutes
-// (tcpi_min_rtt), 0 if there is none.
+// kernelRoundTrip returns the least round trip time of a connection in the last minutes
+// (tcpi_min_rtt), or 0 if unknown.
 func kernelRoundTrip(tcp *net.TCPConn) (least time.Duration) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		return 0
 	}
-	_ = raw.Control(func(fd uintptr) { // of a closed connection nothing is known
+	_ = raw.Control(func(fd uintptr) { // fails if the connection is closed
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err == nil && info.Min_rtt != 1<<32-1 {
 			least = time.Duration(info.Min_rtt) * time.Microsecond
@@ -50,7 +50,7 @@ func kernelRoundTrip(tcp *net.TCPConn) (least time.Duration) {
 	return least
 }
 
-// ownUser reports whether a process of this process's user has the other end of a Unix socket
+// ownUser reports whether a process of the same user has the other end of a Unix socket
 // (SO_PEERCRED).
 func ownUser(c *net.UnixConn) (own bool) {
 	raw, err := c.SyscallConn()
@@ -66,7 +66,7 @@ func ownUser(c *net.UnixConn) (own bool) {
 
 const canScatter = true
 
-// scatter reads into two places, the second when the first is full.
+// scatter reads into first, and then into second.
 func scatter(fd uintptr, first, second []byte) (int, error) {
 	if len(first)+len(second) <= shortBytes {
 		return readShort(fd, first, second)

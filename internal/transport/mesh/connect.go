@@ -11,13 +11,13 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Connect makes the connections to the workers that there are not yet. Open does it too.
+// Connect makes the missing connections to the workers. Open does so too.
 func (m *Mesh) Connect(ctx context.Context, peers []Peer) error {
 	_, err := m.connect(ctx, peers)
 	return err
 }
 
-// connect returns the connections to the workers, nil for this one.
+// connect returns the connections to the workers; the element of this worker is nil.
 func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
 	select {
 	case m.dialling <- struct{}{}:
@@ -58,8 +58,7 @@ func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
 	return outs, errors.Join(errs...)
 }
 
-// dial makes a connection: to a worker of this host by a Unix socket, if there is one and it is the
-// worker's.
+// dial makes a connection. If the worker is on this host it tries a Unix socket first.
 func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 	failed := func(err error) (*outbound, error) {
 		return nil, &UnreachableError{m.options.Name, p.Name, err}
@@ -69,7 +68,7 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 	var c net.Conn
 	var window uint64
 	if !m.options.TCP {
-		// whoever has the name, TCP gets its turn
+		// limit the time, so that TCP is still tried if another process has the name
 		soon, cancel := context.WithTimeout(ctx, m.options.Hello/4)
 		if c = dialLocal(soon, p.Addr); c != nil {
 			var err error
@@ -104,8 +103,8 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 	return out, nil
 }
 
-// greet makes the hello on a connection, with TLS if there is, and returns that and the window. It
-// closes the connection if that fails.
+// greet runs the hello on a connection, after TLS if configured. It returns the secured connection
+// and the window. It closes the connection on failure.
 func (m *Mesh) greet(ctx context.Context, plain net.Conn, p Peer, known bool) (net.Conn, uint64, error) {
 	stop := context.AfterFunc(ctx, func() { plain.SetDeadline(time.Now()) })
 	window := uint64(0)

@@ -2,7 +2,7 @@ package mesh
 
 import "fmt"
 
-// UnreachableError says that a worker could not connect to another.
+// UnreachableError means that a worker could not connect to another.
 type UnreachableError struct {
 	From, To string
 	Err      error
@@ -14,7 +14,7 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// BrokenError says that the connection between two workers broke.
+// BrokenError means that the connection between two workers broke.
 type BrokenError struct {
 	From, To string
 	Err      error

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Two workers that connect first prove to each other that they hold the cluster's token, which
-// itself does not travel:
+// When two workers connect, each proves to the other that it has the cluster's token, without
+// sending the token:
 //
 //	dialler                                                     listener
 //	hello      incarnation 8, nonce 32, name          ->
@@ -23,11 +23,11 @@ import (
 //	proof      HMAC("dial", hello, challenge) 32      ->
 //	                                                  <-  verdict    HMAC("listen", hello, challenge, window) 32, window 8
 //
-// A probe sends, in the place of its proof, a block with another status and proof and probeSize
-// bytes behind it; an empty block answers when all of them are there.
+// A probe sends a block with another status instead of its proof. It contains the proof and
+// probeSize more bytes. The answer, after all of them have arrived, is an empty block.
 //
-// Each travels in a block, whose form all versions share; with a status that is not 0 its body is
-// the reason, as text:
+// Each is sent in a block, with the same format in all versions. If the status is a refusal, the
+// body is the reason as text:
 //
 //	0  magic "SSHI"  4 | version  2 | status  2 | bytes of body  2 | body
 const (
@@ -39,10 +39,10 @@ const (
 	statusGo    = 0
 	statusNo    = 1
 	statusProbe = 2
-	probeSize   = 16 << 10 // more than any link's packet
+	probeSize   = 16 << 10 // larger than any link's packets
 )
 
-// Why a hello was refused.
+// Reasons for refusing a hello.
 var (
 	ErrVersion = errors.New("protocol versions differ")
 	ErrToken   = errors.New("wrong cluster token")
@@ -52,7 +52,7 @@ var (
 	errProbed = errors.New("it was a probe")
 )
 
-// greeting is what a side says of itself.
+// greeting identifies one side.
 type greeting struct {
 	name        string
 	incarnation uint64
@@ -62,7 +62,7 @@ type greeting struct {
 func newGreeting(name string, incarnation uint64) greeting {
 	body := binary.LittleEndian.AppendUint64(nil, incarnation)
 	var nonce [nonceSize]byte
-	rand.Read(nonce[:]) // it never fails
+	rand.Read(nonce[:]) // never fails
 	body = append(append(body, nonce[:]...), name...)
 	return greeting{name, incarnation, body}
 }
@@ -84,11 +84,11 @@ func checkName(name string) error {
 	return nil
 }
 
-// prove returns the proof of a side that it holds the token, for this connection alone.
+// prove returns the proof that a side has the token. It is valid for this connection only.
 func prove(token, side string, hello, challenge, window []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(token))
 	for _, part := range [][]byte{[]byte(side), {Version}, hello, challenge, window} {
-		// No part runs into the next.
+		// Prefix each part with its length, so that no two lists of parts are the same bytes.
 		mac.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(part))))
 		mac.Write(part)
 	}
@@ -105,7 +105,7 @@ func writeBlock(w io.Writer, status uint16, body []byte) error {
 	return err
 }
 
-// readBlock reads a block. A refusal is an error, and so is another version.
+// readBlock reads a block. It returns an error for a refusal and for another version.
 func readBlock(r io.Reader, peer string) ([]byte, error) {
 	status, body, err := readStatus(r, peer)
 	if err == nil && status != statusGo {
@@ -114,7 +114,7 @@ func readBlock(r io.Reader, peer string) ([]byte, error) {
 	return body, err
 }
 
-// readStatus reads a block of any status.
+// readStatus reads a block with any status.
 func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	var b [blockHeader]byte
 	if _, err := io.ReadFull(r, b[:4]); err != nil {
@@ -135,7 +135,8 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	if _, err := io.ReadFull(r, body); err != nil {
 		return 0, nil, err
 	}
-	// Found out only now: what is left unread would make the refusal be lost in a reset.
+	// Check only now: closing with unread data would reset the connection, and the refusal would be
+	// lost.
 	if version != Version {
 		return 0, nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion,
 			peer, version, Version)
@@ -143,7 +144,7 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	return status, body, nil
 }
 
-// refusal is the error for the reason the other side gave.
+// refusal returns the error for the other side's reason.
 func refusal(peer, reason string) error {
 	for _, known := range []error{ErrVersion, ErrToken, ErrCertificate, ErrFenced} {
 		if detail, ok := strings.CutPrefix(reason, known.Error()); ok {
@@ -156,13 +157,13 @@ func refusal(peer, reason string) error {
 	return fmt.Errorf("refused by %s: %.200q", peer, reason)
 }
 
-// refuse tells the other side why it is not let in.
+// refuse sends the other side the reason for a refusal.
 func refuse(w io.Writer, reason error) {
 	text := reason.Error()
 	_ = writeBlock(w, statusNo, []byte(text[:min(len(text), maxBody)])) // it may be gone
 }
 
-// challenged says hello and returns what the listener says of itself, whose body is the challenge.
+// challenged sends the hello, and returns the listener's greeting, whose body is the challenge.
 func challenged(c io.ReadWriter, self greeting, who string) (greeting, error) {
 	if err := writeBlock(c, statusGo, self.body); err != nil {
 		return greeting{}, err
@@ -174,8 +175,8 @@ func challenged(c io.ReadWriter, self greeting, who string) (greeting, error) {
 	return parseGreeting(challenge)
 }
 
-// dialHello makes the dialler's half of the hello, and returns the window. If it is not known who
-// is there, the dialler does not go on with another than the peer, who would take it for a new
+// dialHello runs the dialler's half of the hello, and returns the window. Unless the listener is
+// known, the dialler stops if the listener is not the peer, before that one takes this for a new
 // connection.
 func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bool) (uint64, error) {
 	who := "worker " + peer.Name
@@ -209,8 +210,8 @@ func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bo
 	return window, nil
 }
 
-// listenHello makes the listener's half. untrusted, if it is not nil, is why nobody is let in.
-// admit may refuse who has proved to be a worker.
+// listenHello runs the listener's half of the hello. If untrusted is not nil, it is the reason to
+// refuse everyone. admit may refuse a side that has proved to be a worker.
 func listenHello(c io.ReadWriter, token string, self greeting, window uint64, untrusted error, admit func(greeting) error) (greeting, error) {
 	hello, err := readBlock(c, "the dialling worker")
 	if err != nil {
@@ -238,7 +239,7 @@ func listenHello(c io.ReadWriter, token string, self greeting, window uint64, un
 	side := "dial"
 	switch status {
 	case statusGo:
-	case statusProbe: // read first: what is left unread would make the answer be lost in a reset
+	case statusProbe: // read it all: closing with unread data would reset the connection
 		side = "probe"
 		if _, err := io.CopyN(io.Discard, c, probeSize); err != nil {
 			return greeting{}, err

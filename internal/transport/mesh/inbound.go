@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// inbound is another worker's connection to this one: frames come in, credits go out.
+// inbound is the connection from another worker: it receives frames and sends credits.
 type inbound struct {
 	mesh *Mesh
 	conn net.Conn
@@ -19,27 +19,27 @@ type inbound struct {
 
 	memory bool // isMemory(conn)
 	done   chan struct{}
-	kick   chan struct{} // a credit is due
+	kick   chan struct{} // signalled when a credit is due
 
 	mu        sync.Mutex
 	err       error
-	consumed  uint64 // bytes of chunks there is room for again
+	consumed  uint64 // bytes of chunks that have been taken, in total
 	announced uint64
-	due       map[laneKey]uint64 // of messages' windows
-	window    uint64             // of frames, and of each tag's messages
-	widened   bool               // and not announced
+	due       map[laneKey]uint64 // credits to send for messages' windows
+	window    uint64             // size of the window of frames, and of each tag's messages
+	widened   bool               // the window grew, and this was not sent yet
 
-	delay atomic.Int64 // of its way, there and back, in nanoseconds; 0: not known
+	delay atomic.Int64 // round trip time in nanoseconds; 0: unknown
 
-	// The reader's own.
-	session *Session // of the last frame
+	// Used by the reader only.
+	session *Session // the session of the last frame
 	frame   incoming
-	message *message // whose chunk is being read; nil if it is refused
+	message *message // the message whose chunk is being read; nil if refused
 	flow    flow
 	clock   clock
 }
 
-// incoming is a frame that has come in part.
+// incoming is a frame that has arrived in part.
 type incoming struct {
 	identity
 	arrival *arrival // nil if the frame is refused
@@ -73,7 +73,7 @@ func (in *inbound) fail(err error) {
 	in.mesh.inBroke(in, err)
 }
 
-// readAhead is how many bytes of headers and small payloads are read at once.
+// readAhead is the number of bytes of headers and small payloads that are read at once.
 const readAhead = 64 << 10
 
 // run reads frames and writes credits until the connection ends.
@@ -103,7 +103,7 @@ func (in *inbound) run() {
 	in.narrow()
 }
 
-// drop forgets a frame that came in part.
+// drop forgets a partially received frame.
 func (in *inbound) drop() {
 	if f := &in.frame; f.arrival != nil {
 		f.port.recycle(f.arrival)
@@ -111,7 +111,7 @@ func (in *inbound) drop() {
 	in.frame = incoming{}
 }
 
-// place returns where a chunk's payload goes: nil if the frame is refused.
+// place returns memory for a chunk's payload, or nil if the frame is refused.
 func (in *inbound) place(h *header) ([]byte, error) {
 	f := &in.frame
 	switch {
@@ -120,7 +120,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 	case h.kind == kindMessage:
 		return in.placeMessage(h)
 	case h.offset == 0:
-		in.drop() // the sender stopped in the middle of it: its session has ended
+		in.drop() // the sender stopped in the middle because its session has ended
 		f.identity = h.identity
 		in.address(h)
 	case f.identity != h.identity || f.have != h.offset:
@@ -135,7 +135,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 		return nil, nil
 	}
 	to, err := f.arrival.grow(in.mesh.budget(), &f.identity, int(f.have), int(h.length))
-	if err != nil { // this session alone ends, and with it what holds memory
+	if err != nil { // end only this session, which frees memory
 		f.port.session.fail(fmt.Errorf("a frame of partition %d to %d: %w", f.from, f.to, err))
 		f.port.recycle(f.arrival)
 		f.arrival = nil
@@ -143,7 +143,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 	return to, nil
 }
 
-// placed takes note of a chunk whose payload is where place said.
+// placed handles a chunk after its payload was read to the memory from place.
 func (in *inbound) placed(h *header) {
 	size := uint64(headerSize) + uint64(h.length)
 	in.mesh.counters.bytesIn.Add(uint64(headerSize + h.size()))
@@ -169,8 +169,8 @@ func (in *inbound) placed(h *header) {
 	}
 }
 
-// address finds the partition a frame is for. It leaves arrival nil, and counts, if the frame is
-// not to be had.
+// address finds the partition that a frame is for. If the frame is refused it counts it, and leaves
+// arrival nil.
 func (in *inbound) address(h *header) {
 	f, c := &in.frame, &in.mesh.counters
 	s := in.attempt(h)
@@ -194,7 +194,7 @@ func (in *inbound) address(h *header) {
 	f.port, f.arrival = p, p.newArrival(f.payload())
 }
 
-// attempt returns the session a chunk is for. It returns nil, and counts, if that is not open.
+// attempt returns the session of a chunk. If it is not open, attempt counts that and returns nil.
 func (in *inbound) attempt(h *header) *Session {
 	c := &in.mesh.counters
 	if h.incarnation != in.peer.incarnation {
@@ -213,7 +213,8 @@ func (in *inbound) attempt(h *header) *Session {
 	return s
 }
 
-// admits reports whether the connection is that of a session's worker. It counts if not.
+// admits reports whether the connection belongs to a session's worker. If not, it counts a stale
+// frame.
 func (in *inbound) admits(s *Session, worker int, h *header) bool {
 	c := &in.mesh.counters
 	switch w := &s.layout.Workers[worker]; {
@@ -231,7 +232,7 @@ func (in *inbound) admits(s *Session, worker int, h *header) bool {
 	return true
 }
 
-// placeMessage returns where a chunk of a message goes: nil if it is refused.
+// placeMessage returns memory for a chunk of a message, or nil if the message is refused.
 func (in *inbound) placeMessage(h *header) ([]byte, error) {
 	in.message = nil
 	s := in.attempt(h)
@@ -250,7 +251,7 @@ func (in *inbound) placeMessage(h *header) ([]byte, error) {
 	return to, err
 }
 
-// placedMessage takes note of a chunk whose payload is where placeMessage said.
+// placedMessage handles a chunk after its payload was read to the memory from placeMessage.
 func (in *inbound) placedMessage(h *header) {
 	if in.message == nil {
 		return
@@ -262,7 +263,7 @@ func (in *inbound) placedMessage(h *header) {
 	in.message = nil
 }
 
-// grant says that there is room for so many bytes more of a session's messages under a tag.
+// grant adds room for a number of bytes to the window of a session's messages under a tag.
 func (in *inbound) grant(k laneKey, bytes uint64) {
 	in.mu.Lock()
 	in.due[k] += bytes
@@ -273,7 +274,7 @@ func (in *inbound) grant(k laneKey, bytes uint64) {
 	}
 }
 
-// consume says that there is room for so many bytes more.
+// consume adds room for a number of bytes to the window of frames.
 func (in *inbound) consume(bytes uint64) {
 	in.mu.Lock()
 	in.consumed += bytes
@@ -284,11 +285,11 @@ func (in *inbound) consume(bytes uint64) {
 	}
 }
 
-// mostDue is how many lanes may wait for small credits.
+// mostDue is the greatest number of lanes that wait for small credits to be sent.
 const mostDue = 64
 
-// writeCredits tells the other side what room there is: soon when it is much, and now and then as a
-// sign of life.
+// writeCredits sends credits to the other side: at once if they are large, and from time to time as
+// a sign of life.
 func (in *inbound) writeCredits() {
 	silence := in.mesh.options.Silence
 	tick := time.NewTicker(silence / 4)
@@ -312,7 +313,7 @@ func (in *inbound) writeCredits() {
 	}
 }
 
-// credits appends what is to be announced; small credits of lanes only if all are.
+// credits appends the credits to send. If all is false it leaves out small credits of lanes.
 func (in *inbound) credits(b []byte, all bool) []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()

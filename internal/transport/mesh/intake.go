@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// intake reads a connection. What is long is read into its place and what comes behind it ahead
-// into a buffer, by one system call where there is one for that. Each read waits only so long.
+// intake reads a connection. It reads long payloads directly to their place, and the bytes behind
+// them ahead into a buffer, with one system call if possible. Each read has a time limit.
 type intake struct {
 	conn   net.Conn
 	limit  time.Duration
 	raw    syscall.RawConn // nil: no reads into two places
 	buffer []byte
-	ahead  []byte // of buffer: what was read and not taken
+	ahead  []byte // the unread part of buffer
 
-	// Of a read into two places under way.
+	// Of the current read into two places.
 	place  []byte
 	n      int
 	err    error
 	attend func(fd uintptr) bool
 }
 
-// newIntake reads so many bytes ahead.
+// newIntake makes an intake that reads up to ahead bytes ahead.
 func newIntake(c net.Conn, limit time.Duration, ahead int) *intake {
 	k := &intake{conn: c, limit: limit, buffer: make([]byte, ahead)}
 	if s, ok := c.(syscall.Conn); ok && canScatter {
-		k.raw, _ = s.SyscallConn() // without it, one place at a time
+		k.raw, _ = s.SyscallConn() // if this fails: one place at a time
 	}
 	k.attend = func(fd uintptr) bool {
 		k.n, k.err = scatter(fd, k.place, k.buffer)
@@ -36,7 +36,7 @@ func newIntake(c net.Conn, limit time.Duration, ahead int) *intake {
 	return k
 }
 
-// Read reads some bytes; fewer than there is room for only if no more have come.
+// Read fills to, unless fewer bytes are available. It waits only for the first.
 func (k *intake) Read(to []byte) (int, error) {
 	if len(to) == 0 {
 		return 0, nil
@@ -47,15 +47,15 @@ func (k *intake) Read(to []byte) (int, error) {
 		return n, nil
 	}
 	if k.raw == nil && len(to) >= len(k.buffer) {
-		_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // if it cannot be set, the read fails
+		_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // on failure the read fails
 		return k.conn.Read(to)
 	}
 	return k.fill(to)
 }
 
-// fill reads into to and ahead.
+// fill reads into to, and then ahead.
 func (k *intake) fill(to []byte) (int, error) {
-	_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // if it cannot be set, the read fails
+	_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // on failure the read fails
 	if k.raw == nil {
 		n, err := k.conn.Read(k.buffer)
 		k.ahead = k.buffer[:n]

@@ -9,45 +9,46 @@ import (
 	"slices"
 )
 
-// lane is the messages of a session to one worker under one tag, in the order they are to be
-// written. It has a window of its own, as large as a connection's, so that messages nobody takes
-// hold up neither those of other tags nor frames.
+// lane is the queue of a session's messages to one worker under one tag. It has its own window, as
+// large as a connection's. So messages that nobody receives block neither messages under other tags
+// nor frames.
 type lane struct {
 	session *Session
 	tag     uint32
 	to      int // rank
 	posts   []*post
 	credit  int64 // bytes of chunks that may be written; the last chunk may exceed it
-	ready   bool  // in outbound.ready
-	broken  bool  // a message was written in part
+	ready   bool  // in outbound.awaken
+	broken  bool  // a message was written only in part
 }
 
-// laneKey is what a lane is found by.
+// laneKey is the key of a lane.
 type laneKey struct {
 	key
 	tag uint32
 }
 
-// post is a message to be written: the sender's bytes, who waits, or a copy of few.
+// post is a message to write: the sender's bytes while the sender waits, or a copy of a small
+// message.
 type post struct {
 	data    []byte
 	offset  int
-	staged  int  // chunks that the writer has collected
-	gone    bool // who sent it waits no more
+	staged  int  // number of collected, unwritten chunks
+	gone    bool // the sender stopped waiting
 	copied  bool
 	written chan error
-	buffer  []byte // for copies
+	buffer  []byte // memory for copies
 }
 
-// cost is how much of a window a chunk takes.
+// cost returns the part of a window that a chunk takes.
 func cost(payload int) int64 { return int64(headerSize + payload) }
 
-// post sends a message: it returns when data is read no more.
+// post sends a message. It returns when data is no longer needed.
 func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, data []byte) error {
 	o.mu.Lock()
 	err := o.err
 	if err == nil {
-		err = s.Err() // under the lock, so that drop finds what is queued before
+		err = s.Err() // under the lock, so that drop finds everything queued before
 	}
 	l := o.lane(s, to, tag)
 	if err == nil && l.broken {
@@ -68,7 +69,7 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 	}
 	l.posts = append(l.posts, p)
 	o.awake(l)
-	copied := p.copied // after this the writer may reuse it
+	copied := p.copied // the writer may reuse p after the unlock
 	o.mu.Unlock()
 	if copied {
 		return nil
@@ -76,7 +77,7 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 	return o.await(ctx, l, p)
 }
 
-// await waits until a message is written, or no more.
+// await waits until a message is written, or ctx or the session ends.
 func (o *outbound) await(ctx context.Context, l *lane, p *post) error {
 	select {
 	case err := <-p.written:
@@ -92,7 +93,7 @@ func (o *outbound) await(ctx context.Context, l *lane, p *post) error {
 		o.giveUp(l, p)
 	}
 	o.mu.Unlock()
-	if staged { // a chunk or two, as long as the other side takes any
+	if staged { // one or two chunks, as long as the other side accepts bytes
 		<-p.written
 	}
 	if err := l.session.Err(); err != nil {
@@ -112,8 +113,8 @@ func (o *outbound) lane(s *Session, to int, tag uint32) *lane {
 	return l
 }
 
-// awake lets the writer know of a lane that has something to be written and may. The caller holds
-// the lock.
+// awake wakes the writer if a lane has something to write and may write it. The caller holds the
+// lock.
 func (o *outbound) awake(l *lane) {
 	if !l.ready && !l.broken && len(l.posts) > 0 && l.credit > 0 {
 		l.ready = true
@@ -122,7 +123,7 @@ func (o *outbound) awake(l *lane) {
 	}
 }
 
-// grant adds to a lane's window.
+// grant adds credit to a lane.
 func (o *outbound) grant(k laneKey, bytes uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,13 +131,13 @@ func (o *outbound) grant(k laneKey, bytes uint64) {
 	if l == nil {
 		return // its session has ended
 	}
-	// More is for one before it of the same name.
+	// More credit belongs to an earlier lane of the same name.
 	l.credit = min(l.credit+int64(min(bytes, o.window+maxChunk)), int64(o.window))
 	o.awake(l)
 	o.tidy(l)
 }
 
-// tidy forgets a lane that is as a new one would be. The caller holds the lock.
+// tidy removes a lane that is equal to a new one. The caller holds the lock.
 func (o *outbound) tidy(l *lane) {
 	k := laneKey{key{l.session.job, l.session.epoch}, l.tag}
 	if len(l.posts) == 0 && l.credit == int64(o.window) && !l.broken && !l.ready &&
@@ -145,8 +146,7 @@ func (o *outbound) tidy(l *lane) {
 	}
 }
 
-// writeMessage writes a chunk of a message, if there is one that may be written, of each lane in
-// turn.
+// writeMessage writes a chunk of a message, if any may be written. It serves the lanes in turn.
 func (o *outbound) writeMessage() (bool, error) {
 	l, p, part := o.nextChunk()
 	if l == nil {
@@ -167,7 +167,7 @@ func (o *outbound) writeMessage() (bool, error) {
 	return true, err
 }
 
-// settlePost takes note that a chunk of a message was written, or will not be.
+// settlePost handles the end of a chunk: it was written, or will not be.
 func (o *outbound) settlePost(l *lane, p *post) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -190,7 +190,7 @@ func (o *outbound) settlePost(l *lane, p *post) {
 	o.tidy(l)
 }
 
-// giveUp takes a message off its lane. If a part of it was written, nothing can follow it. The
+// giveUp removes a message from its lane. If a part of it was written, the lane is broken. The
 // caller holds the lock.
 func (o *outbound) giveUp(l *lane, p *post) {
 	if i := slices.Index(l.posts, p); i >= 0 {
@@ -200,18 +200,18 @@ func (o *outbound) giveUp(l *lane, p *post) {
 		return
 	}
 	l.broken = true
-	for _, behind := range l.posts { // none is copied, none is staged
+	for _, behind := range l.posts { // none is copied or staged
 		behind.written <- o.halfWay(l)
 	}
 	l.posts = nil
 }
 
-// halfWay is the error of messages behind one that was given up.
+// halfWay returns the error for messages behind one that was given up.
 func (o *outbound) halfWay(l *lane) error {
 	return fmt.Errorf("a message to worker %s under tag %d was given up half way: the tag is of no use any more", o.peer.Name, l.tag)
 }
 
-// nextChunk takes the next chunk of the lane whose turn it is.
+// nextChunk returns the next chunk of the lane whose turn it is.
 func (o *outbound) nextChunk() (*lane, *post, []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -224,7 +224,7 @@ func (o *outbound) nextChunk() (*lane, *post, []byte) {
 		}
 		p := l.posts[0]
 		if p.gone {
-			continue // it is given up when what is staged of it is written
+			continue // given up when its staged chunks are written
 		}
 		part := p.data[p.offset:min(p.offset+o.chunk, len(p.data))]
 		p.staged++
@@ -239,8 +239,8 @@ func (o *outbound) nextChunk() (*lane, *post, []byte) {
 	return nil, nil, nil
 }
 
-// dropLanes forgets a session's lanes, or all if it is nil. The caller holds the lock. Who waits
-// for a message to be written sees for himself that the session has ended.
+// dropLanes removes a session's lanes, or all lanes if s is nil. The caller holds the lock. Senders
+// that wait notice the session's end themselves.
 func (o *outbound) dropLanes(s *Session) {
 	for k, l := range o.lanes {
 		if s != nil && l.session != s {
@@ -256,7 +256,7 @@ func (o *outbound) dropLanes(s *Session) {
 	}
 }
 
-// mostSpare is how many posts are kept for reuse.
+// mostSpare is the number of posts that are kept for reuse.
 const mostSpare = 64
 
 func (o *outbound) newPost() *post {
@@ -282,10 +282,10 @@ func (o *outbound) recycle(p *post) {
 	o.reuse(p)
 }
 
-// A credit goes the other way on the connection. One is of the connection: how many bytes of
-// frames' chunks the receiver has made room for since the beginning. It is repeated as a sign of
-// life. Another is of messages under a tag: for how many bytes more of their chunks there is room.
-// Neither counts pings. The third widens the window, of frames and of every tag.
+// Credits go in the opposite direction of frames. There are three kinds. SSCR is for frames: the
+// total number of bytes of chunks that the receiver has taken. It is repeated as a sign of life.
+// SSCM is for messages under a tag: the number of additional bytes of chunks that may be sent.
+// Neither counts pings. SSCW widens the window of frames and of every tag.
 //
 //	0  magic "SSCR"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4
 //	0  magic "SSCW"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4
@@ -298,9 +298,9 @@ const (
 	laneCreditSize  = 32
 )
 
-// credit is one of any kind.
+// credit is a credit of any kind.
 type credit struct {
-	lane bool // of laneKey's
+	lane bool // for the lane of laneKey
 	laneKey
 	window bool
 	bytes  uint64

@@ -7,62 +7,62 @@ import (
 	"sync"
 )
 
-// Link is a worker's access to the other workers of a session: a collective.Link. Its rank is the
-// worker's place in the layout. Messages are bytes under a tag; they are cut into chunks, each of
-// which passes between those of other tags.
+// Link is a worker's access to the other workers of a session. It implements collective.Link. Its
+// rank is the worker's index in the layout. Messages are bytes under a tag. They are cut into
+// chunks, between which chunks of other messages may be sent.
 //
-// What nobody has asked for yet takes up to a window for each sender and tag; the sender waits
-// then. A message that is waited for takes no window, whatever its size. So memory is bounded by
-// what is asked for and a window for each tag in use, and who waits for one tag is not held up by
-// what comes under another.
+// Messages that nobody waits for yet take up to one window for each sender and tag; then the sender
+// waits. A message that a receiver waits for takes no window, whatever its size. So memory is
+// bounded by the awaited messages and one window per tag, and messages under one tag do not block
+// other tags.
 type Link struct {
 	session *Session
 
 	mu    sync.Mutex
 	boxes map[address]*box
-	free  [][]byte // memory of messages, given back
-	turn  int      // which of free is the next to be replaced
+	free  [][]byte // memory of released messages
+	turn  int      // index in free of the next to replace
 }
 
-// mostFree is how many messages' memory a link keeps. Each is of at most sudden bytes.
+// mostFree is the number of messages whose memory a link keeps. Each has at most sudden bytes.
 const mostFree = 8
 
-// address tells the messages of a link apart.
+// address is the key of a box.
 type address struct {
 	from int
 	tag  uint32
 }
 
-// box is the messages of one sender under one tag. It exists while there are some or somebody
-// waits.
+// box has the messages of one sender under one tag. It exists only while it has messages or a
+// receiver waits.
 type box struct {
-	messages []*message // in order; the last may have come in part
-	waiting  int        // for the first so many
+	messages []*message // in order; the last may be incomplete
+	waiting  int        // number of waiting receivers
 	wake     chan struct{}
 }
 
-// message is a message that has come, at least in part.
+// message is a message that has arrived, at least in part.
 type message struct {
 	in    *inbound
 	data  []byte
 	total uint64
 	have  uint64
 	held  uint64 // bytes of the window that it takes
-	ended bool   // its last chunk has come: an empty message has all its bytes before it has
+	ended bool   // its last chunk has arrived; an empty message has all its bytes before
 }
 
-// whole reports whether it may be received.
+// whole reports whether the message is complete.
 func (p *message) whole() bool { return p.ended }
 
 // Link returns the session's link.
 func (s *Session) Link() *Link { return s.link }
 
-// Rank is this worker's number, Size how many there are.
+// Rank returns this worker's number, and Size the number of workers.
 func (l *Link) Rank() int { return l.session.self }
 func (l *Link) Size() int { return len(l.session.layout.Workers) }
 
-// Send sends a message to another worker. It returns when data may be changed. If it fails half
-// way, no other message can be sent to that worker under the tag.
+// Send sends a message to another worker. It returns when data may be changed. If it fails in the
+// middle of a message, no other message can be sent to that worker under the tag.
 func (l *Link) Send(ctx context.Context, to int, tag uint32, data []byte) error {
 	if err := l.check(ctx, to); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (l *Link) Send(ctx context.Context, to int, tag uint32, data []byte) error 
 	return l.session.outs[to].post(ctx, l.session, to, tag, data)
 }
 
-// Receive returns the next message of a worker under a tag; it is the caller's.
+// Receive returns the next message of a worker under a tag. The message belongs to the caller.
 func (l *Link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error) {
 	if err := l.check(ctx, from); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (l *Link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error
 			b.messages = slices.Delete(b.messages, 0, 1)
 			l.claim(p, tag)
 			if len(b.messages) > 0 && b.waiting > 1 {
-				signal(b.wake) // another waits too
+				signal(b.wake) // another receiver waits too
 			}
 			return p.data, nil
 		}
@@ -143,8 +143,8 @@ func (l *Link) claim(p *message, tag uint32) {
 	}
 }
 
-// Release gives back the memory of a message that Receive returned, for another: large messages
-// come faster into memory that was written before.
+// Release takes back the memory of a received message for reuse: large messages arrive faster in
+// memory that was written before.
 func (l *Link) Release(data []byte) {
 	if cap(data) < small || cap(data) > sudden {
 		return
@@ -159,8 +159,7 @@ func (l *Link) Release(data []byte) {
 	}
 }
 
-// memory returns memory for a message that has just begun: some that was given back, if it is not
-// far too large, or none.
+// memory returns memory for a new message: released memory that is not much too large, or nil.
 func (l *Link) memory(total uint64) []byte {
 	for i, b := range l.free {
 		if n := uint64(cap(b)); n >= total && n/4 <= total {
@@ -171,7 +170,7 @@ func (l *Link) memory(total uint64) []byte {
 	return nil
 }
 
-// place returns where a chunk of a message goes, and of which.
+// place returns memory for a chunk of a message, and the message.
 func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,8 +191,8 @@ func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 	return p.grow(int(h.length)), p, nil
 }
 
-// grow makes room for n bytes more and returns it. A long message gets the memory for what its
-// header says when it has sent enough of it.
+// grow makes room for n more bytes and returns it. A long message gets the memory that its header
+// asks for only after enough of it has arrived.
 func (p *message) grow(n int) []byte {
 	have := int(p.have)
 	if need := have + n; need > cap(p.data) {
@@ -209,7 +208,7 @@ func (p *message) grow(n int) []byte {
 	return p.data[have:]
 }
 
-// placed takes note of a chunk that has come.
+// placed handles a chunk that has arrived.
 func (l *Link) placed(p *message, h *header) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,8 +224,7 @@ func (l *Link) placed(p *message, h *header) {
 	}
 }
 
-// tally counts small messages that are yet to be written, so that a session's end can wait for
-// them.
+// tally counts unwritten small messages, so that the end of a session can wait for them.
 type tally struct {
 	mu   sync.Mutex
 	n    int
@@ -249,7 +247,7 @@ func (t *tally) done() {
 	t.mu.Unlock()
 }
 
-// wait returns a channel that is closed when there is none.
+// wait returns a channel that is closed when there are none.
 func (t *tally) wait() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,16 +9,15 @@ import (
 	"strconv"
 )
 
-// Workers of one host meet by a Unix socket, through which bytes go at two thirds of the
-// processors' work that TCP takes over loopback. Its name is in Linux's abstract namespace, which
-// is that of the network: who cannot reach a port cannot reach the name made of it. Another user
-// who holds the name could pass on what a worker and another one say to each other, so both sides
-// ask the kernel whose the other end is. The hello finds out whether it is the worker. If not, TCP
-// is taken.
+// Workers of one host connect by a Unix socket, which takes two thirds of the processor time of TCP
+// over loopback. Its name is in Linux's abstract namespace, which belongs to the network namespace:
+// a process that cannot reach a port cannot reach the name made from it. Another user with this
+// name could relay, and read, what two workers send. So both sides ask the kernel for the user of
+// the other end. The hello checks that it is the right worker. If not, TCP is used.
 func localName(port int) string { return fmt.Sprintf("@superstep-mesh-%d", port) }
 
-// listenLocal listens beside a TCP address. It returns nil where there is no such socket, or
-// another has the name.
+// listenLocal listens on the Unix socket that belongs to a TCP address. It returns nil if there are
+// no such sockets, or if another process has the name.
 func listenLocal(at net.Addr) net.Listener {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || tcp.Port == 0 || runtime.GOOS != "linux" {
@@ -31,7 +30,7 @@ func listenLocal(at net.Addr) net.Listener {
 	return ownUsers{l}
 }
 
-// ownUsers accepts the calls of this process's user alone.
+// ownUsers accepts connections from this process's user only.
 type ownUsers struct{ net.Listener }
 
 func (l ownUsers) Accept() (net.Conn, error) {
@@ -44,8 +43,8 @@ func (l ownUsers) Accept() (net.Conn, error) {
 	}
 }
 
-// localBuffer is how many bytes may wait in a Unix socket. Linux has 208 KiB, with which the two
-// ends wait for each other: with 1 MB frames take 0.8 of the processors' time.
+// localBuffer is the size of a Unix socket's buffer. With Linux's default of 208 KiB the two ends
+// wait for each other; with 1 MB frames take 0.8 of the processor time.
 const localBuffer = 1 << 20
 
 // dialLocal connects to a worker of this host, or returns nil.
@@ -64,7 +63,7 @@ func dialLocal(ctx context.Context, address string) net.Conn {
 		_ = u.Close()
 		return nil
 	}
-	_ = u.SetWriteBuffer(localBuffer) // what the system sets by itself will do
+	_ = u.SetWriteBuffer(localBuffer) // on failure the default size remains
 	return u
 }
 

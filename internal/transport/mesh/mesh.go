@@ -4,33 +4,34 @@
 //	                                     ^                       |
 //	                                     +------- credits -------+
 //
-// There is one connection for each ordered pair of workers, made when a [Session] that needs it is
-// opened and kept until the mesh is closed or the connection breaks, which fails the sessions that
-// use it. Frames between partitions of one worker pass by reference.
+// There is one connection for each ordered pair of workers. It is made when a [Session] that needs
+// it is opened, and kept until the mesh is closed or the connection breaks. A broken connection
+// fails the sessions that use it. Frames between partitions of one worker are passed by reference.
+// Read this file first, then session.go, port.go, outbound.go and inbound.go.
 //
 // # Buffers
 //
-// A queue holds frames, not copies: writers read the sender's own buffers. These are the sender's
-// again when [Port.End] has returned, which waits until all its frames were written. Since every
-// partition calls it at the end of a superstep, before it reports, the rule of [transport.Frame]
-// holds, and the queues take no memory to speak of.
+// A queue holds frames, not copies: writers read the sender's own buffers. [Port.End] waits until
+// all its frames are written, so after it the buffers belong to the sender again. Every partition
+// calls End at the end of a superstep, before it reports. So the rule of [transport.Frame] holds,
+// and the queues take almost no memory.
 //
 // # Messages
 //
 // A [Link] carries messages of bytes under tags between the workers of a session, on the same
-// connections. They have a window for each tag, apart from that of frames, and pass frames that
-// wait for room.
+// connections. Each tag has a window, separate from the window of frames. Messages overtake frames
+// that wait for room.
 //
 // # Credits
 //
-// What came for a partition that is busy counts against the window of its connection until the
-// partition takes it; a full window stops the writer at the other side. So a worker holds at most a
-// window and a chunk for each other worker, besides the frames its partitions are at. Windows are
-// wider where a way is long (window.go), all together by a bound. A partition that waits, in
-// Receive, End or Send, takes all that comes for it at once: the frame it waits for may be behind
-// others that it can take only later, of another exchange or partition, and must not be held up by
-// them. Hence no deadlock: a partition either computes, which ends, or waits, and then nothing for
-// it holds a window; and Send does not wait for a receiver.
+// Frames for a busy partition count against the window of their connection until the partition
+// takes them. A full window stops the writer at the other side. So a worker holds at most a window
+// and a chunk for each other worker, besides the frames that its partitions have taken. Windows are
+// wider for long round trips (window.go), up to a bound for all together. A partition that waits,
+// in Receive, End or Send, takes all frames for it at once. The frame that it waits for may be
+// behind frames of other exchanges or partitions, which must not block it. So there is no deadlock:
+// a partition either computes, which ends, or waits, and then its frames fill no window. Send does
+// not wait for a receiver.
 package mesh
 
 import (
@@ -45,18 +46,17 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Peer is a worker as others know it.
+// Peer is a worker as other workers know it.
 type Peer struct {
 	Name        string
-	Addr        string // where its mesh listens
+	Addr        string // the address where its mesh listens
 	Incarnation uint64
 }
 
-// maxPending is how many connections may be in their hello at once; one more, and the oldest is
-// closed.
+// maxPending is the greatest number of connections in their hello. One more closes the oldest.
 const maxPending = 128
 
-// Mesh is a worker's access to the others. Its methods may be called by several goroutines at once.
+// Mesh is a worker's access to the other workers. Several goroutines may call its methods at once.
 type Mesh struct {
 	options  Options
 	listener net.Listener
@@ -66,27 +66,28 @@ type Mesh struct {
 	traffic  [distances]traffic
 	done     chan struct{}
 	group    sync.WaitGroup
-	// holds a token while connections are made: two at once for one worker would fence each other
+	// holds a token while connections are made: two new connections to one worker would fence each
+	// other
 	dialling chan struct{}
 
 	mu       sync.Mutex
 	closed   bool
 	sessions map[key]*Session
 	outs     map[string]*outbound
-	replaced []*outbound // by those of outs, and not ended yet
+	replaced []*outbound // replaced in outs, but not closed yet
 	ins      map[string]*inbound
-	newest   map[string]uint64 // incarnation known of each worker
-	ways     map[string]way    // from each
+	newest   map[string]uint64 // the latest known incarnation of each worker
+	ways     map[string]way    // by worker
 	pending  []net.Conn
 }
 
-// key is what a session is found by.
+// key is the key of a session.
 type key struct {
 	job   uint64
 	epoch uint32
 }
 
-// New makes a mesh, which listens from then on.
+// New makes a mesh, which starts to listen.
 func New(o Options) (*Mesh, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
@@ -117,15 +118,15 @@ func New(o Options) (*Mesh, error) {
 	return m, nil
 }
 
-// Self returns what other workers must know of this one.
+// Self returns this worker as other workers must know it.
 func (m *Mesh) Self() Peer {
 	return Peer{m.options.Name, m.listener.Addr().String(), m.options.Incarnation}
 }
 
-// Stats returns what was counted so far.
+// Stats returns the counters.
 func (m *Mesh) Stats() Stats { return m.counters.stats() }
 
-// Close ends all connections and sessions, and returns when nothing of the mesh runs any more. It
+// Close ends all connections and sessions. When it returns, none of the mesh's goroutines runs. It
 // is idempotent.
 func (m *Mesh) Close() error {
 	m.mu.Lock()
@@ -158,12 +159,12 @@ func (m *Mesh) Close() error {
 	return nil
 }
 
-// accept lets connections in.
+// accept accepts connections.
 func (m *Mesh) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			select { // out of files, maybe
+			select { // for example: out of files
 			case <-m.done:
 				return
 			case <-time.After(20 * time.Millisecond):
@@ -176,7 +177,7 @@ func (m *Mesh) accept(l net.Listener) {
 	}
 }
 
-// begin notes a connection that is in its hello, and closes the oldest of too many.
+// begin records a connection that is in its hello. If there are too many, it closes the oldest.
 func (m *Mesh) begin(c net.Conn) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +193,7 @@ func (m *Mesh) begin(c net.Conn) bool {
 	return true
 }
 
-// serve makes the hello with who dialled, and reads its frames till the connection ends.
+// serve runs the hello with a dialler, and reads its frames until the connection ends.
 func (m *Mesh) serve(c net.Conn) {
 	c.SetDeadline(time.Now().Add(m.options.Hello))
 	plain := c
@@ -233,7 +234,7 @@ func (m *Mesh) serve(c net.Conn) {
 	in.run()
 }
 
-// admit refuses a worker of whom a newer incarnation is known.
+// admit refuses a worker if a newer incarnation of it is known.
 func (m *Mesh) admit(g greeting) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -244,8 +245,8 @@ func (m *Mesh) admit(g greeting) error {
 	return nil
 }
 
-// ForgetAbsent forgets which incarnations there have been of workers that have no connection to
-// this one: another master, whose data were lost, may count them from the beginning.
+// ForgetAbsent forgets the incarnations of workers without a connection. A new master whose data
+// were lost may number incarnations from the beginning.
 func (m *Mesh) ForgetAbsent() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -263,8 +264,8 @@ func (m *Mesh) outBroke(out *outbound, err error) {
 	m.broke(err, func(s *Session) bool { return slices.Contains(s.outs, out) })
 }
 
-// inBroke fails the sessions that a connection's worker takes part in. If it connected anew
-// meanwhile, only those that got something on this connection.
+// inBroke fails the sessions that a connection's worker belongs to. If the worker has a newer
+// connection, it fails only the sessions that received on this one.
 func (m *Mesh) inBroke(in *inbound, err error) {
 	m.mu.Lock()
 	current := m.ins[in.peer.name] == in
@@ -292,7 +293,7 @@ func (m *Mesh) broke(err error, concerns func(*Session) bool) {
 	}
 }
 
-// session finds an open session, or returns nil.
+// session returns an open session, or nil.
 func (m *Mesh) session(job uint64, epoch uint32) *Session {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,52 +13,52 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Options are what a worker's mesh is made with. Zero values stand for what is said.
+// Options are the parameters of a mesh. Zero values mean the defaults.
 type Options struct {
-	// Name and Incarnation say who this worker is. A worker that starts again has a higher
+	// Name and Incarnation identify this worker. After a restart a worker has a greater
 	// incarnation.
 	Name        string
 	Incarnation uint64
-	// Token is the cluster's secret. It may be empty only if there is TLS.
+	// Token is the cluster's secret. It may be empty only with TLS.
 	Token string
-	// TLS has the certificates of workers, which then all connections show; nil is no TLS.
+	// TLS has the certificates of workers, which all connections then require; nil means no TLS.
 	TLS *certs.Files
-	// Listen is the TCP address to listen at; by default a free port of 127.0.0.1. Listener, if not
-	// nil, is used instead.
+	// Listen is the TCP address to listen on; the default is a free port of 127.0.0.1. Listener, if
+	// not nil, is used instead.
 	Listen   string
 	Listener net.Listener
-	// TCP connects by TCP also to workers of this host, which else are met by a Unix socket.
+	// TCP makes connections to workers of this host use TCP, not a Unix socket.
 	TCP bool
-	// Dial connects to another worker; by default by TCP. If it is given, it is used for all.
+	// Dial connects to another worker; the default is TCP. If it is given, it is used for all
+	// workers.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Window is how many bytes may be on the way to this worker on one connection, on the wire or
-	// waiting for a partition that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10
-	// ms = 12.5 MB. 16 MB by default. Where Expect says that the way is longer it becomes larger,
-	// up to MostWindow, 256 MB by default, and no more of all connections together than Spare, 1 GB
-	// by default. With MostWindow no more than Window it stays as it is.
+	// Window is the number of bytes that may be in flight to this worker on one connection: on the
+	// wire, or waiting for a busy partition. It should be at least bandwidth x delay: 10 Gbit/s x
+	// 10 ms = 12.5 MB. The default is 16 MB. For a longer delay (Expect) the window grows, up to
+	// MostWindow, by default 256 MB. Spare bounds the growth of all connections together, by
+	// default to 1 GB. If MostWindow is at most Window, windows do not grow.
 	Window, MostWindow int
 	Spare              int64
-	// Chunk is the most payload that is written at once: 1 MB by default, at most 64 MB.
+	// Chunk is the greatest payload that is written at once: by default 1 MB, at most 64 MB.
 	Chunk int
-	// MaxFrame is the most payload a frame may have: 16 GB by default.
+	// MaxFrame is the greatest payload of a frame: by default 16 GB.
 	MaxFrame int64
-	// Hello is how long connecting may take, the hello included: 5 s by default.
+	// Hello bounds the time to connect, including the hello: by default 5 s.
 	Hello time.Duration
-	// Silence is how long the other side of a connection may give no sign of life, or take no byte:
-	// 5 s by default.
+	// Silence bounds the time in which the other side of a connection sends no sign of life, or
+	// accepts no byte: by default 5 s.
 	Silence time.Duration
-	// Stall is how long a frame may wait for a busy partition to make room: 10 minutes by default.
+	// Stall bounds the time that a frame waits for a busy partition: by default 10 minutes.
 	Stall time.Duration
-	// Compress says whether what goes to others is compressed: by default where it goes faster so.
+	// Compress selects compression: by default it is used if it is faster.
 	Compress Compression
-	// Budget bounds the memory of frames that come; nil is that of the process.
+	// Budget bounds the memory of received frames; nil means the process's budget.
 	Budget *mem.Budget
-	// Log takes a line a second at most about refused connections; nil for none.
+	// Log gets at most one line per second about refused connections; nil means no log.
 	Log *slog.Logger
 }
 
-// LeastWindow and MostWindow are the windows that a connection has by default before and after it
-// was widened.
+// LeastWindow and MostWindow are the default windows of a connection, initially and at most.
 const (
 	LeastWindow = 16 << 20
 	MostWindow  = 256 << 20
@@ -85,7 +85,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// budget returns what bounds the memory of frames that come.
+// budget returns the bound of the memory of received frames.
 func (m *Mesh) budget() *mem.Budget {
 	if m.options.Budget != nil {
 		return m.options.Budget
@@ -122,30 +122,29 @@ func (o *Options) validate() error {
 	return errors.Join(all...)
 }
 
-// Stats counts what a mesh has seen since it was made.
+// Stats are a mesh's counters since it was made.
 type Stats struct {
 	FramesOut, FramesIn     uint64
 	MessagesOut, MessagesIn uint64 // of links
-	BytesOut, BytesIn       uint64 // on the wire, headers included
-	// Of chunks that were compressed, the bytes before and after.
+	BytesOut, BytesIn       uint64 // on the wire, with headers
+	// Bytes of compressed chunks, before and after compression.
 	CompressedFrom, CompressedTo uint64
-	// Stale counts frames that were refused, by what was wrong with them.
+	// Refused frames, by reason.
 	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
-	// Refused counts connections that were not let in, by why; Garbage includes those that said
-	// nothing.
+	// Refused connections, by reason. Garbage includes connections that sent nothing.
 	Garbage, WrongVersion, WrongToken, WrongCertificate, Fenced uint64
-	// connections given up for a corrupt frame
+	// connections closed because of a corrupt frame
 	Corrupt uint64
-	// connections that broke, those included
+	// broken connections, including those with a corrupt frame
 	Broken uint64
 }
 
-// Stale returns how many frames were refused.
+// Stale returns the number of refused frames.
 func (s *Stats) Stale() uint64 {
 	return s.StaleJob + s.StaleSuperstep + s.StaleIncarnation + s.Misrouted
 }
 
-// counters are what Stats is taken from.
+// counters are the source of Stats.
 type counters struct {
 	framesOut, framesIn, bytesOut, bytesIn                atomic.Uint64
 	messagesOut, messagesIn                               atomic.Uint64
@@ -153,7 +152,7 @@ type counters struct {
 	staleJob, staleSuperstep, staleIncarnation, misrouted atomic.Uint64
 	garbage, wrongVersion, wrongToken, wrongCert, fenced  atomic.Uint64
 	corrupt, broken                                       atomic.Uint64
-	// second of the last line, since start
+	// when the last line was logged, in seconds since start
 	logged atomic.Int64
 	start  time.Time
 }
@@ -173,13 +172,13 @@ func (c *counters) stats() Stats {
 	}
 }
 
-// pressed counts a chunk that was compressed.
+// compressed counts a compressed chunk.
 func (c *counters) compressed(from, to int) {
 	c.compressedFrom.Add(uint64(from))
 	c.compressedTo.Add(uint64(to))
 }
 
-// refused counts a connection that was not let in, and reports whether it may be logged.
+// refused counts a refused connection, and reports whether it may be logged.
 func (c *counters) refused(err error) bool {
 	switch {
 	case errors.Is(err, ErrVersion):

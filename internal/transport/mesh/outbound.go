@@ -11,45 +11,45 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// outbound is this worker's connection to another: frames go out, credits come in.
+// outbound is the connection to another worker: it sends frames and receives credits.
 type outbound struct {
 	mesh   *Mesh
 	conn   net.Conn
 	memory bool // isMemory(conn)
 	peer   Peer
-	// the most payload of a chunk: at most half the first window, so that there is one under way
-	// while another is taken
+	// greatest payload of a chunk: at most half the first window, so that one can be sent while
+	// another is taken
 	chunk  int
 	done   chan struct{}
-	ready  chan struct{} // something is queued
-	credit chan struct{} // there is new credit
+	ready  chan struct{} // signalled when something is queued
+	credit chan struct{} // signalled when credit arrives
 
 	mu       sync.Mutex
-	queue    []item // from next on
+	queue    []item // the frames to write, from next on
 	next     int
 	err      error
-	sent     uint64    // bytes of chunks
-	consumed uint64    // of these, as the other side says
-	window   uint64    // that is how many may be under way
-	heard    time.Time // when it last said something
-	late     bool      // it was silent for long once
+	sent     uint64    // total bytes of chunks
+	consumed uint64    // total bytes that the other side has taken
+	window   uint64    // bytes that may be in flight
+	heard    time.Time // last sign of life of the other side
+	late     bool      // the other side was once silent for long
 	lanes    map[laneKey]*lane
-	awaken   []*lane // with something that may be written
+	awaken   []*lane // lanes with something that may be written
 	spare    []*post
-	posted   chan struct{} // some lane is awake
+	posted   chan struct{} // signalled when a lane is awake
 
-	// The writer's own.
+	// Used by the writer only.
 	writer     *writer
 	compressor compressor
-	item       item     // being written
-	staged     []staged // what the writer has collected
+	item       item     // the frame being written
+	staged     []staged // the chunks that the writer has collected
 	header     header
 	posting    header
 	packed     []byte
 	ping       *time.Ticker
 }
 
-// item is a frame to be written.
+// item is a frame to write.
 type item struct {
 	port  *Port
 	frame transport.Frame
@@ -90,14 +90,14 @@ func (o *outbound) fail(err error) {
 	o.mesh.outBroke(o, err)
 }
 
-// enqueue hands a frame to the writer.
+// enqueue gives a frame to the writer.
 func (o *outbound) enqueue(p *Port, f *transport.Frame) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
 		return o.err
 	}
-	// under the lock, so that drop finds what is queued before
+	// under the lock, so that drop finds everything queued before
 	if err := p.session.Err(); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// take makes the next frame, if there is one, the item.
+// take sets item to the next frame, if there is one.
 func (o *outbound) take() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,7 +127,7 @@ func (o *outbound) take() bool {
 	return true
 }
 
-// drop takes a session's frames, or all if it is nil, from the queue.
+// drop removes a session's frames, or all frames if s is nil, from the queue.
 func (o *outbound) drop(s *Session) {
 	o.mu.Lock()
 	var dropped []item
@@ -148,7 +148,7 @@ func (o *outbound) drop(s *Session) {
 	}
 }
 
-// staged is a frame or a chunk of a message that the writer has collected.
+// staged is a frame, or a chunk of a message, that the writer has collected.
 type staged struct {
 	port                   *Port
 	superstep, to, encoded int
@@ -156,7 +156,7 @@ type staged struct {
 	post                   *post
 }
 
-// write is the writing goroutine.
+// write runs in the writing goroutine.
 func (o *outbound) write() {
 	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
 	defer o.ping.Stop()
@@ -182,7 +182,7 @@ func (o *outbound) write() {
 	}
 }
 
-// stage hands a chunk to the writer, compressed if that is faster.
+// stage gives a chunk to the writer, compressed if that is faster.
 func (o *outbound) stage(h *header, a, b []byte) error {
 	n := len(a) + len(b)
 	wanted := o.compressor.wants(h.kind, n)
@@ -213,7 +213,7 @@ func (o *outbound) flush() error {
 	return err
 }
 
-// settle lets those go on whose frames and messages were written.
+// settle tells ports and senders that their frames and messages are written.
 func (o *outbound) settle() {
 	for i, s := range o.staged {
 		if s.port != nil {
@@ -226,8 +226,8 @@ func (o *outbound) settle() {
 	o.staged = o.staged[:0]
 }
 
-// pause waits for a signal or for the end of the session, if not nil, and writes messages and pings
-// meanwhile.
+// pause waits for a signal, or for the end of a session if s is not nil. Meanwhile it writes
+// messages and pings.
 func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 	var over <-chan struct{}
 	if s != nil {
@@ -263,8 +263,8 @@ func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 	}
 }
 
-// writeFrame writes a frame chunk by chunk, and returns how many bytes its values took if they had
-// to be encoded. It stops between chunks when the session ends; the other side drops what it has.
+// writeFrame writes a frame chunk by chunk. It returns the size of its values if the codec encoded
+// them, else 0. It stops between chunks if the session ends; the other side drops the frame.
 func (o *outbound) writeFrame(it *item) (int, error) {
 	f, s, h := &it.frame, it.port.session, &o.header
 	*h = header{identity: identity{
@@ -304,7 +304,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 		if err := o.stage(h, a, b); err != nil {
 			return 0, err
 		}
-		if _, err := o.writeMessage(); err != nil { // a long frame does not hold up messages
+		if _, err := o.writeMessage(); err != nil { // a long frame must not block messages
 			return 0, err
 		}
 		h.offset = end
@@ -313,10 +313,10 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 	return encoded, nil
 }
 
-// encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the
-// codec failed, and how the connection did.
+// encode encodes the frame's values, and pings meanwhile, however long it takes. It returns the
+// codec's error and the connection's error.
 func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err error) {
-	if err := o.flush(); err != nil { // packed may be of a frame that is staged
+	if err := o.flush(); err != nil { // packed may belong to a staged frame
 		return nil, err
 	}
 	if cap(o.packed) > maxChunk {
@@ -325,7 +325,7 @@ func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// by the program
+		// a panic of the program's code
 		if ended := parallel.Contain(func() { o.packed, failed = c.Append(o.packed[:0], f) }); ended != nil {
 			failed = fmt.Errorf("panic: %v", ended.Value)
 		}

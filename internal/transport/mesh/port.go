@@ -10,25 +10,26 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Port is a partition's access to the others. Its methods are called by one goroutine.
+// Port is a partition's access to the other partitions. It implements transport.Endpoint. Only one
+// goroutine may call its methods.
 type Port struct {
 	session *Session
 	index   int
-	wake    chan struct{} // something came
-	wrote   chan struct{} // frames were written
+	wake    chan struct{} // signalled when a frame arrives
+	wrote   chan struct{} // signalled when frames are written
 
 	mu      sync.Mutex
-	waiting bool     // what comes takes no window
-	over    bool     // nor any more: the session has ended
-	held    []uint64 // bytes of windows that came for this partition, by worker
-	floor   uint32   // the superstep that is not over
+	waiting bool     // frames take no window: the partition waits
+	over    bool     // frames never take a window again: the session has ended
+	held    []uint64 // bytes of windows that this partition's frames take, by worker
+	floor   uint32   // the first superstep that has not ended
 	boxes   [transport.Kinds][]*arrival
-	taken   []*arrival // and not released yet
+	taken   []*arrival // not released yet
 	free    []*arrival // with buffers
-	bare    []*arrival // without
-	// frames not written yet, by the last bit of their superstep: this one, or sent ahead
+	bare    []*arrival // without buffers
+	// number of unwritten frames, by the last bit of their superstep: the current one, or the next
 	pending [2]int
-	limit   int // of these
+	limit   int // of pending
 	ledger  transport.Ledger
 }
 
@@ -41,9 +42,9 @@ func newPort(s *Session, i int) *Port {
 	}
 }
 
-// Send hands a frame to the partition it names, without waiting for it: the frame's buffers must
-// stay as they are until End returns. Only who sends on and on without ending a superstep waits,
-// when very many frames are to be written.
+// Send sends a frame to the partition in f.To, without waiting for it. The frame's buffers must not
+// change until End returns. Send waits only if very many frames are unwritten, because the
+// partition sends on and on without ending a superstep.
 func (p *Port) Send(f *transport.Frame) error {
 	s := p.session
 	if f.From != p.index || f.To < 0 || f.To >= len(s.ports) || int(f.Kind) >= transport.Kinds {
@@ -72,7 +73,7 @@ func (p *Port) Send(f *transport.Frame) error {
 		return nil
 	}
 	if crowded {
-		// the writer's own deadlines end it
+		// the writer's deadlines bound this
 		if err := p.drain(context.Background(), p.limit/2); err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func (p *Port) Send(f *transport.Frame) error {
 	return p.enqueue(f)
 }
 
-// enqueue hands a frame, which is pending, to the writer of its connection.
+// enqueue gives a frame, which is already pending, to the writer of its connection.
 func (p *Port) enqueue(f *transport.Frame) error {
 	err := p.session.outs[p.session.layout.Owner[f.To]].enqueue(p, f)
 	if err != nil {
@@ -94,7 +95,7 @@ func (p *Port) enqueue(f *transport.Frame) error {
 	return err
 }
 
-// deliver puts a frame of the same worker into the box.
+// deliver puts a frame from the same worker into the box.
 func (p *Port) deliver(f *transport.Frame) {
 	p.mu.Lock()
 	a := p.newBare()
@@ -115,8 +116,7 @@ func (p *Port) newBare() *arrival {
 	return a
 }
 
-// written takes note that a frame's buffers are read no more, and how many bytes its encoded values
-// took.
+// written records that a frame's buffers are no longer needed, and the size of its encoded values.
 func (p *Port) written(superstep, to, encoded int) {
 	p.mu.Lock()
 	p.pending[superstep&1]--
@@ -126,7 +126,7 @@ func (p *Port) written(superstep, to, encoded int) {
 	p.session.writing.Done()
 }
 
-// Poll returns a frame of an exchange that has come, or nil.
+// Poll returns a frame of an exchange that has arrived, or nil.
 func (p *Port) Poll(kind transport.Kind) (*transport.Frame, error) {
 	p.mu.Lock()
 	a := p.take(kind)
@@ -137,7 +137,7 @@ func (p *Port) Poll(kind transport.Kind) (*transport.Frame, error) {
 	return p.open(a)
 }
 
-// take takes a frame that has come, or nil. The caller holds the lock.
+// take removes and returns an arrived frame, or nil. The caller holds the lock.
 func (p *Port) take(kind transport.Kind) *arrival {
 	box := p.boxes[kind]
 	first := slices.IndexFunc(box, p.due)
@@ -152,11 +152,11 @@ func (p *Port) take(kind transport.Kind) *arrival {
 	return a
 }
 
-// due reports whether a frame is to be received in this superstep: another partition may have sent
-// one for the next.
+// due reports whether a frame belongs to the current superstep: other partitions may send frames
+// for the next.
 func (p *Port) due(a *arrival) bool { return a.local != nil || uint32(a.frame.Superstep) != p.floor+1 }
 
-// Receive returns the next frame of an exchange. It is the caller's until Release or End.
+// Receive returns the next frame of an exchange. It belongs to the caller until Release or End.
 func (p *Port) Receive(ctx context.Context, kind transport.Kind) (*transport.Frame, error) {
 	for {
 		p.mu.Lock()
@@ -172,7 +172,7 @@ func (p *Port) Receive(ctx context.Context, kind transport.Kind) (*transport.Fra
 	}
 }
 
-// open returns the frame that came, its values decoded.
+// open returns an arrived frame after decoding its values.
 func (p *Port) open(a *arrival) (*transport.Frame, error) {
 	f, bytes := &a.frame, 0
 	if a.local != nil {
@@ -189,13 +189,13 @@ func (p *Port) open(a *arrival) (*transport.Frame, error) {
 		}
 		bytes = len(a.packed)
 	}
-	// This goroutine's alone.
+	// Only this goroutine uses it.
 	p.ledger.Received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw)+bytes)
 	return f, nil
 }
 
-// wait makes this a partition that takes all that comes for it, and has come. The caller holds the
-// lock.
+// wait takes all frames for this partition, those that have arrived and those that will. The caller
+// holds the lock.
 func (p *Port) wait() {
 	p.waiting = true
 	for w, bytes := range p.held {
@@ -206,7 +206,7 @@ func (p *Port) wait() {
 	}
 }
 
-// end is wait for good: the window that the session's frames take is for those of others.
+// end is wait for ever: it frees the window that the session's frames take.
 func (p *Port) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,8 +214,7 @@ func (p *Port) end() {
 	p.wait()
 }
 
-// credit gives back the window that a frame takes, unless that was done before. The caller holds
-// the lock.
+// credit gives back the window that a frame takes, if it still takes it. The caller holds the lock.
 func (p *Port) credit(a *arrival) {
 	if a.local != nil {
 		return
@@ -226,19 +225,19 @@ func (p *Port) credit(a *arrival) {
 	}
 }
 
-// drain waits until at most so many frames are yet to be written.
+// drain waits until at most most frames are unwritten.
 func (p *Port) drain(ctx context.Context, most int) error {
 	return p.drained(ctx, func() bool { return p.pending[0]+p.pending[1] <= most })
 }
 
-// drained waits until enough frames are written. enough is called under the lock.
+// drained waits until enough returns true. It calls enough with the lock held.
 func (p *Port) drained(ctx context.Context, enough func() bool) error {
 	for {
 		p.mu.Lock()
 		if enough() {
 			p.waiting = false
 			p.mu.Unlock()
-			return p.session.Err() // what could not be sent is not pending either
+			return p.session.Err() // frames that could not be sent are not pending either
 		}
 		p.wait()
 		p.mu.Unlock()
@@ -248,18 +247,18 @@ func (p *Port) drained(ctx context.Context, enough func() bool) error {
 	}
 }
 
-// Flush waits until all frames of this partition were written.
+// Flush waits until all frames of this partition are written.
 func (p *Port) Flush(ctx context.Context) error { return p.drain(ctx, 0) }
 
-// wants reports whether a superstep is not over.
+// wants reports whether a superstep has not ended.
 func (p *Port) wants(superstep uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return superstep >= p.floor
 }
 
-// newArrival returns an empty arrival for a payload of so many bytes, its buffer of a former one:
-// the smallest that is large enough, or the largest.
+// newArrival returns an empty arrival for a payload of a number of bytes. It reuses a buffer: the
+// smallest that is large enough, or the largest.
 func (p *Port) newArrival(bytes uint64) *arrival {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,7 +274,7 @@ func (p *Port) newArrival(bytes uint64) *arrival {
 		}
 		size, other := uint64(cap(a.buffer)), uint64(cap(p.free[best].buffer))
 		if size >= bytes && (other < bytes || size <= other) || size < bytes && size > other {
-			best = i // of equal ones the last to be freed: it may be in the cache still
+			best = i // of equal ones take the last freed: it may still be in the cache
 		}
 	}
 	if best < 0 {
@@ -287,7 +286,7 @@ func (p *Port) newArrival(bytes uint64) *arrival {
 	return a
 }
 
-// arrived takes note that a chunk of a frame came, the last of it maybe.
+// arrived handles a chunk of a frame, which may be the last.
 func (p *Port) arrived(in *inbound, f *incoming, size uint64, last bool) {
 	a := f.arrival
 	a.size += size
@@ -310,7 +309,7 @@ func (p *Port) arrived(in *inbound, f *incoming, size uint64, last bool) {
 	}
 }
 
-// recycle keeps an arrival's buffer for another.
+// recycle keeps an arrival's buffer for reuse.
 func (p *Port) recycle(a *arrival) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -326,8 +325,8 @@ func (p *Port) release(a *arrival) {
 	}
 }
 
-// Release gives a frame that Receive returned back before the end of the superstep, so that its
-// buffer can take another.
+// Release takes back a frame that Receive returned, before the end of the superstep, so that its
+// buffer can be reused.
 func (p *Port) Release(f *transport.Frame) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,9 +339,9 @@ func (p *Port) Release(f *transport.Frame) {
 	}
 }
 
-// End ends a superstep: it waits until all frames of this partition were written, gives back those
-// it received, and returns what was sent and received, to be compared by the master. Frames of this
-// and earlier supersteps are refused from then on. What it returns stays as it is until the next
+// End ends a superstep. It waits until all frames of this partition are written, releases received
+// frames, and returns the account of what was sent and received, which the master compares. From
+// then on frames of this and earlier supersteps are refused. The account is valid until the next
 // End.
 func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, error) {
 	if err := p.drained(ctx, func() bool { return p.pending[superstep&1] == 0 }); err != nil {
@@ -358,12 +357,12 @@ func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, erro
 	for kind, box := range p.boxes {
 		p.boxes[kind] = slices.DeleteFunc(box, p.late)
 	}
-	// frames sent ahead must not hold up those that other partitions of this worker wait for
+	// frames sent ahead must not block those that other partitions of this worker wait for
 	p.wait()
 	return p.ledger.Close(superstep), nil
 }
 
-// late drops a frame of a superstep that is over, which nobody received.
+// late drops a frame of an ended superstep that nobody received.
 func (p *Port) late(a *arrival) bool {
 	f := &a.frame
 	if a.local != nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Probe reports why frames would not reach a worker, or nil. It sends more than a packet holds: a
-// link that drops large packets alone lets a hello pass. Connections that there are, or are being
-// made, are not touched.
+// Probe returns why frames would not reach a worker, or nil. It sends more than one packet, because
+// a link that drops only large packets lets a hello pass. It does not touch existing or new
+// connections.
 func (m *Mesh) Probe(ctx context.Context, p Peer) error {
 	c, err := m.options.Dial(ctx, "tcp", p.Addr)
 	if err == nil {
@@ -29,7 +29,7 @@ func (m *Mesh) Probe(ctx context.Context, p Peer) error {
 	return err
 }
 
-// probeHello makes the dialler's half of a probe.
+// probeHello runs the dialler's half of a probe.
 func probeHello(c io.ReadWriter, token string, self greeting, peer Peer) error {
 	who := "worker " + peer.Name
 	other, err := challenged(c, self, who)

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A connection that was cut and mended may pass nothing for as long again, for TCP tries again ever
-// more seldom: it is in doubt, and the next session that no other uses it beside gets a new one.
-// The old one is not closed here: the other side ends it when it has the new one in its place, so
-// that its end fails no session there that has heard nothing yet.
+// After an interruption a connection may stall as long again, because TCP doubles the time between
+// its retries. So it is doubtful: the next session opens a new connection, unless another session
+// still uses this one. The old connection is not closed here. The other side closes it when it has
+// the new one, so that its end fails no session there that does not know of the new one yet.
 
-// mostSecure is how many bytes go through one connection with TLS, which does not change its keys:
-// AES-GCM wants others after 2^24.5 records.
+// mostSecure is the number of bytes that one connection with TLS may carry. AES-GCM needs new keys
+// after 2^24.5 records, and the connection does not change its keys.
 const mostSecure = 256 << 30
 
-// doubtful reports whether the other side has been silent for longer than it is when all is well,
-// now or since the connection was made, or so much was sent that it wants other keys.
+// doubtful reports whether the other side is, or ever was, silent for longer than normal, or
+// whether so many bytes were sent that new keys are needed.
 func (o *outbound) doubtful() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -24,7 +24,8 @@ func (o *outbound) doubtful() bool {
 	return o.late || secure && o.sent > mostSecure || time.Since(o.heard) > o.mesh.options.Silence/2
 }
 
-// hear notes a sign of life, of which there are two in half of Silence. The lock is held.
+// hear records a sign of life. There are normally two in half of Silence. The caller holds the
+// lock.
 func (o *outbound) hear() {
 	now := time.Now()
 	o.late = o.late || now.Sub(o.heard) > o.mesh.options.Silence/2
@@ -43,7 +44,7 @@ func (m *Mesh) used(out *outbound) bool {
 	return false
 }
 
-// renew makes a connection in place of one, or returns that if it cannot be had.
+// renew returns a new connection instead of out, or out if that fails.
 func (m *Mesh) renew(ctx context.Context, out *outbound) *outbound {
 	if made, err := m.dial(ctx, out.peer); err == nil {
 		return made

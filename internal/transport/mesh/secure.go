@@ -12,15 +12,15 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// protocol is what TLS calls what is spoken here, so that no other server of the cluster takes it
-// for its own.
+// protocol is the name of the protocol in TLS (ALPN), so that no other server of the cluster
+// accepts the connection.
 const protocol = "superstep-mesh"
 
-// ErrCertificate is that the other side is no worker by its certificate.
+// ErrCertificate means that the other side has no worker's certificate.
 var ErrCertificate = errors.New("no certificate of a worker")
 
-// secured is a connection with TLS. It is closed without a word, as one without TLS is: whoever
-// reads takes its end for a failure anyway.
+// secured is a connection with TLS. Close sends no TLS alert: readers treat any end as a failure
+// anyway.
 type secured struct {
 	*tls.Conn
 	records *records
@@ -28,8 +28,8 @@ type secured struct {
 
 func (s *secured) Close() error { return s.records.Close() }
 
-// writeAll writes pieces of memory. It takes as long as the other side takes any bytes; what was
-// written in part is lost with the connection.
+// writeAll writes pieces of memory. It waits as long as the other side accepts bytes. After a
+// partial write the connection is unusable.
 func (s *secured) writeAll(pieces net.Buffers) (n int64, err error) {
 	s.records.hold()
 	for _, p := range pieces {
@@ -44,16 +44,16 @@ func (s *secured) writeAll(pieces net.Buffers) (n int64, err error) {
 	return n, nil
 }
 
-// heldRecords is how many bytes of records are written by one system call, and readRecords how many
-// are read.
+// heldRecords is the number of bytes of records that one system call writes, and readRecords the
+// number that it reads.
 const (
 	heldRecords = 128 << 10
 	readRecords = 128 << 10
 )
 
-// records is what TLS writes to and reads from: the connection, but that records are collected
-// while they are held, and that a write takes as long as the other side takes some bytes within
-// patience. A write that ends in the middle for a deadline would break TLS.
+// records is the connection below TLS. It collects records while they are held. A write may take
+// any time if the other side accepts some bytes within patience, because a write that a deadline
+// interrupts would break TLS.
 type records struct {
 	net.Conn
 	patience time.Duration
@@ -62,7 +62,7 @@ type records struct {
 	holding bool
 	held    []byte
 
-	ahead, buffer []byte // what was read and not taken, of the buffer
+	ahead, buffer []byte // ahead is the unread part of buffer
 }
 
 func (r *records) hold() {
@@ -74,7 +74,7 @@ func (r *records) hold() {
 	}
 }
 
-// release writes what is held.
+// release writes the held records.
 func (r *records) release() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *records) release() error {
 	return r.flush()
 }
 
-// flush writes what is held. The lock is held.
+// flush writes the held records. The caller holds the lock.
 func (r *records) flush() error {
 	err := r.put(r.held)
 	r.held = r.held[:0]
@@ -91,7 +91,7 @@ func (r *records) flush() error {
 
 func (r *records) put(p []byte) error {
 	for len(p) > 0 {
-		// If it cannot be set, the write fails.
+		// on failure the write fails
 		_ = r.Conn.SetWriteDeadline(time.Now().Add(r.patience))
 		n, err := r.Conn.Write(p)
 		p = p[n:]
@@ -122,7 +122,7 @@ func (r *records) Write(p []byte) (int, error) {
 // SetWriteDeadline does nothing: patience bounds writes.
 func (r *records) SetWriteDeadline(time.Time) error { return nil }
 
-// Read reads as much as there is at once: TLS itself asks for a record and little more.
+// Read reads as much as is available. TLS itself would read little more than a record.
 func (r *records) Read(p []byte) (int, error) {
 	if len(r.ahead) == 0 {
 		if len(p) >= readRecords {
@@ -141,7 +141,7 @@ func (r *records) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// secure makes a connection to another worker one with TLS. The hello's deadline bounds it.
+// secure adds TLS to a connection to another worker. The hello's deadline bounds it.
 func (o *Options) secure(c net.Conn) (net.Conn, error) {
 	if o.TLS == nil {
 		return c, nil
@@ -158,8 +158,8 @@ func (o *Options) secure(c net.Conn) (net.Conn, error) {
 	return s, nil
 }
 
-// accept makes a connection from another worker one with TLS. untrusted says why its certificate is
-// none of a worker, which the other side is to be told.
+// accept adds TLS to a connection from another worker. untrusted is the reason why its certificate
+// is not a worker's; the hello sends it to the other side.
 func (o *Options) accept(c net.Conn) (secure net.Conn, untrusted, err error) {
 	if o.TLS == nil {
 		return c, nil, nil
@@ -180,7 +180,7 @@ func (o *Options) accept(c net.Conn) (secure net.Conn, untrusted, err error) {
 	return s, untrusted, nil
 }
 
-// bare is a connection without TLS around it.
+// bare returns a connection without the TLS around it.
 func bare(c net.Conn) net.Conn {
 	if s, ok := c.(*secured); ok {
 		return s.records.Conn

@@ -11,13 +11,13 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Layout says where the partitions of a job are.
+// Layout assigns the partitions of a job to workers.
 type Layout struct {
 	Workers []Peer
-	Owner   []int // of each partition, which of the workers
+	Owner   []int // by partition: an index in Workers
 }
 
-// validate reports what is wrong with a layout, for the worker of that name.
+// validate returns an error if a layout is invalid for worker self.
 func (l *Layout) validate(self Peer) error {
 	seen := map[string]bool{}
 	for _, w := range l.Workers {
@@ -41,32 +41,32 @@ func (l *Layout) validate(self Peer) error {
 	return nil
 }
 
-// Session is a worker's part in an attempt at a job: the ports of its partitions. Once something
-// failed, all waiting calls return that error, and all later ones.
+// Session is a worker's part in an attempt at a job. It has the ports of the worker's partitions.
+// After a failure all waiting and later calls return its error.
 type Session struct {
 	mesh   *Mesh
 	job    uint64
 	epoch  uint32
 	layout Layout
 	codec  transport.Codec
-	ports  []*Port     // by partition; nil at other workers
+	ports  []*Port     // by partition; nil for those of other workers
 	outs   []*outbound // by worker; nil for this one
-	self   int         // which of the workers this is
+	self   int         // index of this worker
 	link   *Link
 	done   chan struct{}
 
 	writing sync.WaitGroup // frames queued or being written
-	posted  tally          // copied messages, likewise
+	posted  tally          // copied messages queued or being written
 
 	mu    sync.Mutex
 	err   error
-	bound []*inbound // by worker: the connection its frames came on
+	bound []*inbound // by worker: the connection on which its frames arrive
 }
 
-// Open takes part in an attempt at a job, connecting to the other workers where that is yet to be
-// done. All workers must have opened it before any sends: frames of sessions that are not open are
-// refused. Only one session is open of a job and epoch. codec may be nil if all values have a raw
-// form.
+// Open opens a session for an attempt at a job, and makes missing connections to the other workers.
+// All workers must open it before any of them sends, because a worker refuses frames of sessions
+// that are not open. A job and epoch has at most one open session. codec may be nil if all values
+// have a raw form.
 func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec transport.Codec) (*Session, error) {
 	failed := func(err error) (*Session, error) {
 		return nil, fmt.Errorf("connecting to the other workers: %w", err)
@@ -108,7 +108,7 @@ func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout
 	if err != nil {
 		return failed(err)
 	}
-	for _, out := range outs { // what broke before the session was known did not fail it
+	for _, out := range outs { // one that broke earlier did not fail this session
 		if out != nil && !out.live() {
 			s.Close()
 			return failed(out.err)
@@ -117,8 +117,7 @@ func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout
 	return s, nil
 }
 
-// Port returns the access of one of this worker's partitions to all others; it panics for
-// another's.
+// Port returns the port of one of this worker's partitions. It panics for other partitions.
 func (s *Session) Port(partition int) *Port {
 	p := s.ports[partition]
 	if p == nil {
@@ -127,11 +126,10 @@ func (s *Session) Port(partition int) *Port {
 	return p
 }
 
-// Endpoint is Port as an Endpoint.
+// Endpoint returns Port as a transport.Endpoint.
 func (s *Session) Endpoint(partition int) transport.Endpoint { return s.Port(partition) }
 
-// Begin says that the first superstep is not 0: those before it are over. It comes before what its
-// ports receive.
+// Begin sets the first superstep, if it is not 0. It must be called before any port receives.
 func (s *Session) Begin(superstep int) {
 	for _, p := range s.ports {
 		if p != nil {
@@ -145,7 +143,7 @@ func (s *Session) Begin(superstep int) {
 // Done is closed when the session has failed or was closed.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err returns why the session failed: transport.ErrClosed if it was closed, nil while it runs.
+// Err returns why the session failed: transport.ErrClosed if it was closed, nil while it is open.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,11 +162,10 @@ func (s *Session) pause(ctx context.Context, wanted <-chan struct{}) error {
 	}
 }
 
-// Fail ends the session: waiting calls, and later ones, return the error, or that of an earlier
-// failure.
+// Fail ends the session: waiting and later calls return err, or the error of an earlier failure.
 func (s *Session) Fail(err error) { s.fail(err) }
 
-// fail ends the session with an error, the first of which stays.
+// fail ends the session with err, unless it has an error already.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil
@@ -187,9 +184,9 @@ func (s *Session) fail(err error) {
 	}
 }
 
-// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. Messages that
-// Link.Send has returned from are written first. When it returns no buffer of a frame that was sent
-// is read any more. It is idempotent.
+// Close ends the session: waiting and later calls return transport.ErrClosed. It first writes the
+// messages of finished calls of Link.Send. When it returns, no buffer of a sent frame is read any
+// more. It is idempotent.
 func (s *Session) Close() {
 	s.flush()
 	s.fail(transport.ErrClosed)
@@ -203,11 +200,11 @@ func (s *Session) Close() {
 			out.drop(s)
 		}
 	}
-	s.writing.Wait() // a chunk at most is being written
+	s.writing.Wait() // at most one chunk is being written
 }
 
-// flush waits until copied messages are written, which needs no credit, only a connection that
-// takes bytes.
+// flush waits until copied messages are written. They need no credit, only a connection that
+// accepts bytes.
 func (s *Session) flush() {
 	select {
 	case <-s.posted.wait():
@@ -216,8 +213,8 @@ func (s *Session) flush() {
 	}
 }
 
-// bind notes which connection a worker's frames come on. There may be no other later: frames may be
-// lost between.
+// bind records the connection on which a worker's frames arrive. It returns an error if there is
+// another, because frames may have been lost.
 func (s *Session) bind(worker int, in *inbound) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,15 +227,15 @@ func (s *Session) bind(worker int, in *inbound) error {
 	return nil
 }
 
-// inbound returns the connection a worker's frames come on.
+// inbound returns the connection on which a worker's frames arrive.
 func (s *Session) inbound(worker int) *inbound {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bound[worker]
 }
 
-// uses reports whether the end of a connection fails the session. current says that the worker has
-// no newer one.
+// uses reports whether the end of a connection fails the session. current means that the worker has
+// no newer connection.
 func (s *Session) uses(in *inbound, current bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,17 +5,17 @@ import (
 	"unsafe"
 )
 
-// shortBytes is up to how many bytes are read or written so: they take the kernel a few
-// microseconds.
+// shortBytes is the size up to which reads and writes are raw system calls: the kernel needs a few
+// microseconds for them.
 const shortBytes = 72 << 10
 
-// Short reads and writes of a socket that does not block are made without a word to Go's scheduler.
-// It would expect that they may take long, and wake its monitor (sysmon) at the first of them after
-// an idle while: with small messages between processes that is at each, and then as much work as
-// the message. The file is unsafe because the kernel gets addresses of slices, which live longer
-// than the call.
+// Short reads and writes of non-blocking sockets are raw system calls, which Go's scheduler does
+// not know of. Otherwise it prepares for a long call, and wakes its monitor (sysmon) at the first
+// call after an idle time. With small messages between processes that is every call, and doubles
+// their cost. This file uses package unsafe to pass the addresses of slices, which outlive the
+// call.
 
-// readShort reads into two places, the second when the first is full.
+// readShort reads into first, and then into second.
 func readShort(fd uintptr, first, second []byte) (int, error) {
 	var places [2]syscall.Iovec
 	n := 0
@@ -39,7 +39,7 @@ func readShort(fd uintptr, first, second []byte) (int, error) {
 	}
 }
 
-// writeShort writes the beginning of b.
+// writeShort writes a prefix of b.
 func writeShort(fd uintptr, b []byte) (int, error) {
 	for {
 		done, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd,

@@ -1,6 +1,6 @@
 package mesh
 
-// Add counts what another mesh has seen too.
+// Add adds the counters of another mesh.
 func (s *Stats) Add(o Stats) {
 	s.FramesOut += o.FramesOut
 	s.FramesIn += o.FramesIn

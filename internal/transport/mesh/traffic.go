@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Seen is what real frames and messages say of the way from another worker, where a network leads
-// to it: 0 is nothing yet.
+// Seen has the measurements of real traffic from another worker, if it is behind a network. 0 means
+// unknown.
 type Seen struct {
-	// PerByte is the seconds that a byte took to come here from workers about as far away, while
-	// any did: a light exponential mean.
+	// PerByte is the time per byte, in seconds, of traffic from workers at a similar distance: an
+	// exponential mean over the time while bytes arrived.
 	PerByte float64
-	// RoundTrip is the least time there and back that TCP has seen in the last minutes, by
-	// acknowledgements: no program takes part.
+	// RoundTrip is TCP's least round trip time in the last minutes. It is measured by
+	// acknowledgements, so no program is involved.
 	RoundTrip time.Duration
 }
 
-// Seen says what real traffic says of the way from a worker.
+// Seen returns the measurements of real traffic from a worker.
 func (m *Mesh) Seen(name string) (s Seen) {
 	m.mu.Lock()
 	in, out := m.ins[name], m.outs[name]
@@ -32,23 +32,23 @@ func (m *Mesh) Seen(name string) (s Seen) {
 	return s
 }
 
-// traffic measures how fast bytes come over networks, at the receiver: what a sender has written
-// may lie in its kernel for long. The clock runs while at least one chunk is being read whose
-// header has come, so that connections that share a link, those of workers about as far away, count
-// together; the waits between chunks, which are other processes' work, do not count.
+// traffic measures the rate of arriving bytes at the receiver, because a sender's bytes may wait
+// long in its kernel. The clock runs while at least one chunk is being read whose header has
+// arrived. So connections that share a link, from workers at a similar distance, are measured
+// together. The time between chunks does not count: it is other processes' work.
 type traffic struct {
 	mu      sync.Mutex
-	coming  int // chunks
+	coming  int // number of arriving chunks
 	began   time.Time
-	busy    time.Duration // of this sample
+	busy    time.Duration // of the current sample
 	bytes   int
-	perByte float64 // seconds; 0: not known
+	perByte float64 // in seconds; 0: unknown
 }
 
 const (
-	leastChunk  = 64 << 10 // bytes: shorter chunks are there with their header
-	leastSample = 1 << 20  // bytes of a sample, at least
-	lightly     = 1. / 8   // what a sample counts
+	leastChunk  = 64 << 10 // in bytes: shorter chunks arrive with their header
+	leastSample = 1 << 20  // least number of bytes in a sample
+	lightly     = 1. / 8   // weight of a sample
 )
 
 func (t *traffic) begin() {
@@ -59,7 +59,7 @@ func (t *traffic) begin() {
 	}
 }
 
-// end ends what began begun; of a chunk that did not come whole bytes is 0.
+// end ends begin. bytes is 0 for an incomplete chunk.
 func (t *traffic) end(bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,20 +85,20 @@ func (t *traffic) mean() float64 {
 	return t.perByte
 }
 
-// distant reports whether a network leads from the other side.
+// distant reports whether the other side is behind a network.
 func (in *inbound) distant() bool { return !in.memory || time.Duration(in.delay.Load()) >= leastDelay }
 
-// distances are how many classes of delay there are, each four times as long as the one before.
+// distances is the number of classes of delay. Each class is four times as long as the one before.
 const distances = 8
 
-// traffic is that of the connections of workers about as far away as the other side.
+// traffic returns the measurements for the workers at a similar distance.
 func (in *inbound) traffic() *traffic {
 	class := bits.Len64(uint64(in.delay.Load())/uint64(100*time.Microsecond)+1) / 2
 	return &in.mesh.traffic[min(class, distances-1)]
 }
 
-// clock runs the clock of traffic while a chunk's payload comes, of which some bytes have been read
-// with its header.
+// clock runs the clock of traffic while a chunk's payload arrives. Some of its bytes were read with
+// its header.
 type clock struct {
 	of    *traffic // nil while it does not run
 	bytes int
@@ -123,7 +123,7 @@ func (in *inbound) stopClock(whole bool) {
 	in.clock = clock{}
 }
 
-// roundTrip is the least time there and back that the kernel has seen on a connection lately, or 0.
+// roundTrip returns the least recent round trip time of a connection by the kernel, or 0.
 func roundTrip(c net.Conn) time.Duration {
 	if tcp, ok := bare(c).(*net.TCPConn); ok {
 		return kernelRoundTrip(tcp)

@@ -9,32 +9,31 @@ import (
 	"time"
 )
 
-// A window should cover what a link holds, bandwidth x the time there and back; a sender that has
-// used its window up waits. Options.Window does on a local network. Between sites it may not:
-// Expect says how long the way from a worker is, and the receiver widens the window of its
-// connection, by what its bandwidth was measured to be and by what really comes: twice what came in
-// the time there and back, as Linux sizes TCP's buffers (Fisk and Feng 2001), so that a window that
-// is too small grows until something else limits.
+// A window should cover the bytes in flight, bandwidth x round trip time; otherwise the sender
+// waits. Options.Window does so on a local network, but maybe not between sites. Expect sets the
+// round trip time to a worker. The receiver then widens the window of its connection: by the
+// measured bandwidth, and by the real traffic, to twice the bytes that arrived in a round trip
+// time, as Linux sizes TCP's buffers (Fisk and Feng 2001). So a window that is too small grows
+// until something else is the limit.
 //
-// What windows have beyond Options.Window comes from Options.Spare, which all connections share,
-// and is given back when a connection ends: partitions that take nothing for long hold no more of
-// what other workers have sent. A window never shrinks while its connection lasts.
+// All connections share Options.Spare for the growth of windows. A connection gives its share back
+// when it ends. So partitions that take nothing for long hold a bounded amount of other workers'
+// data. A window never shrinks while its connection lasts.
 
 const (
-	leastDelay = time.Millisecond // there and back: below, the least window covers 16 GB a second
-	growth     = 2                // of what came in the time there and back
-	mostGrant  = 1 << 40          // bytes: no other side can mean more
+	leastDelay = time.Millisecond // round trip: below it the least window suffices for 16 GB/s
+	growth     = 2                // in multiples of the bytes that arrived in a round trip time
+	mostGrant  = 1 << 40          // bytes: no valid credit is greater
 )
 
-// way is what is expected of the way from another worker.
+// way is the expected distance to another worker.
 type way struct {
-	delay time.Duration // there and back
-	rate  float64       // bytes a second; 0: not known
+	delay time.Duration // round trip time
+	rate  float64       // bytes per second; 0: unknown
 }
 
-// Expect says how long it takes there and back to a worker, and how many bytes a second come from
-// it, or 0 where that is not known: the window of its connection is widened by that. It holds until
-// it is said anew.
+// Expect sets the expected round trip time to a worker, and the rate from it in bytes per second,
+// or 0 if unknown. The window of its connection grows accordingly. It is valid until the next call.
 func (m *Mesh) Expect(name string, delay time.Duration, rate float64) {
 	w := way{delay, max(rate, 0)}
 	m.mu.Lock()
@@ -46,10 +45,10 @@ func (m *Mesh) Expect(name string, delay time.Duration, rate float64) {
 	}
 }
 
-// spare is how many bytes windows may yet be widened by.
+// spare is the number of bytes that are left for the growth of windows.
 type spare struct{ left atomic.Int64 }
 
-// take takes up to n bytes, and returns how many.
+// take takes up to n bytes, and returns the number taken.
 func (s *spare) take(n int64) int64 {
 	for {
 		left := s.left.Load()
@@ -62,22 +61,22 @@ func (s *spare) take(n int64) int64 {
 
 func (s *spare) giveBack(n int64) { s.left.Add(n) }
 
-// flow counts what comes in the time there and back. It is the reader's own.
+// flow counts the bytes that arrive in a round trip time. Only the reader uses it.
 type flow struct {
 	began time.Time
 	bytes int64
 }
 
-// expect widens the window to what a way holds, and again by what comes.
+// expect widens the window for a distance, and later by the real traffic.
 func (in *inbound) expect(w way) {
 	in.delay.Store(int64(w.delay))
 	if w.delay >= leastDelay {
-		// Half as much again: room is announced by quarters.
+		// Half as much again, because credit is sent by quarters of the window.
 		in.widen(1.5 * w.rate * w.delay.Seconds())
 	}
 }
 
-// flowed takes note of bytes that came.
+// flowed records arrived bytes.
 func (in *inbound) flowed(bytes int) {
 	delay := time.Duration(in.delay.Load())
 	if delay < leastDelay {
@@ -88,20 +87,20 @@ func (in *inbound) flowed(bytes int) {
 	switch took := now.Sub(f.began); {
 	case took < delay:
 		return
-	case took < 4*delay: // else nothing came for a while
+	case took < 4*delay: // longer: nothing arrived for a while
 		in.widen(growth * float64(f.bytes) * delay.Seconds() / took.Seconds())
 	}
 	in.flow = flow{began: now}
 }
 
-// widen widens the window to so many bytes, as far as it may.
+// widen widens the window to a number of bytes, as far as possible.
 func (in *inbound) widen(bytes float64) {
 	o := &in.mesh.options
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	want := int64(min(bytes, float64(o.MostWindow)))
 	if in.err != nil || want < int64(in.window)*9/8 && want < int64(o.MostWindow) {
-		return // a little more is of no use
+		return // a small growth is useless
 	}
 	if more := in.mesh.spare.take(want - int64(in.window)); more > 0 {
 		in.window += uint64(more)
@@ -110,7 +109,7 @@ func (in *inbound) widen(bytes float64) {
 	}
 }
 
-// narrow gives back what the window had beyond the least one, when its connection has ended.
+// narrow gives back the growth of the window when its connection has ended.
 func (in *inbound) narrow() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -118,8 +117,7 @@ func (in *inbound) narrow() {
 	in.window = uint64(in.mesh.options.Window)
 }
 
-// widen takes note that the other side has widened the window, of frames and of each tag's
-// messages.
+// widen records that the other side has widened the window, of frames and of each tag's messages.
 func (o *outbound) widen(window uint64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +134,7 @@ func (o *outbound) widen(window uint64) error {
 	return nil
 }
 
-// room waits until the window has room, and reports whether the session still runs.
+// room waits until the window has room. It returns false if the session ended.
 func (o *outbound) room(s *Session) (bool, error) {
 	var stall *time.Timer
 	for {
@@ -165,7 +163,7 @@ func (o *outbound) room(s *Session) (bool, error) {
 	}
 }
 
-// readCredits takes the credits that come back, until the connection ends.
+// readCredits reads credits until the connection ends.
 func (o *outbound) readCredits() {
 	r := newIntake(o.conn, o.mesh.options.Silence, 4<<10)
 	for {
@@ -195,7 +193,7 @@ func (o *outbound) readCredits() {
 	}
 }
 
-// silent words the end of a connection.
+// silent returns the error for the end of a connection.
 func silent(err error, limit time.Duration) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -11,11 +11,11 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// small is the payload up to which a chunk is copied behind others: about what it costs to write
-// one from its own place.
+// small is the greatest payload that is copied behind other chunks: writing it from its own place
+// would cost about the same.
 const small = 8 << 10
 
-// Of what is written at once: bytes of headers and small payloads, bytes in all, and pieces of
+// Limits of a single write: bytes of headers and small payloads, bytes in all, and pieces of
 // memory.
 const (
 	batchSize  = 64 << 10
@@ -23,22 +23,22 @@ const (
 	mostPieces = 256
 )
 
-// writer collects chunks and writes them at once. Payloads that are not small must stay as they are
-// until flush returns.
+// writer collects chunks and writes them together. Payloads above small must not change until flush
+// returns.
 type writer struct {
 	conn     net.Conn
 	secure   *secured      // the connection, if it has TLS
-	patience time.Duration // for the other side to take a byte
+	patience time.Duration // time for the other side to accept a byte
 	written  *atomic.Uint64
 	sequence uint32
-	batch    []byte   // headers and small payloads; it never moves
-	apart    int      // where the part of the batch begins that is not in pieces yet
+	batch    []byte   // headers and small payloads; it is never reallocated
+	apart    int      // start of the part of batch that is not in pieces yet
 	pieces   [][]byte // in order
 	bytes    int      // in pieces and batch
 	buffers  net.Buffers
 
-	// Of a short write under way.
-	raw    syscall.RawConn // nil: there are none
+	// Of the current short write.
+	raw    syscall.RawConn // nil: no short writes
 	rest   []byte
 	err    error
 	attend func(fd uintptr) bool
@@ -48,7 +48,7 @@ func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writ
 	w := &writer{conn: c, patience: patience, written: written, batch: make([]byte, 0, batchSize)}
 	w.secure, _ = c.(*secured)
 	if s, ok := c.(syscall.Conn); ok && shortBytes > 0 {
-		w.raw, _ = s.SyscallConn() // without it, as what is long is written
+		w.raw, _ = s.SyscallConn() // if this fails: no short writes
 	}
 	w.attend = func(fd uintptr) bool {
 		for w.err = nil; len(w.rest) > 0 && w.err == nil; {
@@ -61,13 +61,13 @@ func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writ
 	return w
 }
 
-// full reports whether what is collected must be written before another chunk is added.
+// full reports whether the collected chunks must be written before another is added.
 func (w *writer) full() bool {
 	return w.bytes >= mostAtOnce || len(w.pieces) > mostPieces-3 ||
 		cap(w.batch)-len(w.batch) < headerSize+small
 }
 
-// add collects a chunk whose payload, as it travels, is a and b. The writer is not full.
+// add collects a chunk whose payload on the wire is a and b. The writer must not be full.
 func (w *writer) add(h *header, a, b []byte) {
 	h.sequence, h.sum = w.sequence, 0
 	if w.secure == nil {
@@ -91,7 +91,7 @@ func (w *writer) add(h *header, a, b []byte) {
 	}
 }
 
-// flush writes what is collected, as long as the other side takes any.
+// flush writes the collected chunks. It waits as long as the other side accepts bytes.
 func (w *writer) flush() error {
 	if w.bytes == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (w *writer) flush() error {
 	return nil
 }
 
-// write writes what is in buffers, or a part of it.
+// write writes the buffers, or a part of them.
 func (w *writer) write() (n int64, err error) {
 	if w.secure != nil {
 		return w.secure.writeAll(w.buffers)
@@ -133,17 +133,16 @@ func (w *writer) write() (n int64, err error) {
 	return n, err
 }
 
-// sumBlock is how many bytes of a payload are summed up at once: few enough to be in a cache still
-// when they have come.
+// sumBlock is the number of bytes of a payload that are summed at once: few enough to be still in a
+// cache after they arrived.
 const sumBlock = 64 << 10
 
 // A chunk's payload has a sum of 64 bits by XXH3, which is three times as fast as CRC32-C with the
-// processor's help. The parts of the chunk that are presence and values are each summed up in
-// blocks of sumBlock bytes, the last of which may be shorter; the sum of a block has the one of the
-// block before as its seed, the first 0. With TLS it is 0: what was changed on the way does not
-// decrypt.
+// processor's instructions. The chunk's presence and values are summed separately, in blocks of
+// sumBlock bytes; the last block may be shorter. The seed of a block is the sum of the block
+// before, at first 0. With TLS the sum is 0, because TLS detects changes.
 
-// sumOf returns the sum of a chunk whose parts are a and b.
+// sumOf returns the sum of a chunk with parts a and b.
 func sumOf(a, b []byte) uint64 {
 	return sumOn(sumOn(0, a), b)
 }
@@ -157,16 +156,16 @@ func sumOn(sum uint64, part []byte) uint64 {
 	return sum
 }
 
-// summing is the sum of a chunk that is coming.
+// summing is the sum of an arriving chunk.
 type summing struct {
 	sum   uint64
-	split int // bytes of its first part
+	split int // bytes of the first part
 	size  int
-	done  int  // bytes that are in sum: whole blocks
-	none  bool // the sum is 0, with TLS
+	done  int  // bytes in sum so far: whole blocks
+	none  bool // with TLS: the sum is 0
 }
 
-// next returns where the block ends that is to be summed up next.
+// next returns the end of the next block to be summed.
 func (s *summing) next() int {
 	if s.done < s.split {
 		return min(s.done+sumBlock, s.split)
@@ -174,7 +173,7 @@ func (s *summing) next() int {
 	return min(s.done+sumBlock, s.size)
 }
 
-// add sums up the next block.
+// add adds the next block to the sum.
 func (s *summing) add(block []byte) {
 	if !s.none {
 		s.sum = xxh3.HashSeed(block, s.sum)
@@ -182,7 +181,7 @@ func (s *summing) add(block []byte) {
 	s.done += len(block)
 }
 
-// upTo sums up the whole blocks among the first have bytes of the payload.
+// upTo adds the whole blocks among the first have bytes of the payload.
 func (s *summing) upTo(payload []byte, have int) {
 	for s.done < have {
 		end := s.next()

@@ -8,15 +8,15 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Splitter cuts a raw result, which is written to it, into its blocks.
+// Splitter is a writer that cuts a raw result into its blocks.
 type Splitter struct {
-	// Each gets every block, with the partition it is of. It is only valid during the call.
+	// Each is called for every block, with its partition. The block is only valid during the call.
 	Each func(partition uint32, block []byte) error
-	Most uint64 // bytes of a block's values; 0 is any number
-	rest []byte // of a block that is not whole yet
+	Most uint64 // greatest number of bytes of a block's values; 0 means no limit
+	rest []byte // the bytes of an incomplete block
 }
 
-// Write takes what comes next of a raw result.
+// Write takes the next bytes of a raw result.
 func (s *Splitter) Write(p []byte) (int, error) {
 	s.rest = append(s.rest, p...)
 	at := 0
@@ -38,19 +38,19 @@ func (s *Splitter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Blocks takes the values of vertices from the blocks of a raw result, which is written to it:
-// those of a partition in order.
+// Blocks is a writer that decodes the values of vertices from the blocks of a raw result. The
+// values of a partition must come in order.
 type Blocks struct {
 	Splitter
-	// column returns an empty column for values of a partition, or any other, and how many vertices
-	// it has; nil if it is not here. put takes values of its vertices from one on.
+	// column returns any column for values of a partition, and the number of its vertices; nil if
+	// the partition is not here. put stores values of vertices from first on.
 	column func(partition int) (like kernel.Column, vertices int)
 	put    func(partition, first int, some kernel.Column)
-	gaps   bool // blocks may leave vertices out
+	gaps   bool // blocks may leave out vertices
 
-	encoding *Values     // once there is a block
-	next     map[int]int // vertex of each partition
-	taken    int         // values
+	encoding *Values     // set by the first block
+	next     map[int]int // the next vertex, by partition
+	taken    int         // number of values so far
 }
 
 func newBlocks(
@@ -62,8 +62,8 @@ func newBlocks(
 	return b
 }
 
-// NewBlocks makes a Blocks that fills a column for each partition here, which has an element for
-// each of its vertices. Their type is known at run time alone.
+// NewBlocks makes a Blocks that fills one column per local partition, with one element per vertex.
+// The type of values is known only at run time.
 func NewBlocks(columns map[int]kernel.Column) *Blocks {
 	return newBlocks(func(partition int) (kernel.Column, int) {
 		c, ok := columns[partition]
@@ -76,7 +76,7 @@ func NewBlocks(columns map[int]kernel.Column) *Blocks {
 	})
 }
 
-// block takes a whole block.
+// block decodes a complete block.
 func (c *Blocks) block(partition uint32, b []byte) error {
 	like, vertices := c.column(int(partition))
 	if like == nil {
@@ -106,7 +106,8 @@ func (c *Blocks) block(partition uint32, b []byte) error {
 	return nil
 }
 
-// Whole is an error unless so many vertices have their values.
+// Whole returns an error unless exactly this number of vertices have values, and no block is
+// incomplete.
 func (c *Blocks) Whole(vertices int) error {
 	if c.taken != vertices || len(c.rest) > 0 {
 		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d",
@@ -115,5 +116,6 @@ func (c *Blocks) Whole(vertices int) error {
 	return nil
 }
 
-// Describe describes a type as Values.Type does: raw says that its values hold no pointers.
+// Describe returns a description of a type as Values.Type does. raw means that its values have no
+// pointers.
 func Describe(t reflect.Type, raw bool) string { return describe(t, raw, nil) }

@@ -6,19 +6,20 @@ import (
 	"fmt"
 )
 
-// ErrHostile is msgpack that claims more than it holds, or nests too deep: no encoder of ours wrote
-// it.
+// ErrHostile is the error for msgpack with false lengths or too deep nesting, which our encoder
+// never writes.
 var ErrHostile = errors.New("malformed msgpack")
 
-// maxDepth is how deep arrays and maps may nest. The decoder recurses: 2 MB of nested arrays
-// overflow Go's stack, which nothing recovers from.
+// maxDepth is the greatest nesting of arrays and maps. The decoder is recursive: 2 MB of nested
+// arrays would overflow Go's stack, which is fatal.
 const maxDepth = 32
 
-// Check walks one msgpack value without allocating. Every length it declares must fit in the bytes
-// that remain, an element taking one at least; it must end where b does, and nest no deeper than
-// 32. What passes makes the decoder allocate for no more elements than there are bytes.
+// Check walks one msgpack value without allocating. It returns an error unless every declared
+// length fits in the remaining bytes (an element needs at least one), the value ends where b ends,
+// and arrays and maps nest no deeper than 32. So the decoder allocates at most one element per
+// byte.
 func Check(b []byte) error {
-	var left [maxDepth]uint64 // elements to come, by depth
+	var left [maxDepth]uint64 // number of remaining elements, by depth
 	depth, at := 0, 0
 	left[0] = 1
 	for {
@@ -52,13 +53,13 @@ func Check(b []byte) error {
 	}
 }
 
-// item is what one code of msgpack announces: bytes of its own, and elements that follow.
+// item is the meaning of one msgpack code: its own bytes, and the number of elements that follow.
 type item struct {
 	bytes    int
 	elements uint64
 }
 
-// read reads the item b begins with.
+// read reads the item at the start of b.
 func read(b []byte) (item, error) {
 	c := b[0]
 	switch {
@@ -99,7 +100,7 @@ func read(b []byte) (item, error) {
 	return item{}, fmt.Errorf("%w: code %#x", ErrHostile, c)
 }
 
-// length reads the number of width bytes behind the code.
+// length reads a length of width bytes behind the code.
 func length(b []byte, width int) (uint64, error) {
 	if len(b) < 1+width {
 		return 0, fmt.Errorf("%w: it ends in a length", ErrHostile)
@@ -126,7 +127,7 @@ func counted(b []byte, width int, each uint64) (item, error) {
 	return item{1 + width, n * each}, err
 }
 
-// within is an item of head and n bytes, if they are there.
+// within returns an item of head+n bytes, or an error if b is shorter.
 func within(b []byte, head int, n uint64) (item, error) {
 	if uint64(len(b)) < uint64(head)+n {
 		return item{}, fmt.Errorf("%w: %d bytes of %d", ErrHostile, len(b), uint64(head)+n)

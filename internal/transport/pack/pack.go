@@ -1,6 +1,7 @@
-// Package pack encodes messages that hold pointers (strings, slices, maps) with msgpack, and
-// decodes them behind a guard: five bytes can make a msgpack decoder ask for 16 GB. Messages
-// without pointers travel as they are and never come here.
+// Package pack encodes messages with pointers (strings, slices, maps) with msgpack. It checks bytes
+// before it decodes them, because five bytes can make a msgpack decoder ask for 16 GB. Messages
+// without pointers are sent as they are in memory, without this package. Read pack.go first, then
+// guard.go.
 package pack
 
 import (
@@ -16,14 +17,14 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// expansion is how many bytes of memory a byte of msgpack may stand for: a nil of one byte can be a
-// large struct. Zero structs of eight slices stand at 24.
+// expansion is the greatest number of bytes of memory per byte of msgpack: a nil of one byte can be
+// a large struct. Zero structs of eight slices reach 24.
 const expansion = 32
 
-// Messages encodes frames whose Ref is a slice of a type, as a transport.Codec. Make it with New.
+// Messages is a transport.Codec for frames whose Ref is a slice of one type. Make it with New.
 type Messages struct {
 	slice    reflect.Type
-	size     int       // of an element, or 0: who decodes has memory for as many as a frame says
+	size     int       // bytes of an element; 0 if any number of elements must be accepted
 	encoders sync.Pool // of *encoder
 	decoders sync.Pool // of *decoder
 }
@@ -38,7 +39,7 @@ type decoder struct {
 	d    *msgpack.Decoder
 }
 
-// buffer is a bytes.Buffer that gives its memory back.
+// buffer is a bytes.Buffer whose memory can be taken out.
 type buffer struct{ b []byte }
 
 func (b *buffer) Write(p []byte) (int, error) {
@@ -51,8 +52,9 @@ func (b *buffer) WriteByte(c byte) error {
 	return nil
 }
 
-// New returns a codec for slices of t. It refuses types that msgpack would not carry whole: with
-// fields that are not exported, channels, functions or interfaces, unless they encode themselves.
+// New returns a codec for slices of t. It returns an error for types that msgpack would not encode
+// completely: with unexported fields, channels, functions or interfaces, unless they encode
+// themselves.
 func New(t reflect.Type) (*Messages, error) {
 	if err := Carried(t); err != nil {
 		return nil, fmt.Errorf("messages of type %v cannot travel between processes: %w", t, err)
@@ -126,7 +128,7 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
-// Value encodes what a pointer points to.
+// Value encodes the value that a pointer points to.
 func Value(pointer any) ([]byte, error) {
 	var to bytes.Buffer
 	e := msgpack.NewEncoder(&to)
@@ -136,7 +138,8 @@ func Value(pointer any) ([]byte, error) {
 	return to.Bytes(), err
 }
 
-// IntoValue decodes into what a pointer points to, which is at its zero value. It bears any bytes.
+// IntoValue decodes into the variable that a pointer points to, which must have its zero value. b
+// may be any bytes.
 func IntoValue(b []byte, pointer any) error {
 	if err := Check(b); err != nil {
 		return err
@@ -144,10 +147,10 @@ func IntoValue(b []byte, pointer any) error {
 	return msgpack.NewDecoder(bytes.NewReader(b)).Decode(pointer)
 }
 
-// Carried reports what of a type would be lost between processes: nil if nothing.
+// Carried returns an error if values of a type would lose data between processes.
 func Carried(t reflect.Type) error { return carried(t, map[reflect.Type]bool{}) }
 
-// carried reports what of a type msgpack would leave behind. seen are types being looked at.
+// carried is Carried; seen has the types that are being checked.
 func carried(t reflect.Type, seen map[reflect.Type]bool) error {
 	if seen[t] || t == timeType {
 		return nil

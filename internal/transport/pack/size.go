@@ -5,16 +5,16 @@ import (
 	"reflect"
 )
 
-// sampled is how many elements of a slice Sizer looks at: of a longer one, as many, evenly spread.
+// sampled is the number of elements that Sizer looks at in a longer slice, evenly spread.
 const sampled = 64
 
-// Sizer returns a function that tells about how many bytes a message of type t takes when it is
-// encoded, without encoding it: exactly for messages whose slices are short, else by a sample.
+// Sizer returns a function that estimates the encoded size of a message of type t without encoding
+// it. It is exact if all slices in the message are short, else it samples.
 func Sizer(t reflect.Type) func(v reflect.Value) int { return sizer(t, 8) }
 
 type sizeOf = func(v reflect.Value) int
 
-// sizer returns what tells the sizes of values of a type, whose own types are looked at to a depth.
+// sizer returns the size function of a type. It inspects element types down to a depth.
 func sizer(t reflect.Type, depth int) sizeOf {
 	if depth == 0 || encodesItself(t) {
 		return constant(int(t.Size()))
@@ -69,7 +69,7 @@ func encodesItself(t reflect.Type) bool {
 
 func constant(n int) sizeOf { return func(reflect.Value) int { return n } }
 
-// elements sizes a slice or an array.
+// elements returns the size function of a slice or an array.
 func elements(of sizeOf) sizeOf {
 	return func(v reflect.Value) int {
 		n := v.Len()
@@ -85,7 +85,7 @@ func elements(of sizeOf) sizeOf {
 	}
 }
 
-// entries sizes a map.
+// entries returns the size function of a map.
 func entries(key, value sizeOf) sizeOf {
 	return func(v reflect.Value) int {
 		sum := head(v.Len(), 15)
@@ -96,7 +96,7 @@ func entries(key, value sizeOf) sizeOf {
 	}
 }
 
-// fields sizes a struct, which travels as an array.
+// fields returns the size function of a struct, which is encoded as an array.
 func fields(t reflect.Type, depth int) sizeOf {
 	of := make([]sizeOf, t.NumField())
 	for i := range of {
@@ -111,7 +111,7 @@ func fields(t reflect.Type, depth int) sizeOf {
 	}
 }
 
-// head is the size of a length, which needs a byte up to short.
+// head returns the size of an encoded length, which is one byte up to short.
 func head(n, short int) int {
 	switch {
 	case n <= short:

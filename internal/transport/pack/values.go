@@ -13,9 +13,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Values encodes the values of vertices in blocks, as a raw result has them: as they lie in memory
-// where they hold no pointers, else as messages are encoded. A block has values of vertices of one
-// partition, by rising number:
+// Values encodes the values of vertices in blocks, the format of a raw result. Values without
+// pointers are encoded as they are in memory, others like messages. A block has values of vertices
+// of one partition, in ascending order:
 //
 //	0           4           8               16              24
 //	+-----------+-----------+---------------+---------------+----------------+
@@ -26,13 +26,13 @@ import (
 // NewValues.
 type Values struct {
 	t     reflect.Type
-	codec *Messages // nil: as they lie in memory
+	codec *Messages // nil: as in memory
 }
 
 const blockHeader = 24
 
-// NewValues returns the encoding of values of type t; raw says that they hold no pointers. It
-// refuses types that would lose something.
+// NewValues returns the encoding of values of type t. raw means that they have no pointers. It
+// returns an error for types that would lose data.
 func NewValues(t reflect.Type, raw bool) (Values, error) {
 	if raw {
 		return Values{t: t}, nil
@@ -43,12 +43,12 @@ func NewValues(t reflect.Type, raw bool) (Values, error) {
 	return Values{t, &Messages{slice: reflect.SliceOf(t)}}, nil
 }
 
-// Type describes the type by what the encoding depends on: two processes that have the same
-// description understand each other.
+// Type returns a description of everything in the type that the encoding depends on. Processes with
+// the same description understand each other.
 func (c Values) Type() string { return Describe(c.t, c.codec == nil) }
 
-// describe describes a type; raw says that memory is copied, whatever methods a type has. open are
-// the types around it.
+// describe describes a type. raw means that memory is copied, whatever methods a type has. open has
+// the enclosing types.
 func describe(t reflect.Type, raw bool, open []reflect.Type) string {
 	if slices.Contains(open, t) || !raw && encodesItself(t) {
 		return t.String()
@@ -78,7 +78,7 @@ func describe(t reflect.Type, raw bool, open []reflect.Type) string {
 	}
 }
 
-// AppendBlock appends a block: the values of a partition's vertices from one on.
+// AppendBlock appends a block: the values of a partition's vertices from first on.
 func (c Values) AppendBlock(b []byte, partition, first int, values kernel.Column) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(partition))
 	b = binary.LittleEndian.AppendUint32(b, uint32(values.Len()))
@@ -89,7 +89,7 @@ func (c Values) AppendBlock(b []byte, partition, first int, values kernel.Column
 	return b, err
 }
 
-// Append appends values alone.
+// Append appends values without a header.
 func (c Values) Append(b []byte, values kernel.Column) ([]byte, error) {
 	var p kernel.Packed
 	if values.Pack(&p); c.codec == nil {
@@ -98,9 +98,9 @@ func (c Values) Append(b []byte, values kernel.Column) ([]byte, error) {
 	return c.codec.Append(b, &transport.Frame{Count: p.N, Ref: p.Ref})
 }
 
-// Decode returns the n values that Append has written, of the type of another column. They may
-// share b's memory. It fails on any other bytes. The values may take far more memory than b, as
-// those of types that encode themselves do: n is for the caller to bound.
+// Decode returns the n values that Append encoded in b, in a column of like's type. They may share
+// b's memory. It returns an error for any other bytes. The values may take far more memory than b,
+// for example if they decode themselves, so the caller must bound n.
 func (c Values) Decode(b []byte, n int, like kernel.Column) (kernel.Column, error) {
 	p, to := kernel.Packed{Raw: b, N: n}, like.New(nil)
 	if c.codec != nil {
@@ -113,18 +113,16 @@ func (c Values) Decode(b []byte, n int, like kernel.Column) (kernel.Column, erro
 	return to, to.View(&p)
 }
 
-// Column is the values of all vertices, by number, as they are made of a raw result that is written
-// to it.
+// Column is a writer that decodes the values of all vertices from a raw result.
 type Column[V any] struct {
 	*Blocks
 	Values []V
-	// Has has a bit for each number that came with a value, if there may be others: see
-	// NewGappedColumn.
+	// Has has a bit for each number that got a value, if some may be missing: see NewGappedColumn.
 	Has []uint64
 }
 
-// NewColumn makes a column of so many vertices, dealt to partitions in turn. It refuses types that
-// would lose something.
+// NewColumn makes a column of a number of vertices, which are dealt to partitions in turn. It
+// returns an error for types that would lose data.
 func NewColumn[V any](vertices, partitions int) (*Column[V], error) {
 	like := &kernel.Vec[V]{}
 	if _, err := NewValues(like.Type(), like.Raw()); err != nil {
@@ -147,8 +145,8 @@ func NewColumn[V any](vertices, partitions int) (*Column[V], error) {
 	return c, nil
 }
 
-// NewGappedColumn makes a column of so many numbers, of which some have no vertex: a program has
-// removed it. Blocks leave them out.
+// NewGappedColumn makes a column of a number of ids, some without a vertex because a program
+// removed it. Blocks leave these out.
 func NewGappedColumn[V any](numbers, partitions int) (*Column[V], error) {
 	c, err := NewColumn[V](numbers, partitions)
 	if err != nil {
