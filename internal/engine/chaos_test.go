@@ -328,7 +328,7 @@ func compareWithToy[M any](
 	}
 	rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 	var want *toy[uint64, M]
-	for _, s := range ways[:6] {
+	for k, s := range ways[:6] {
 		g := shape.loadAs(t, s, kind)
 		if want == nil {
 			if want = newToy(shape, g.IDs, p); tune != nil {
@@ -347,7 +347,7 @@ func compareWithToy[M any](
 			o.Ended != want.outcome.Ended {
 			t.Fatalf("%s: %+v, want %+v", where, o, want.outcome)
 		}
-		if s.parts > 1 {
+		if s.parts > 1 && k%2 == 0 {
 			compareShares(t, where, g, p, s.o, want)
 		}
 		g.Close()

@@ -51,7 +51,7 @@ func (p waves[W]) Compute(v *pregel.Vertex[W, W], d W) {
 // dense are shapes whose lists are long enough for their lightest arcs to be kept.
 func dense(seed uint64) []shape {
 	var all []shape
-	for i, n := range []int{40, 60, 130, 200} {
+	for i, n := range []int{40, 60, 160} {
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
 		for _, directed := range []bool{false, true} {
 			s := shape{name: fmt.Sprintf("%d vertices, directed %t", n,

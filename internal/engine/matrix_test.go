@@ -51,7 +51,7 @@ func shapes(seed uint64) []shape {
 	for i := range 3 {
 		n := []int{70, 300, 1000}[i]
 		var tuples [][2]uint64
-		for range n * []int{1, 4, 12}[i] {
+		for range n * []int{1, 4, 6}[i] {
 			u, v := rng.IntN(n), rng.IntN(n)
 			if rng.IntN(2) == 0 {
 				v = rng.IntN(v + 1) // skewed degrees

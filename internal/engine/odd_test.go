@@ -112,7 +112,7 @@ func (r oddRule[M]) check(t *testing.T, number int) {
 			}
 		}
 		graphs := s.partitioned(r.weights)
-		for _, way := range part(number+variant, 6, inGrids()) {
+		for _, way := range part(number+variant, 9, inGrids()) {
 			g := graphs.in(t, way)
 			p.receivers = map[uint64][]pregel.VertexID{}
 			for _, e := range s.tuples {
@@ -169,7 +169,7 @@ func oddShape(rng *rand.Rand, variant int) shape {
 	return s
 }
 
-// oddNumbers checks the rules in a sixth of the settings, others for each first.
+// oddNumbers checks the rules in a ninth of the settings, others for each first.
 func oddNumbers[T float32 | float64](t *testing.T, first int, weights edges.Weights) {
 	plain := func(x, _ float64) float64 { return x }
 	sum := func(a, b float64) float64 { return a + b }

@@ -219,5 +219,5 @@ func rerunStep(place int) int64 {
 	if place < 0 {
 		return 211
 	}
-	return 7
+	return 11
 }

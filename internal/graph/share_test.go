@@ -24,7 +24,8 @@ type share struct {
 	grid Grid
 	p    int
 	n    uint64
-	own  []uint64 // arcs to vertices that the partition owns, sorted
+	kind edges.Weights // Unweighted or Float32
+	own  []uint64      // arcs to vertices that the partition owns, sorted
 	// by partition of the row, those of its arcs that belong to this block, sorted
 	sent map[int][]uint64
 	// which owned vertices are ghosts of the others': receivers, senders; in a flat grid senders
@@ -48,8 +49,8 @@ func draw(rng *rand.Rand, n uint64) uint64 {
 
 // newShare draws so many arcs to the vertices of a partition, and as many to each other one of its
 // row.
-func newShare(grid Grid, p, arcs int) *share {
-	s := &share{grid: grid, p: p, n: MaxVertices, sent: map[int][]uint64{}}
+func newShare(grid Grid, p, arcs int, kind edges.Weights) *share {
+	s := &share{grid: grid, p: p, n: MaxVertices, kind: kind, sent: map[int][]uint64{}}
 	rng := rand.New(rand.NewPCG(1, 9))
 	parts := uint64(grid.Partitions())
 	vertex := func(owner int) uint64 {
@@ -111,8 +112,18 @@ func (s *share) block(arc uint64) int {
 	return s.grid.Arc(pregel.VertexID(uint32(arc)), pregel.VertexID(arc>>32))
 }
 
-// weight is an arc's.
+// weight is an arc's, and weights those of some arcs, if they have any.
 func (s *share) weight(arc uint64) float32 { return float32(arc*0x9e3779b97f4a7c15>>44) / 8 }
+
+func (s *share) weights(arcs []uint64) (all []float32) {
+	if s.kind == edges.Unweighted {
+		return nil
+	}
+	for _, arc := range arcs {
+		all = append(all, s.weight(arc))
+	}
+	return all
+}
 
 // exchange is an Exchange that plays all other partitions: it checks what the one here sends, and
 // answers for them.
@@ -150,7 +161,10 @@ func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Me
 	next := map[int]int{}
 	came := map[int][]uint32{}
 	for m := range send {
-		first, n := int(binary.LittleEndian.Uint32(m.Data)), (len(m.Data)-4)/8
+		first, n := int(binary.LittleEndian.Uint32(m.Data)), (len(m.Data)-4)/4
+		if s.kind != edges.Unweighted {
+			n /= 2
+		}
 		if first != next[m.To] {
 			return fmt.Errorf("arcs from %d on for partition %d, expected from %d on", first, m.To,
 				next[m.To])
@@ -173,12 +187,11 @@ func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Me
 		for first := 0; first < len(arcs); first += pieceArcs {
 			some := arcs[first:min(first+pieceArcs, len(arcs))]
 			data := binary.LittleEndian.AppendUint32(nil, uint32(first))
-			var weights []float32
 			for _, arc := range some {
 				data = binary.LittleEndian.AppendUint32(data, uint32(arc))
-				weights = append(weights, s.weight(arc))
 			}
-			if err := take(Message{q, s.p, append(data, wire.Bytes(weights)...)}); err != nil {
+			data = append(data, wire.Bytes(s.weights(some))...)
+			if err := take(Message{q, s.p, data}); err != nil {
 				return err
 			}
 		}
@@ -207,7 +220,7 @@ func (s *share) exchangeSets(send iter.Seq[Message], take func(Message) error) e
 // build makes the partition.
 func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Budget) (*Graph, *Builder, error) {
 	g := &Graph{N: int(s.n), Connected: int(s.n), Labels: edges.Consecutive(1)}
-	a, err := NewBuilder(g, Options{Grid: s.grid, Weights: edges.Float32, Team: team, Budget: meter})
+	a, err := NewBuilder(g, Options{Grid: s.grid, Weights: s.kind, Team: team, Budget: meter})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -228,11 +241,7 @@ func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Budge
 	}
 	mixed := slices.Clone(s.own)
 	rand.New(rand.NewPCG(2, 9)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
-	weights := make([]float32, len(mixed))
-	for i, arc := range mixed {
-		weights[i] = s.weight(arc)
-	}
-	in.putArcs(mixed, WeightColumn{Single: weights})
+	in.putArcs(mixed, WeightColumn{Single: s.weights(mixed)})
 	if err := in.Finish(ctx); err != nil {
 		return g, a, err
 	}
@@ -259,7 +268,8 @@ func (s *share) check(t *testing.T, g *Graph) {
 		bitmap.Each(a.Bits, func(row uint32) {
 			lo, hi := a.Row(row)
 			for i := lo; i < hi; i++ {
-				if arc := f(row, a.Adj[i]); a.Weights32[i] != s.weight(arc) {
+				arc := f(row, a.Adj[i])
+				if s.kind != edges.Unweighted && a.Weights32[i] != s.weight(arc) {
 					t.Fatalf("the arc from %d to %d has weight %g, want %g", uint32(arc), arc>>32,
 						a.Weights32[i], s.weight(arc))
 				}
@@ -353,17 +363,20 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 }
 
 // TestShareOfLargestGraph builds one partition of a graph of the most vertices on the most
-// partitions, with an eighth of the arcs that it has at edge factor 16: all ids need 32 bits. It
-// compares it with the arcs one by one.
+// partitions, with arcs that have weights and without: all ids need 32 bits. It compares it with
+// the arcs one by one.
 func TestShareOfLargestGraph(t *testing.T) {
 	for _, test := range []struct {
 		grid Grid
 		arcs int
+		kind edges.Weights
 		need int64
 	}{
-		{Grid{64, 64}, 1 << 17, 3 << 30}, {Of(MaxPartitions), 1 << 20, 6 << 30},
+		{Grid{64, 64}, 1 << 16, edges.Float32, 1 << 30},
+		{Grid{64, 64}, 1 << 16, edges.Unweighted, 1 << 30},
+		{Of(MaxPartitions), 1 << 20, edges.Float32, 6 << 30},
 	} {
-		t.Run(test.grid.String(), func(t *testing.T) {
+		t.Run(fmt.Sprint(test.grid, test.kind), func(t *testing.T) {
 			if testing.Short() || os.Getenv("SUPERSTEP_LARGE") == "" && test.grid.Flat() {
 				t.Skip("long, and takes much memory")
 			}
@@ -373,7 +386,7 @@ func TestShareOfLargestGraph(t *testing.T) {
 			team := parallel.NewTeam(2, false)
 			defer team.Close()
 			meter := mem.NewBudget(1<<40, "")
-			s := newShare(test.grid, 1234, test.arcs)
+			s := newShare(test.grid, 1234, test.arcs, test.kind)
 			g, a, err := s.build(t.Context(), team, meter)
 			if err != nil {
 				t.Fatal(err)

@@ -10,27 +10,36 @@ import (
 // TestDigest: a changed byte in any block is found if all are read, and by some keys if not; in a
 // file of a few blocks always. Each sixteenth block is read.
 func TestDigest(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "g.el")
-	digestOf := func(data []byte, key uint64, all bool) Digest {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "g.el"), filepath.Join(dir, "other.el")
+	write := func(path string, data []byte) {
 		t.Helper()
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	digestOf := func(path string, size int, key uint64, all bool) Digest {
+		t.Helper()
 		found := Digests(t.Context(), path, "", "", key, all, nil)
-		if len(found) != 1 || found[0].Err != "" || found[0].Size != int64(len(data)) {
+		if len(found) != 1 || found[0].Err != "" || found[0].Size != int64(size) {
 			t.Fatalf("found %+v", found)
 		}
 		return found[0]
 	}
 	for _, blocks := range []int{1, 16, 70} {
 		text := bytes.Repeat([]byte("12 34567\n"), blocks*digestBlock/9)
+		write(path, text)
 		for _, at := range []int{0, len(text) / 2, len(text) - 2} {
 			changed := bytes.Clone(text)
 			changed[at] ^= 1
+			write(other, changed)
+			differs := func(key uint64, all bool) bool {
+				return digestOf(path, len(text), key, all).Differs(digestOf(other, len(text), key, all)) != ""
+			}
 			found := 0
 			const keys = 24
 			for key := range uint64(keys) {
-				if digestOf(text, key, false).Differs(digestOf(changed, key, false)) != "" {
+				if differs(key, false) {
 					found++
 				}
 			}
@@ -38,7 +47,7 @@ func TestDigest(t *testing.T) {
 				found == keys {
 				t.Errorf("%d blocks, byte %d: %d of %d keys find it", blocks, at, found, keys)
 			}
-			if digestOf(text, 1, true).Differs(digestOf(changed, 1, true)) == "" {
+			if !differs(1, true) {
 				t.Errorf("%d blocks, byte %d: it is not found though all are read", blocks, at)
 			}
 		}

@@ -154,14 +154,14 @@ func TestParquet(t *testing.T) {
 					return v.Level(0, level, column)
 				}
 				var rows []parquet.Row
-				for range 1 + rng.IntN(2000) {
+				for range 1 + rng.IntN(800) {
 					row := parquet.Row{value(kind, 0), value(kind, 1)}
 					if w != nil {
 						row = append(row, value(kindOfWeight, 2))
 					}
 					rows = append(rows, row)
 				}
-				data := parquetFile(t, columns, nodes, rows, 1+rng.IntN(800),
+				data := parquetFile(t, columns, nodes, rows, 1+rng.IntN(400),
 					parquet.DataPageVersion(1+rng.IntN(2)),
 					parquet.Compression(codecs[rng.IntN(len(codecs))]))
 				path := put(t, "a.parquet", string(data))
