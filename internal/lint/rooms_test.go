@@ -53,7 +53,7 @@ var rooms = []room{
 	}},
 	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2764, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8081, []string{
+	{"cluster", 8082, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership",
