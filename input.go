@@ -21,7 +21,8 @@ import (
 // Input gives initial values to a column of a program. Make it with [From] or [FromFile].
 type Input struct {
 	column kernel.Property
-	// The values are the result of an earlier job on a cluster. In this process these are unset.
+	// result is set if the values are an earlier result. job and cluster are the job and the
+	// cluster of that result; they are unset for a run in this process.
 	result  bool
 	job     string
 	cluster any

@@ -42,6 +42,8 @@ func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 
 // Column yields the input id and one field of the value of every vertex, in the order of All.
 // Values must be structs. field is the name of an exported field of type T.
+//
+//	authorities, err := superstep.Column[float64](res, "Authority")
 func Column[T, V any](r *Result[V], field string) (iter.Seq2[uint64, T], error) {
 	t := reflect.TypeFor[V]()
 	if t.Kind() != reflect.Struct {

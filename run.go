@@ -59,8 +59,8 @@ type Options struct {
 	// longer, the run ends with an error that names it. Run still waits for a Compute that has not
 	// returned.
 	SuperstepTimeout time.Duration
-	// Trace gets one line of JSON for each superstep, and one for the beginning and the end of the
-	// run (docs/reference/formats.md). KeepTrace keeps the records of supersteps in the result.
+	// Trace gets one line of JSON for the beginning of the run, for each superstep, and for the end
+	// (docs/reference/formats.md). KeepTrace keeps the records of supersteps in the result.
 	Trace     io.Writer
 	KeepTrace bool
 	// Columns give initial values to columns of the program: superstep.From(column, result),
@@ -85,8 +85,8 @@ type CheckpointOptions struct {
 	// between failures, 24 h by default. A run waits if the disk is too slow for Every or Interval.
 	// When ctx ends, the run stores a last checkpoint, within 20 s. If checkpoints cannot be
 	// stored, Log gets a line for each; with Strict the run ends after two in a row. The run
-	// removes its checkpoints at its end, unless Keep is set. The checkpoints of a run that fails,
-	// is interrupted or reaches its limit stay.
+	// removes its checkpoints at its end; with Keep the last ones stay. The checkpoints of a run
+	// that fails, is interrupted or reaches its limit stay.
 	//
 	// On a cluster the master has the place (master.Options.Checkpoints). Every, Interval, MTBF and
 	// Strict apply to this job if any of them is given. Place, Keep and Resume are errors.

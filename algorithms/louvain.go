@@ -107,7 +107,8 @@ func (Louvain) Traits() traits {
 	}
 }
 
-// Plan runs the searches. At the end the graph has a vertex for each community of the best one.
+// Plan runs the searches. At the end each community of the best search is one vertex; its other
+// members have no edges.
 func (p Louvain) Plan() pregel.Plan {
 	move := plan.Phase(pregel.List(louvainMove{p.Tolerance, p.Iterations}))
 	merge := plan.Sequence(plan.Phase(pregel.List(louvainSplit{})),

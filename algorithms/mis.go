@@ -34,8 +34,8 @@ func (MIS) Traits() pregel.Traits {
 // Init sends the vertex's position in the order to its neighbours.
 func (MIS) Init(v *pregel.Vertex[bool, uint64]) { v.SendToAllNeighbors(hash(v.Label())) }
 
-// In odd supersteps a vertex joins the set if no neighbour comes before it. In even supersteps it
-// leaves if a neighbour has joined.
+// Compute lets a vertex join the set in odd supersteps, if no neighbour comes before it. In even
+// supersteps a vertex leaves if a neighbour has joined.
 func (MIS) Compute(v *pregel.Vertex[bool, uint64], least uint64) {
 	place := hash(v.Label())
 	switch {

@@ -47,7 +47,8 @@ type Options struct {
 	// and TLSKey are the files with this program's own certificate and key. The token is enough
 	// instead of these two.
 	TLSCert, TLSKey, TLSCA string
-	// RetryFor is the time during which to retry a master that cannot be reached; 0 means a minute.
+	// RetryFor is the time during which to retry a master that cannot be reached, at first or after
+	// the connection was lost; 0 means a minute.
 	RetryFor time.Duration
 	// Programs are the cluster's programs besides the built-in ones, registered under the same
 	// names. The cluster runs its own code. A program with other fields, registered values or
@@ -77,7 +78,7 @@ var (
 	errOptions          = errors.New("cluster: at most one options struct")
 )
 
-// Connect connects to the cluster whose master has an address, HOST:PORT.
+// Connect connects to a cluster. address is the address of its master, HOST:PORT.
 func Connect(ctx context.Context, address string, options ...Options) (*Connection, error) {
 	var o Options
 	if len(options) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// dense is the number of needed rows in a word from which it is faster to look at all 64 rows.
+// dense is the number of needed rows in a word above which it is faster to look at all 64 rows.
 const dense = 20
 
 // find looks, for each row of need in word w, for the first in-neighbour that sent (Nakao20, fig.

@@ -27,7 +27,7 @@ type Block[V, M any] struct {
 	Received uint64
 	In       *[64]M
 	// Values are the vertices' values, to be read and written in place. In the last block of a
-	// partition some elements belong to no vertex.
+	// partition some elements may belong to no vertex.
 	Values *[64]V
 
 	// Sent marks the vertices whose message Out[i] goes to all their neighbours. Under
@@ -58,7 +58,7 @@ func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride
 // Take copies element i of from to to, for each bit i that is set in which. A ComputeBlock uses it
 // if vertices take their messages as values.
 func Take[T any](to, from *[64]T, which uint64) {
-	const dense = 24 // from this number of elements on it is faster to visit all
+	const dense = 24 // above this number of elements it is faster to visit all
 	switch n := bits.OnesCount64(which); {
 	case n == 64:
 		*to = *from

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// longer is the ratio of lengths from which searching the longer of two lists is faster than
+// longer is the ratio of lengths above which searching the longer of two lists is faster than
 // merging both.
 const longer = 8
 

@@ -301,7 +301,7 @@ func (l *lane[V, M]) TryPull(p *kernel.Pull, w int) (walked int) {
 	i := l.of
 	if g := i.ways[0].gather; g != nil {
 		if len(i.pulls) == 0 || i.pulls[0].Pull != p {
-			clear(g.Read) // reads of pages never written hit the cache (one zero page)
+			clear(g.Read) // else all reads hit the zero page of memory never written, in the cache
 			i.pulls = []kernel.ColumnPull{{Pull: p}}
 		}
 		_, walked = l.gather(w, ^uint64(0), true)

@@ -28,8 +28,9 @@ func (v *Vertex[V, M]) sendBack(m M) {
 	}
 }
 
-// sentBits records what a vertex did in the current call. If any bit is set, SendToAllNeighbors
-// takes the slow path (sendAgain).
+// sentBits records what a vertex did in the current call: it sent a message to all neighbours
+// (sentOne), or it changed its own edges (changed), so that later messages go along these edges one
+// by one. If any bit is set, SendToAllNeighbors takes the slow path (sendAgain).
 type sentBits uint8
 
 const (

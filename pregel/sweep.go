@@ -147,12 +147,14 @@ func (l *lane[V, M]) gather(w int, open uint64, pull bool) (received uint64, wal
 	return received, walked
 }
 
-// hub is the least number of messages for which roomFor reserves memory. Few vertices have so many.
+// hub is the number of messages from which roomFor reserves their memory at once. Few adjacency
+// lists are so long.
 const hub = 1 << 16
 
-// roomFor reserves memory for n messages of a vertex from this size on; a hub may have millions. It
-// records the vertex (part.hub). It reserves hub more, for the next vertices of the word: otherwise
-// one more message would make append copy all messages to Go's heap.
+// roomFor reserves memory for the n messages along a list, if the word then has hub messages or
+// more; a list may bring millions. It records the vertex if n is at least hub (part.hub). It
+// reserves hub more, for the next vertices of the word: otherwise one more message would make
+// append copy all messages to Go's heap.
 func (l *lane[V, M]) roomFor(messages []M, local uint32, n int) []M {
 	if n >= hub {
 		l.of.hub.Store(uint64(local) + 1)

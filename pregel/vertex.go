@@ -55,8 +55,7 @@ func (v *Vertex[V, M]) Woken() bool { return v.b.Awake&v.bit == 0 }
 // OutDegree returns the number of messages that one call of SendToAllNeighbors sends.
 func (v *Vertex[V, M]) OutDegree() int { return int(*mem.At(v.b.OutDegrees, v.i)) }
 
-// InDegree returns the number of edges along which SendToAllNeighbors of other vertices sends to
-// this vertex.
+// InDegree returns the number of edges along which SendToAllNeighbors sends to this vertex.
 func (v *Vertex[V, M]) InDegree() int { return int(*mem.At(v.b.InDegrees, v.i)) }
 
 // SendToAllNeighbors sends m along every edge of the vertex in the program's Direction. The

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Superstep is the record of one superstep. In the last record of a run maybe no vertex ran: the
-// engine then only found that no message has a receiver. Its time and bytes count, but it does not
-// count as a superstep, a push or a pull.
+// Superstep is the record of one superstep. It may be that no vertex ran in the last one of a run:
+// the engine then only found that no message has a receiver. Its time and bytes count, but it does
+// not count as a superstep, a push or a pull.
 type Superstep struct {
 	// the program's name; on a cluster the job; for graph500 the kernel and its root
 	Job       string `json:"job"`
@@ -24,7 +24,7 @@ type Superstep struct {
 	Delivery string `json:"delivery"` // none, push, pull
 	Reason   string `json:"reason"`   // why this scheme was chosen
 	// Predicted is the model's prediction of the seconds of delivery, by scheme. Copies of a record
-	// share it.
+	// share it, so it must not be changed.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
 	// measured seconds of delivery: the superstep's time without the program's
 	Actual     float64     `json:"actual,omitempty"`

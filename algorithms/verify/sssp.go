@@ -14,9 +14,9 @@ import (
 //   - weight: no weight is negative or NaN, because the check would prove nothing;
 //   - reach: no arc leads from a reached vertex to an unreached one;
 //   - shorter: no arc makes a path shorter;
-//   - tight: tight arcs, whose weight is exactly the difference of distances, lead from the source
-//     to each reached vertex, so paths of these lengths exist. They come from lesser distances, or,
-//     where arcs have weight 0, from equal ones without forming a cycle.
+//   - tight: tight arcs, which make up a distance exactly, lead from the source to each reached
+//     vertex, so paths of these lengths exist. They come from lesser distances, or, if a weight is
+//     0 or lost in rounding, from equal ones without forming a cycle.
 func SSSP(g Graph, source int, dist []float64) error {
 	if err := g.fits(len(dist), "distances"); err != nil {
 		return err

@@ -17,8 +17,8 @@ type List struct {
 	from, to uint32 // of a part: its range of ranks; both are 0 for a whole list
 }
 
-// Part returns the members of ranks from to to-1, for Count and Shared only. Its ranks begin at its
-// first member.
+// Part returns the members with ranks in [from, to), for Count and Shared only. Its ranks begin at
+// its first member.
 func (l *List) Part(from, to int) List {
 	return List{Head: l.Head, Tail: l.Tail, from: uint32(from), to: uint32(to)}
 }

@@ -20,7 +20,7 @@ type Facts struct {
 	// number of ids of these partitions without a vertex: removed, or not added yet
 	Absent  int  `json:",omitempty"`
 	Ordered bool // the result depends on the order of messages
-	// the program has a Report, so that there is a Summary
+	// at the end of a run there is a Summary, or lengths of paths are checked
 	Summary bool `json:",omitempty"`
 	// groups of the summary are named by vertices
 	GroupVertices bool `json:",omitempty"`

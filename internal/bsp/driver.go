@@ -97,7 +97,7 @@ type Options struct {
 	// Spec is the specification of the run, for processes that continue from a checkpoint.
 	Spec []byte
 	// Decides has all that the values depend on besides the graph, for checkpoints
-	// (checkpoint.Manifest). Fork allows the run to continue from a checkpoint with other values.
+	// (checkpoint.Manifest). Fork allows the run to continue from one with another Decides.
 	Decides map[string]string
 	Fork    bool
 	// Account returns the totals of all recorded supersteps, for checkpoints; nil if there are
@@ -294,7 +294,8 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 // Last returns the time of the last superstep in seconds.
 func (d *Driver) Last() float64 { return d.last }
 
-// Took returns the time from the last run's first superstep to its last, without earlier phases.
+// Took returns the time of the last run's supersteps, with all that is between them and the changes
+// of the graph at the end. It does not include earlier phases and the summary.
 func (d *Driver) Took() time.Duration { return d.took }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {

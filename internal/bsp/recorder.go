@@ -46,7 +46,7 @@ func newRecorder(to trace.Journal, job string) *recorder {
 	return &recorder{to: to, job: job}
 }
 
-// of sets the phase of the following supersteps. It records those before.
+// of sets the phase of the following supersteps. Those before must be recorded already.
 func (k *recorder) of(program string, phase int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

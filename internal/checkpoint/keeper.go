@@ -314,8 +314,8 @@ func (k *Keeper) ended(err error) error {
 
 // Close ends the keeper. It waits for a manifest that is being stored, because an abandoned request
 // could take effect after everything else was removed. If the run is done, it removes all
-// checkpoints of the run, because nothing will continue from them. It also removes the owner object
-// of a run that has stored no checkpoint.
+// checkpoints of the run, because nothing will continue from them. It also removes what a run has
+// left that owns the place and has stored no checkpoint: the owner object and parts.
 func (k *Keeper) Close(done bool) {
 	_ = k.Settle() // ignore the error: the run has ended for other reasons
 	k.end()

@@ -65,7 +65,8 @@ func encode(p *Part) ([]byte, error) {
 	return all.Bytes(), err
 }
 
-// errPart means that a part was not made by encode.
+// errPart means that bytes are not a part as encode makes it: they are of another version, or
+// damaged.
 var errPart = errors.New("it is no part of a checkpoint of this version, or is damaged")
 
 // decode reads a part. b may be any bytes.

@@ -130,7 +130,7 @@ func (j *collector) receive(ctx context.Context, from int) {
 	data, err := j.group.link.Receive(ctx, from, j.tag)
 	switch {
 	case ctx.Err() != nil:
-		return // settleTime is over
+		return // settleTime is over, or do panicked here
 	case err != nil:
 		j.note(from, failed, fmt.Sprintf("rank %d is lost: %v", from, err))
 	case len(data) == 0 || verdict(data[0]) == pending || verdict(data[0]) > stopped:

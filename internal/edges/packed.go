@@ -25,8 +25,8 @@ type Weights uint8
 
 const (
 	Unweighted Weights = iota
-	Float32            // for Graph500, whose validation is exact in single precision
-	Float64            // for all other graphs: Graphalytics forbids single precision
+	Float32            // half the memory; Graph500's validation is exact in single precision
+	Float64            // the usual type: Graphalytics forbids single precision
 )
 
 func (w Weights) String() string { return [...]string{"unweighted", "float32", "float64"}[w] }

@@ -71,7 +71,8 @@ func Whole(in *Input, largest uint64) *RankInput {
 	return &RankInput{Input: *in, Largest: largest, SkipBad: len(in.Skipped)}
 }
 
-// Part returns the range [n*rank/ranks, n*(rank+1)/ranks): an equal part of n, in order.
+// Part returns the range [from, to) of a rank's part of n elements. The parts are in the order of
+// ranks. Each has n/ranks elements; the first n%ranks have one more.
 func Part(n, rank, ranks int) (from, to int) {
 	q, r := n/ranks, n%ranks
 	at := func(i int) int { return q*i + min(i, r) }

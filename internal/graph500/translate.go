@@ -376,7 +376,8 @@ func (s *Rank) arrive(list []onItsWay, dist bool) error {
 	return nil
 }
 
-// nedge counts the tuples in the tree of a search. Both ends of such a tuple are reached.
+// nedge counts the tuples between vertices that a search reached: half the sum of the vertices'
+// tuple degrees, because both ends of such a tuple are reached.
 func (s *Rank) nedge(ctx context.Context, found Found) (int64, error) {
 	var total atomic.Uint64
 	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, _ []float32) {

@@ -25,7 +25,7 @@ type Graph struct {
 	Name string
 	// Path is the graph's file, and Format its format: ldbc, FILE.e beside FILE.v, or adjacency.
 	Path, Format string
-	// Directed is nil if the properties do not give it, or give it elsewhere.
+	// Directed is nil if the reader takes it from the properties, or if nothing gives it.
 	Directed   *bool
 	Algorithms []string
 	// Err is the reason why it cannot be run: invalid properties, or a missing file.

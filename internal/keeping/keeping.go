@@ -36,7 +36,8 @@ func Open(place string, stay bool) (*Keeping, error) {
 	return k, err
 }
 
-// TakenError means that a place has checkpoints of another run. Newest is one of them, or nil.
+// TakenError means that a place belongs to another run. Newest is the newest valid checkpoint
+// there, or nil if there is none yet.
 type TakenError struct{ Newest *checkpoint.Manifest }
 
 func (e *TakenError) Error() string {

@@ -80,7 +80,7 @@ type entry struct {
 
 func (d *dealt) name(e entry) []byte { return d.text[e.at>>lengthBits:][:e.at&maxName] }
 
-// share is a part of a shard, the names from to to-1, that one worker distributes. It has the range
+// share is a part of a shard, the names [from, to), that one worker distributes. It has the range
 // of each name, and the number of entries and bytes for each range, which become positions.
 type share struct {
 	shard    *shard

@@ -136,7 +136,7 @@ func start(header int) int64 {
 
 var zeros [align]byte
 
-// each calls f for the bytes from to to-1 after the head, piece by piece.
+// each calls f for the bytes [from, to) after the head, piece by piece.
 func (m *image) each(from, to int64, f func(some []byte)) {
 	for _, s := range m.data {
 		if from >= to {

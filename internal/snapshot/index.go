@@ -80,7 +80,7 @@ func (x *Index) check(vertices int) error {
 	return nil
 }
 
-// openRun reads the vertices from to to-1 of the index into memory. Their ids may be in the arena.
+// openRun reads the vertices [from, to) of the index into memory. Their ids may be in the arena.
 // Their labels are not, because graphs made from this one keep them after it is closed.
 func openRun(ctx context.Context, s store.Store, m *Manifest, from, to int, arena *mem.Arena, team *parallel.Team) (*Index, error) {
 	x, before := new(Index), 0

@@ -76,7 +76,7 @@ func ownDir(dir string, others fs.FileMode) error {
 	return private(dir, info, others)
 }
 
-// Lock locks a file until it is closed or the process ends. It creates the file. The error is
+// Lock locks a file until it is closed or the process ends. It creates a missing file. The error is
 // ErrLocked if another process has the lock.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

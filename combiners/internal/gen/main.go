@@ -33,7 +33,7 @@ type operator struct {
 	// the first message x, as if it was folded into the initial value of pulls; "" for x
 	First string
 	Sum   bool // pullAll is in sums.go
-	Slow  bool // a step takes so long that testing who sent costs nothing: no pullAll
+	Slow  bool // a step takes so long that testing who sent costs little: no pullAll
 }
 
 var operators = []operator{

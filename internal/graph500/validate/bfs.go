@@ -15,8 +15,7 @@ import (
 //     derived from the parents;
 //  3. a tuple joins levels that differ by at most one, or two unreached vertices;
 //  4. no tuple joins a reached vertex with an unreached one, so the tree spans the root's
-//
-// component;
+//     component;
 //  5. some tuple joins each vertex with its parent.
 //
 // If a rule is broken the error is a *[Violation]. Any other error is from reading the list or from

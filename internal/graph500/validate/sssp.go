@@ -15,11 +15,9 @@ import (
 // instead of levels. All sums are in single precision, as in the reference code:
 //
 //  1. the parents of every vertex lead to the root (the reference code accepts cycles of weight
-//
-// zero);
+//     zero);
 //  2. the distance of a vertex is exactly its parent's plus the weight of a tuple that joins the
-//
-// two;
+//     two;
 //  3. no tuple makes a distance shorter;
 //  4. no tuple joins a reached vertex with an unreached one;
 //  5. some tuple joins each vertex with its parent.

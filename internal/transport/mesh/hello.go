@@ -23,8 +23,9 @@ import (
 //	proof      HMAC("dial", hello, challenge) 32      ->
 //	                                                  <-  verdict    HMAC("listen", hello, challenge, window) 32, window 8
 //
-// A probe sends a block with another status instead of its proof. It contains the proof and
-// probeSize more bytes. The answer, after all of them have arrived, is an empty block.
+// A probe sends, instead of its proof, a block with another status and HMAC("probe", hello,
+// challenge), and then probeSize bytes. The answer, after all of them have arrived, is an empty
+// block.
 //
 // Each is sent in a block, with the same format in all versions. If the status is a refusal, the
 // body is the reason as text:

@@ -213,8 +213,8 @@ func (in *inbound) attempt(h *header) *Session {
 	return s
 }
 
-// admits reports whether the connection belongs to a session's worker. If not, it counts a stale
-// frame.
+// admits reports whether the connection belongs to a session's worker. If not, it counts the frame
+// as misrouted or stale. It fails the session if the worker's frames arrive on another connection.
 func (in *inbound) admits(s *Session, worker int, h *header) bool {
 	c := &in.mesh.counters
 	switch w := &s.layout.Workers[worker]; {

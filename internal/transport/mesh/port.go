@@ -194,8 +194,8 @@ func (p *Port) open(a *arrival) (*transport.Frame, error) {
 	return f, nil
 }
 
-// wait takes all frames for this partition, those that have arrived and those that will. The caller
-// holds the lock.
+// wait gives back the window that arrived frames for this partition take. Until waiting is reset,
+// frames that arrive take none either. The caller holds the lock.
 func (p *Port) wait() {
 	p.waiting = true
 	for w, bytes := range p.held {

@@ -59,7 +59,7 @@ func (t *traffic) begin() {
 	}
 }
 
-// end ends begin. bytes is 0 for an incomplete chunk.
+// end ends the chunk that begin began. bytes is 0 for an incomplete chunk.
 func (t *traffic) end(bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,8 @@ func (in *inbound) stopClock(whole bool) {
 	in.clock = clock{}
 }
 
-// roundTrip returns the least recent round trip time of a connection by the kernel, or 0.
+// roundTrip returns the kernel's least round trip time of a connection in the last minutes, or 0 if
+// unknown.
 func roundTrip(c net.Conn) time.Duration {
 	if tcp, ok := bare(c).(*net.TCPConn); ok {
 		return kernelRoundTrip(tcp)
