@@ -151,8 +151,7 @@ func (s *server) Backup(ctx context.Context, _ *control.BackupRequest, stream *c
 	if err = s.backup(ctx, w); err == nil {
 		err = w.Flush()
 	}
-	var e *connect.Error
-	if err != nil && !errors.As(err, &e) {
+	if err != nil && !errors.As(err, new(*connect.Error)) {
 		err = failed(connect.CodeInternal, "backup: %w", err)
 	}
 	return err

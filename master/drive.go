@@ -74,8 +74,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	r.say("the master was started anew, and has taken up the job where it is")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
 	err := r.ride(ctx, r.rejoin(0)) // all of them tell what they have kept
-	var failed *workerError
-	if errors.As(err, &failed) && failed.failure.Absent {
+	if failed, ok := errors.AsType[*workerError](err); ok && failed.failure.Absent {
 		return fmt.Errorf("%w, and %w; the job begins again", errNotTakenUp, err)
 	}
 	return err

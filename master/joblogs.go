@@ -32,10 +32,10 @@ import (
 //	DATA/logs/JOB.old  the lines before those
 //
 // A log that is too long takes the place of the old one. While there is something to be written a
-// goroutine does; who logs waits for no disk. Nothing is synced: a master that is killed loses what waits to be written, and a machine
-// that crashes also the end of logs, where a line is then cut off or has another checksum. Of a job
-// that had not ended, a log that somebody cuts after a line reads as that of a master that was
-// killed.
+// goroutine does; who logs waits for no disk. Nothing is synced: a master that is killed loses what
+// waits to be written, and a machine that crashes also the end of logs, where a line is then cut
+// off or has another checksum. Of a job that had not ended, a log that somebody cuts after a line
+// reads as that of a master that was killed.
 type jobLogs struct {
 	root *os.Root
 	log  *slog.Logger

@@ -164,18 +164,17 @@ func (s *server) restore(from *saved) {
 		if j.driving && j.active() {
 			j.about = about
 		}
-		if !j.state.Ended() {
-			j.searched = about.Graph500
-		}
 		if j.state.Ended() {
 			j.ended, j.about = since(about.Ended), about
+		} else {
+			j.searched = about.Graph500
 		}
-		s.cluster.restoreJob(j)
-		if j.state.Ended() {
+		s.cluster.restoreJob(j)  // a job that was to be cancelled ends now
+		if about.State.Ended() { // else note writes it down
 			e := &control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}
 			s.journals[j.id] = newJournal(s.firstEvent)
 			s.journals[j.id].append(e, true)
-			if s.past = append(s.past, j); s.options.History != nil { // metrics have it
+			if s.past = append(s.past, j); s.options.History != nil { // restored jobs are not counted again
 				shown.Event(j.id, s.shownEvent(s.ctx, j.owner, e))
 			}
 		}

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/standby"
 )
 
 // TestReasonAfterARestart: a job that waits for its turn does not say any more that it waits for a
@@ -56,5 +59,24 @@ func TestHealthOfAStandby(t *testing.T) {
 			page == "/healthz" && text != "ok" {
 			t.Errorf("%s: found %d %q", page, w.Code, text)
 		}
+	}
+}
+
+// TestCancelledBeforeARestart: a job whose cancellation an earlier master has only begun is cancelled
+// in the journal, too.
+func TestCancelledBeforeARestart(t *testing.T) {
+	s := &server{
+		options: &Config{Master: daemon.Master{Process: daemon.Process{Now: time.Now}}}, log: slog.New(slog.DiscardHandler),
+		journals: map[string]*journal{}, runs: map[string]*run{}, state: &standby.Log{},
+		cluster: newCluster(rules{lease: time.Second, queue: 9, ended: 9, retries: 2}),
+	}
+	about := &control.Job{Id: "a-1", State: control.JobState_JOB_STATE_RUNNING, Epoch: 1}
+	about.SpecJson = jobspec.Text(&jobspec.Spec{Program: "wcc"})
+	s.restore(&saved{jobs: []*control.JobRecord{{Job: about, Number: 1, Cancelled: true}}})
+	if j := s.cluster.jobs["a-1"]; j.state != control.JobState_JOB_STATE_CANCELLED {
+		t.Fatalf("found state %s", j.state.Word())
+	}
+	if s.journals["a-1"] != nil || len(s.past) > 0 {
+		t.Error("the journal ends with the state before the restart")
 	}
 }

@@ -119,8 +119,7 @@ func (r *run) set(f func(*control.Job)) {
 // coordinate runs the job to its end, and tells the state machine of it.
 func (r *run) coordinate(ctx context.Context) {
 	err := r.work(ctx)
-	var failed *workerError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*workerError](err); ok {
 		r.namePanic(ctx, failed.failure)
 		r.set(func(a *control.Job) { a.Panic = failed.failure.Panic })
 	}

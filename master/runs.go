@@ -22,9 +22,10 @@ const maxRuns = 2 * maxEnded
 
 func runName(number uint64) string { return fmt.Sprintf("runs/%04d", number%maxRuns) }
 
-// keepRun writes the record of a job that has ended. It does not wait for the disk.
+// keepRun writes the record of a job that has ended, unless the job is already forgotten: a newer
+// job may have a record of the same name. It does not wait for the disk.
 func (s *server) keepRun(j *job) {
-	if s.state == nil || s.options.History == nil {
+	if s.state == nil || s.options.History == nil || s.cluster.jobs[j.id] != j {
 		return
 	}
 	name := runName(j.number)
@@ -35,27 +36,32 @@ func (s *server) keepRun(j *job) {
 			err = to.Put(context.Background(), name, bytes.NewReader(data), int64(len(data)))
 		}
 		if err != nil {
-			s.log.Warn("the next master will not show the supersteps of a job", "job", j.id, "error",
-				err)
+			s.log.Warn("the next master will not show the supersteps of a job", "job", j.id,
+				"error", err)
 		}
 	})
 }
 
 // restoreRuns has the page show the supersteps of jobs that ended before, the newest first, while
-// there is room.
+// there is room. It stops when the store fails three times in a row.
 func (s *server) restoreRuns() {
 	from := patient(s.state.Store)
+	failures := 0
 	for _, j := range slices.Backward(s.past) {
 		more := true
 		data, err := store.Get(s.ctx, from, runName(j.number), 2*history.MaxKept)
-		if err == nil {
+		switch failures++; {
+		case err == nil:
+			failures = 0
 			more, err = s.options.History.Restore(j.id, data)
+		case errors.Is(err, fs.ErrNotExist):
+			failures, err = 0, nil
 		}
-		if s.ctx.Err() != nil || !more {
-			return
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && s.ctx.Err() == nil {
 			s.log.Warn("the page does not show the supersteps of a job", "job", j.id, "error", err)
+		}
+		if s.ctx.Err() != nil || !more || failures == 3 {
+			return
 		}
 	}
 }

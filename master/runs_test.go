@@ -1,8 +1,11 @@
 package master
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -43,6 +46,7 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 		t.Cleanup(r.close)
 		return &server{
 			state:   standby.Open(standby.Options{Store: at, Alone: true, Now: time.Now}),
+			cluster: &cluster{jobs: map[string]*job{}},
 			results: r, log: slog.New(slog.NewTextHandler(&said, nil)), ctx: t.Context(),
 			options: &Config{Master: daemon.Master{History: h}},
 		}
@@ -51,7 +55,7 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 	s, next := opened(first), opened(second)
 	for i := range jobs {
 		j := &job{id: fmt.Sprint("abcd-", i+1), number: uint64(i + 1)}
-		b, e := &trace.Job{Job: j.id, Program: "bfs"}, &trace.End{Job: j.id, State: trace.Done}
+		b, e := &trace.Job{Job: j.id, Program: "bfs"}, &trace.End{Job: j.id, State: trace.Done, Finished: time.Unix(1e9, 0)}
 		_, _ = first.Record(b), second.Record(b)
 		for k := range supersteps {
 			_ = first.Record(&record.Superstep{Job: j.id, Superstep: k, Partitions: []record.Partition{
@@ -60,6 +64,8 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 		}
 		_, _ = first.Record(e), second.Record(e)
 		next.past = append(next.past, j)
+		s.keepRun(j) // forgotten: it writes nothing
+		s.cluster.jobs[j.id] = j
 		s.keepRun(j)
 	}
 	s.results.settle()
@@ -100,5 +106,36 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 	s.results.settle()
 	if n := strings.Count(said.String(), "job=abcd-1 "); n != 1 {
 		t.Errorf("%d lines: %s", n, said.String())
+	}
+}
+
+// hanging is a store that does not answer.
+type hanging struct {
+	store.Store
+	reads int
+}
+
+func (h *hanging) String() string { return "hanging" }
+
+func (h *hanging) List(context.Context, string) iter.Seq2[store.Object, error] {
+	h.reads++
+	return func(yield func(store.Object, error) bool) { yield(store.Object{}, errors.New("it hangs")) }
+}
+
+// TestRestoreFromAStoreThatHangs: a store that does not answer is asked for three records, not for
+// those of all jobs.
+func TestRestoreFromAStoreThatHangs(t *testing.T) {
+	at := &hanging{}
+	s := &server{
+		state: standby.Open(standby.Options{Store: at, Alone: true, Now: time.Now}),
+		log:   slog.New(slog.DiscardHandler), ctx: t.Context(),
+		options: &Config{Master: daemon.Master{History: history.NewNamedStore()}},
+	}
+	for i := range 9 {
+		s.past = append(s.past, &job{id: fmt.Sprint("abcd-", i+1), number: uint64(i + 1)})
+	}
+	s.restoreRuns()
+	if at.reads != 3 {
+		t.Errorf("found %d reads, expected 3", at.reads)
 	}
 }

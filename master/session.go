@@ -68,8 +68,7 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 	k := s.begin(ctx, c, take)
 	defer s.forget(c)
 	if err := s.lane.Send(toWorker(c)); err != nil {
-		var codec *control.CodecError
-		if errors.As(err, &codec) {
+		if errors.As(err, new(*control.CodecError)) {
 			return nil, fmt.Errorf("worker %s: a command that cannot be sent: %w", s.name, err)
 		}
 		s.end(errSessionBroke)
@@ -201,8 +200,7 @@ func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 		m := &control.FromWorker{}
 		if err := lane.Receive(m); err != nil {
 			cause := errSessionBroke
-			var codec *control.CodecError
-			if errors.As(err, &codec) {
+			if errors.As(err, new(*control.CodecError)) {
 				cause = fmt.Errorf("%w: %w", errSessionBroke, err)
 			}
 			s.detach(w, cause) // before a job ends of it: the next gets no worker without a session

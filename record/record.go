@@ -99,7 +99,7 @@ func (s *Superstep) Clone() *Superstep {
 // coordinator.
 type Seconds struct {
 	Expand float64 `json:"expand"` // sending the messages of senders to other partitions
-	// walking edges; part of compute if one loop does both, except in list programs
+	// walking edges; includes compute if one loop does both, except in list programs
 	Traverse float64 `json:"traverse"`
 	Fold     float64 `json:"fold"`    // sending combined messages to the owners of their receivers
 	Compute  float64 `json:"compute"` // running the program
@@ -185,5 +185,5 @@ func AddSum(all []Sum, s Sum) []Sum {
 
 // Sum returns the messages to one other partition as a Sum.
 func (p *Peer) Sum() Sum {
-	return Sum{Exchange: p.Exchange, Encoding: p.Encoding, Columns: 1, Messages: p.Messages, Bytes: p.Bytes}
+	return Sum{p.Exchange, p.Encoding, 1, p.Messages, p.Bytes}
 }

@@ -57,8 +57,7 @@ func (j *job) lead(before bsp.Outcome) error {
 	if err == nil {
 		return j.dismiss(a.ctx)
 	}
-	var step *stepError
-	if errors.As(err, &step) || a.ctx.Err() != nil {
+	if errors.As(err, new(*stepError)) || a.ctx.Err() != nil {
 		return err
 	}
 	return &runError{err}

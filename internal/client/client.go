@@ -117,9 +117,8 @@ func (c *Client) loss(err error) error {
 // been one.
 func (c *Client) foreign(ctx context.Context, err error) error {
 	var e *connect.Error
-	var text *control.TextError
 	switch {
-	case c.met.Load() || !errors.As(err, &e) || errors.As(err, &text) || connect.IsWireError(err) || unreached(err):
+	case c.met.Load() || !errors.As(err, &e) || errors.As(err, new(*control.TextError)) || connect.IsWireError(err) || unreached(err):
 		return nil
 	case control.Foreign(err):
 		return control.Explain(c.Master(), err)
@@ -144,8 +143,7 @@ func (e *LostError) Unwrap() error { return e.Cause }
 // is stopping.
 func passing(err error) bool {
 	var e *connect.Error
-	var text *control.TextError
-	if !errors.As(err, &e) || errors.As(err, &text) {
+	if !errors.As(err, &e) || errors.As(err, new(*control.TextError)) {
 		return false
 	}
 	switch e.Code() {
@@ -160,8 +158,8 @@ func passing(err error) bool {
 
 // unreached reports whether a call never got to anyone, or to nobody who answers.
 func unreached(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" || connect.CodeOf(err) == connect.CodeDeadlineExceeded
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" || connect.CodeOf(err) == connect.CodeDeadlineExceeded
 }
 
 // method is a call of the master's API.

@@ -43,11 +43,10 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 		reached := !unreached(err) && !connect.IsWireError(err)
 		err = c.loss(err)
 		if reached {
-			var who *control.ForeignError
-			if foreign := c.conn().Probe(ctx); errors.As(foreign, &who) {
-				if !who.Silent() {
-					return nil, foreign
-				}
+			foreign := c.conn().Probe(ctx)
+			if who, ok := errors.AsType[*control.ForeignError](foreign); ok && !who.Silent() {
+				return nil, foreign
+			} else if ok {
 				err = foreign
 			}
 		}

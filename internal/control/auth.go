@@ -135,8 +135,8 @@ func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.S
 	}
 }
 
-func (s *signer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
+func (s *signer) WrapStreamingHandler(h connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return h
 }
 
 // checkedConn refuses to send what is no message, or anything if the token could not be proved.

@@ -53,8 +53,7 @@ var errWantsTLS = errors.New("it wants TLS: give --tls-ca, and --tls-cert and --
 
 // noTLS reports whether what answered a handshake does not speak TLS.
 func noTLS(err error) bool {
-	var header tls.RecordHeaderError
-	return errors.As(err, &header) || errors.Is(err, http.ErrSchemeMismatch)
+	return errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // distrust returns why a certificate was not taken for the master's, or nil.

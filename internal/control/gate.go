@@ -184,8 +184,9 @@ func (g *Gate) Service(h http.Handler) http.Handler {
 
 // looks are the procedures that change nothing, and tell nothing of what was computed.
 var looks = map[string]bool{
-	ClusterListJobsProcedure: true, ClusterGetJobProcedure: true, ClusterWatchJobProcedure: true, ClusterListGraphsProcedure: true,
-	ClusterInspectGraphProcedure: true, ClusterListWorkersProcedure: true, ClusterStatusProcedure: true,
+	ClusterListJobsProcedure: true, ClusterGetJobProcedure: true, ClusterWatchJobProcedure: true,
+	ClusterListGraphsProcedure: true, ClusterInspectGraphProcedure: true,
+	ClusterListWorkersProcedure: true, ClusterStatusProcedure: true,
 }
 
 // rolesFor are those who may call a procedure.

@@ -237,7 +237,7 @@ func Closed(address string, err error) error {
 	return err
 }
 
-// Worded is an error in other words.
+// Worded returns an error with this text that wraps cause.
 func Worded(text string, cause error) error { return &wordedError{text, cause} }
 
 type wordedError struct {

@@ -216,8 +216,7 @@ func (l *Lane) Received() uint64 { return l.received.Load() }
 // End says why the session ends, and closes the lane.
 func (l *Lane) End(why error) {
 	r := &Refusal{Text: Text(why.Error(), MaxText)}
-	var refused *RefusedError
-	if errors.As(why, &refused) {
+	if refused, ok := errors.AsType[*RefusedError](why); ok {
 		r.Kind = refused.Kind
 	}
 	l.mu.Lock()

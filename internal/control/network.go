@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -41,7 +40,7 @@ func networkTable(w io.Writer, workers []*Worker) {
 	fmt.Fprintln(w, "\nNETWORK\tBANDWIDTH\tDELAY\tMEASURED\t")
 	for _, key := range slices.SortedFunc(maps.Keys(ways), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		x := ways[key]
-		name, since := key[0]+" - "+key[1], timeText(time.Duration(x.AgeSeconds*float64(time.Second)))+" ago"
+		name, since := key[0]+" - "+key[1], secondsText(x.AgeSeconds)+" ago"
 		if key[0] == key[1] {
 			name = "within " + key[0]
 		}

@@ -86,7 +86,7 @@ func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
 	for _, u := range all {
 		limit := "-"
 		if u.TimeQuotaSeconds > 0 {
-			limit = timeText(time.Duration(u.TimeQuotaSeconds * float64(time.Second)))
+			limit = secondsText(u.TimeQuotaSeconds)
 		}
 		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\t\n", u.Owner,
 			of(uint64(u.Queued), uint64(u.QueuedQuota), number),
@@ -135,8 +135,9 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 			took = timeText(now.Sub(j.Started.AsTime()))
 		}
 		spec := j.Spec()
-		row(j.Id, j.State.Detail(), spec.Program, spec.Origin(), cmp.Or(j.Owner, "-"), j.priorityText(),
-			fmt.Sprint(j.Supersteps), fmt.Sprint(len(j.Workers)), timeText(now.Sub(j.Submitted.AsTime()))+" ago", took, j.Reason)
+		row(j.Id, j.State.Detail(), spec.Program, spec.Origin(), cmp.Or(j.Owner, "-"),
+			j.priorityText(), fmt.Sprint(j.Supersteps), fmt.Sprint(len(j.Workers)),
+			timeText(now.Sub(j.Submitted.AsTime()))+" ago", took, j.Reason)
 	}
 }
 
@@ -201,7 +202,7 @@ func GraphText(g *Graph) string {
 		}
 		escape.Printf(t, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
 		escape.Printf(t, "memory\t%s on all workers\n", mem.Text(int64(g.Bytes)))
-		escape.Printf(t, "loaded in\t%s\n", timeText(time.Duration(g.LoadSeconds*float64(time.Second))))
+		escape.Printf(t, "loaded in\t%s\n", secondsText(g.LoadSeconds))
 	}
 	escape.Printf(t, "grid\t%dx%d\n", g.Rows, g.Columns)
 	for _, p := range g.Placements {
@@ -217,6 +218,8 @@ func count(n uint64, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+func secondsText(s float64) string { return timeText(time.Duration(s * float64(time.Second))) }
 
 // timeText words a time for people, with about two figures.
 func timeText(d time.Duration) string {

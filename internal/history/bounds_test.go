@@ -125,3 +125,19 @@ func TestPairsCount(t *testing.T) {
 		t.Errorf("%d bytes in all, %d rows", sum, s.kept())
 	}
 }
+
+// TestDetailsOfASecondRun: the details of a superstep that ran again stay when those of its first run
+// would go.
+func TestDetailsOfASecondRun(t *testing.T) {
+	s := NewStore()
+	s.mostRows = 100
+	must(t, s.Record(&trace.Job{Job: "j", Partitions: 30}))
+	for _, superstep := range []int{0, 0, 1, 2} {
+		must(t, s.Record(active("j", superstep, 30)))
+	}
+	for superstep := range 3 {
+		if d, err := s.Detail("1", superstep); d == nil || err != nil {
+			t.Errorf("the details of superstep %d are not kept: %v", superstep, err)
+		}
+	}
+}

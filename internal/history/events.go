@@ -46,7 +46,7 @@ type Cursor string
 // Events returns what came after a cursor, the cursor after it, and a channel that is closed when
 // there is more. Lost says that events between are not kept any more, or were another process's:
 // the reader must read all anew.
-func (s *Store) Events(after Cursor) (events []Event, next Cursor, changed <-chan struct{}, lost bool) {
+func (s *Store) Events(after Cursor) (all []Event, next Cursor, more <-chan struct{}, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &s.ring
@@ -63,9 +63,9 @@ func (s *Store) Events(after Cursor) (events []Event, next Cursor, changed <-cha
 		if j, ok := e.Data.(Job); ok {
 			e.Data = j.worded()
 		}
-		events = append(events, e)
+		all = append(all, e)
 	}
-	return events, s.cursor(r.next), r.changed, lost
+	return all, s.cursor(r.next), r.changed, lost
 }
 
 // Cursor returns the place after an event.

@@ -103,6 +103,9 @@ func (j *job) bytes() int {
 // ended reports whether nothing of the run is to come.
 func (j *job) ended() bool { return j.State != trace.Queued && j.State != trace.Running }
 
+func (j *job) endedJob() bool    { return j.of == nil && j.ended() }
+func (j *job) endedSearch() bool { return j.of != nil && j.ended() }
+
 // goesOn has a run that goes on from a checkpoint count from its beginning.
 func (j *job) goesOn() {
 	before, began := Before(j.Job.Job.Before)

@@ -69,8 +69,9 @@ func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 	if err == nil {
 		err = json.Unmarshal(data, &all)
 	}
-	if err == nil && (len(all) == 0 || all[0].Job.Job.Job != name) {
-		err = errors.New("it is of another job")
+	if err == nil && (len(all) == 0 || all[0].Job.Job.Job != name ||
+		slices.ContainsFunc(all, func(k lasting) bool { return slices.Contains(k.Steps, nil) })) {
+		err = errors.New("it is of another job, or lacks supersteps")
 	}
 	if err != nil {
 		return true, fmt.Errorf("the record is damaged: %w", err)
@@ -81,8 +82,13 @@ func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 	if at < 0 {
 		return true, nil // it was let go
 	}
-	of := s.jobs[at]
+	of, listed := s.jobs[at], s.jobs[at].Job
+	if all[0].State != listed.State {
+		return true, fmt.Errorf("the record is of a job that is %.20s", all[0].State)
+	}
 	of.lasting = all[0]
+	of.ID, of.Error = listed.ID, listed.Error
+	of.Submitted, of.Finished = listed.Submitted, listed.Finished
 	searches := make([]*job, len(all)-1)
 	for i, k := range all[1:] {
 		searches[i] = &job{lasting: k, of: of}
@@ -94,5 +100,5 @@ func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 		s.measure(j)
 		s.ring.put("job", j.ID, j.Job)
 	}
-	return s.bytes < s.most, nil
+	return s.bytes < s.most && s.searches < maxSearches, nil
 }

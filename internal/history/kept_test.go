@@ -6,9 +6,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
 )
+
+var finished = time.Unix(1e9, 0).UTC()
 
 // ended is a named Store with a run of Graph500, of two searches, that has ended.
 func ended(t *testing.T) *Store {
@@ -24,7 +27,10 @@ func ended(t *testing.T) *Store {
 		must(t, to.Record(step))
 		must(t, to.Record(&trace.Search{Job: name, Kernel: "bfs", Edges: 100, Seconds: 1, Valid: &valid}))
 	}
-	must(t, to.Record(&trace.End{Job: "m-1", State: trace.Done, Seconds: 8, Report: "the block"}))
+	must(t, to.Record(&trace.End{
+		Job: "m-1", State: trace.Done, Seconds: 8, Report: "the block",
+		Submitted: finished, Finished: finished,
+	}))
 	return s
 }
 
@@ -52,7 +58,7 @@ func listed(t *testing.T, names ...string) *Store {
 	s := NewNamedStore()
 	for _, name := range names {
 		must(t, s.Record(&trace.Job{Job: name}))
-		must(t, s.Record(&trace.End{Job: name, State: trace.Done}))
+		must(t, s.Record(&trace.End{Job: name, State: trace.Done, Submitted: finished, Finished: finished}))
 	}
 	return s
 }
@@ -107,6 +113,11 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 	if restore(listed(t, "m-1"), data[:len(data)-1]) == nil {
 		t.Error("a record that is cut off is taken for whole")
 	}
+	other := NewNamedStore()
+	must(t, other.Record(&trace.End{Job: "m-1", State: trace.Failed}))
+	if restore(other, data) == nil || other.Jobs()[0].State != trace.Failed {
+		t.Error("a record of another state is taken")
+	}
 	if _, err := listed(t, "m-2").Restore("m-2", data); err == nil {
 		t.Error("a record of another job is taken")
 	}
@@ -136,7 +147,7 @@ func TestKeepOfASecondAttempt(t *testing.T) {
 	if all := after.Jobs(); len(all) != 2 || all[0].ID != "m-1" || all[0].Kernels[0].Searches != 2 {
 		t.Errorf("found %+v", all)
 	}
-	if !s.forget() {
+	if !s.forget((*job).endedJob) {
 		t.Error("nothing is let go")
 	}
 	if all := s.Jobs(); len(all) != 0 || s.searches != 0 || len(s.last) != 0 {
@@ -231,5 +242,30 @@ func TestSearchesPushNoJobOut(t *testing.T) {
 	}
 	if found := s.Jobs(); len(found) != maxJobs || found[0].ID != "j0" || s.searches != 0 {
 		t.Errorf("found %d jobs from %q, %d searches", len(found), found[0].ID, s.searches)
+	}
+}
+
+// TestSearchesAreBounded: of a running job with very many searches the oldest go, and the jobs that
+// have ended stay. When only the queue is too long, no search goes.
+func TestSearchesAreBounded(t *testing.T) {
+	s := NewNamedStore()
+	must(t, s.Record(&trace.Job{Job: "first"}))
+	must(t, s.Record(&trace.End{Job: "first", State: trace.Done}))
+	to := &Searches{To: s}
+	must(t, to.Record(&trace.Job{Job: "g", Program: trace.Graph500}))
+	for i := range maxSearches + 3 {
+		step := superstep(0, 1)
+		step.Job = fmt.Sprintf("bfs root %d", i)
+		must(t, to.Record(step))
+	}
+	all := s.Jobs()
+	if s.searches != maxSearches || len(all) != 2+maxSearches || all[0].ID != "first" || all[2].ID != "g-bfs-root-3" {
+		t.Fatalf("found %d searches, from %s, %s", s.searches, all[0].ID, all[2].ID)
+	}
+	for i := range maxJobs + 3 {
+		s.Queue(&trace.Job{Job: fmt.Sprint("j", i)}, "waits")
+	}
+	if _, err := s.Job("first"); err == nil || s.searches != maxSearches {
+		t.Errorf("found %d searches, %v", s.searches, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
@@ -19,11 +20,13 @@ import (
 
 // Bounds on what a Store keeps.
 const (
-	maxJobs  = 1000 // a job's searches are a part of it
+	maxJobs  = 2000 // without searches: the ended jobs of a master and its queue
 	maxLog   = 1000
 	maxText  = 4 << 10  // bytes of a line of the log
 	maxRows  = 3 << 18  // of all jobs' details: 180 MB
 	maxBytes = 96 << 20 // of jobs without their details
+	// maxSearches bounds the searches of all jobs.
+	maxSearches = 2 * maxJobs
 	// progressEvery is how often readers are told how far a stage is.
 	progressEvery = 100 * time.Millisecond
 )
@@ -56,6 +59,7 @@ type Store struct {
 type detailed struct {
 	of              map[int]*Detail // the run's
 	superstep, rows int
+	detail          weak.Pointer[Detail] // of holds a newer one if the superstep ran again
 }
 
 // NewStore makes an empty Store.
@@ -201,18 +205,18 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	j.Matrix.grow(b.Partitions)
 	s.jobs, s.last[b.Job] = append(s.jobs, j), j
 	if len(s.jobs)-s.searches > maxJobs {
-		s.forget()
+		s.forget((*job).endedJob)
+	}
+	if s.searches > maxSearches {
+		s.forget((*job).endedSearch)
 	}
 	return j
 }
 
-// forget lets the oldest job go that has ended, with its searches, or else the oldest search, if
-// there is one.
-func (s *Store) forget() bool {
-	oldest := slices.IndexFunc(s.jobs, func(j *job) bool { return j.of == nil && j.ended() })
-	if oldest < 0 {
-		oldest = slices.IndexFunc(s.jobs, (*job).ended)
-	}
+// forget removes the oldest job or search that may go, a job with its searches. It reports whether
+// there was one.
+func (s *Store) forget(may func(*job) bool) bool {
+	oldest := slices.IndexFunc(s.jobs, may)
 	if oldest < 0 {
 		return false
 	}
@@ -243,12 +247,14 @@ func (s *Store) remove(i int) {
 // addDetail takes a superstep's details, and lets old ones go where they are too many.
 func (s *Store) addDetail(j *job, d *Detail) {
 	j.details[d.Step.Superstep] = d
-	s.details = append(s.details, detailed{j.details, d.Step.Superstep, d.rows()})
+	s.details = append(s.details, detailed{j.details, d.Step.Superstep, d.rows(), weak.Make(d)})
 	s.rows += d.rows()
 	drop := 0
 	for ; s.rows > s.mostRows; drop++ {
 		old := s.details[drop]
-		delete(old.of, old.superstep)
+		if old.of[old.superstep] == old.detail.Value() {
+			delete(old.of, old.superstep)
+		}
 		s.rows -= old.rows
 	}
 	s.details = slices.Delete(s.details, 0, drop)
@@ -258,8 +264,9 @@ func (s *Store) addDetail(j *job, d *Detail) {
 // end ends a run.
 func (s *Store) end(j *job, e *trace.End) {
 	j.State, j.Ended, j.Error = e.State, e.Ended, e.Error
-	if !s.past {
-		j.Finished = time.Now()
+	j.Submitted = cmp.Or(e.Submitted, j.Submitted)
+	if j.Finished = e.Finished; !s.past {
+		j.Finished = cmp.Or(e.Finished, time.Now())
 	}
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
@@ -267,11 +274,14 @@ func (s *Store) end(j *job, e *trace.End) {
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
-	j.Supersteps = cmp.Or(j.Supersteps, e.Supersteps) // of which none may be recorded
+	// The job may have none of its supersteps recorded.
+	j.Supersteps, j.Messages = cmp.Or(j.Supersteps, e.Supersteps), cmp.Or(j.Messages, e.Messages)
+	j.Sent, j.Bytes = cmp.Or(j.Sent, e.Sent), cmp.Or(j.Bytes, e.Bytes)
 	j.GraphLeft, j.Forked, j.Report = e.GraphLeft, e.Forked, e.Report
 	s.ring.put("job", j.ID, j.Job)
 	s.measure(j)
-	for s.bytes > s.most && s.forget() { // the oldest, while all are too large
+	// The oldest, while all are too large.
+	for s.bytes > s.most && (s.forget((*job).endedJob) || s.forget((*job).ended)) {
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/job/resolve"
@@ -126,7 +128,7 @@ func (j *job) update(now *control.Job) {
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
 	}
 	switch {
-	case was < control.JobState_JOB_STATE_WRITING && now.State == control.JobState_JOB_STATE_WRITING:
+	case now.State == control.JobState_JOB_STATE_WRITING && was < now.State:
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: writing})
 	case was == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0:
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: writing, Seconds: now.WriteSeconds})
@@ -150,7 +152,9 @@ func begin(now *control.Job) *trace.Job {
 	b := &trace.Job{
 		Job: now.Id, Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Origin(),
 		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
-		Delivery: spec.Delivery, MaxSupersteps: int(now.MaxSupersteps), Began: time.Now(),
+		Delivery: spec.Delivery, MaxSupersteps: int(now.MaxSupersteps),
+		// a job that was cancelled while it waited has not started
+		Began: cmp.Or(timeOf(now.Started), timeOf(now.Submitted), time.Now()),
 	}
 	if control.Named(now.Owner) {
 		b.Owner = now.Owner
@@ -161,12 +165,6 @@ func begin(now *control.Job) *trace.Job {
 	if now.Rows > 0 {
 		b.Grid = fmt.Sprintf("%dx%d", now.Rows, now.Columns)
 	}
-	switch { // a job that was cancelled while it waited has not started
-	case now.Started != nil:
-		b.Began = now.Started.AsTime()
-	case now.Submitted != nil:
-		b.Began = now.Submitted.AsTime()
-	}
 	if len(now.Before) > 0 {
 		b.Before = now.Before
 		_, b.Began = history.Before(now.Before)
@@ -175,7 +173,11 @@ func begin(now *control.Job) *trace.Job {
 }
 
 func end(now *control.Job) *trace.End {
-	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds, Forked: now.Forked}
+	e := &trace.End{
+		Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds,
+		Forked: now.Forked, Submitted: timeOf(now.Submitted), Finished: timeOf(now.Ended),
+		Messages: int(now.Messages), Sent: int(now.MessagesSent), Bytes: int(now.BytesSent),
+	}
 	switch {
 	case now.State == control.JobState_JOB_STATE_CANCELLED:
 		e.State = trace.Cancelled
@@ -189,6 +191,14 @@ func end(now *control.Job) *trace.End {
 		e.Report = r.Text()
 	}
 	return e
+}
+
+// timeOf returns the zero time for a timestamp that is missing.
+func timeOf(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
 }
 
 // superstep forwards a superstep.

@@ -24,7 +24,7 @@ type room struct {
 // rooms are the groups from the ground up. A package imports only from its own room and those
 // below.
 var rooms = []room{
-	{"ground", 3557, []string{
+	{"ground", 3556, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
 		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
@@ -53,14 +53,14 @@ var rooms = []room{
 	}},
 	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2764, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8082, []string{
+	{"cluster", 8081, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12389, []string{"master", "worker", "internal/daemon"}},
+	{"daemons", 12387, []string{"master", "worker", "internal/daemon"}},
 	{"users", 12325, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",

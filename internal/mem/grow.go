@@ -69,9 +69,7 @@ func Free[T any](a *Arena, s []T) {
 
 // IsExhausted returns the *[Exhausted] in a value that was recovered, or nil.
 func IsExhausted(v any) *Exhausted {
-	var exhausted *Exhausted
-	if err, ok := v.(error); ok && errors.As(err, &exhausted) {
-		return exhausted
-	}
-	return nil
+	err, _ := v.(error)
+	exhausted, _ := errors.AsType[*Exhausted](err)
+	return exhausted
 }

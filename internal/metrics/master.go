@@ -78,8 +78,8 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 	counter.one("worker_losses_total", "Workers given up as their lease lapsed.", float64(s.WorkersLost))
 	counter.one("straggler_moves_total",
 		"Moves of jobs away from workers that were slow.", float64(s.Stragglers))
-	counter.by("what", "refusals_total", "Workers that were not taken in, and callers with a wrong "+
-		"token or one connection too many.",
+	counter.by("what", "refusals_total", "Workers that were not taken in, and callers with a "+
+		"wrong token or one connection too many.",
 		values{"worker": float64(s.Refused - s.RefusedTokens), "token": float64(s.RefusedTokens)})
 	counter.one("stale_messages_total",
 		"Messages of workers that fitted nothing that was waited for.", float64(s.Stale))
@@ -93,8 +93,8 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 		"Resident memory of the worker's process, by its last heartbeat.", used)
 	gauge.by("worker", "worker_memory_limit_bytes",
 		"The worker's budget of memory, if it has one.", limit)
-	gauge.by("worker", "worker_memory_held_bytes", "What arrays and Go's heap hold of the worker's "+
-		"budget, by its last heartbeat; what is spilled to files is not in it.", held)
+	gauge.by("worker", "worker_memory_held_bytes", "What arrays and Go's heap hold of the "+
+		"worker's budget, by its last heartbeat; what is spilled to files is not in it.", held)
 	gauge.by("worker", "worker_memory_spilled_bytes", "Arrays kept in files.", spilled)
 	gauge.by("worker", "worker_silence_seconds", "Time since the worker was last heard of.", silence)
 	gauge.one("uptime_seconds", "Time since the master started.", s.UptimeSeconds)

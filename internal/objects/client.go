@@ -71,8 +71,7 @@ func call[Q, A any](
 	if ctx.Err() != nil {
 		return nil, failed(context.Cause(ctx))
 	}
-	var e *connect.Error
-	if errors.As(err, &e) && connect.IsWireError(err) {
+	if e, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
 		for _, c := range codes {
 			if c.code == e.Code() {
 				return nil, failed(control.Worded(e.Message(), c.err))

@@ -236,8 +236,8 @@ func (s *Server) ListObjects(ctx context.Context, r *control.ListObjectsRequest)
 			if answer.More = len(answer.Objects) == mostListed || bytes > piece; answer.More {
 				break
 			}
-			found := &control.ListObjectsResponse_Object{Name: o.Name, Size: o.Size, Version: o.Version}
-			answer.Objects = append(answer.Objects, found)
+			e := &control.ListObjectsResponse_Object{Name: o.Name, Size: o.Size, Version: o.Version}
+			answer.Objects = append(answer.Objects, e)
 		}
 		return nil
 	})
@@ -268,8 +268,7 @@ var codes = []struct {
 
 // coded is the error of a store as a call's.
 func coded(err error) error {
-	var e *connect.Error
-	if err == nil || errors.As(err, &e) {
+	if err == nil || errors.As(err, new(*connect.Error)) {
 		return err
 	}
 	for _, c := range codes {

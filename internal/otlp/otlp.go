@@ -57,8 +57,8 @@ func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OpenTelemetry: %w", err)
 	}
-	e.provider = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter,
-		sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithBatchTimeout(batchDelay)))
+	e.provider = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(
+		exporter, sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithBatchTimeout(batchDelay)))
 	e.tracer = e.provider.Tracer("github.com/superstep-go/superstep", oteltrace.WithInstrumentationVersion(o.Version))
 	e.parent = context.Background()
 	if o.Root != "" {

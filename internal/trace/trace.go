@@ -93,6 +93,9 @@ type End struct {
 	// Again says that the job goes on by another attempt, of which another Job tells; it is not
 	// written.
 	Again bool `json:"-"`
+	// Known of a job of a master; they are not written.
+	Submitted, Finished   time.Time `json:"-"`
+	Messages, Sent, Bytes int       `json:"-"`
 }
 
 // Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading,

@@ -31,9 +31,8 @@ func body(w http.ResponseWriter, r *http.Request, most int64, to any, like strin
 			err = errors.New("something follows it")
 		}
 	}
-	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
+	case errors.As(err, new(*http.MaxBytesError)):
 		return refuse(http.StatusRequestEntityTooLarge, "expected at most %d bytes", most)
 	case err != nil:
 		return unlike(err, like)

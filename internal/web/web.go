@@ -216,12 +216,11 @@ var errNoPath = &refusal{http.StatusNotFound, "the API has no such path: /api/v1
 
 func statusOf(err error) int {
 	var r *refusal
-	var none *history.NoJob
 	var call *connect.Error
 	switch {
 	case errors.As(err, &r):
 		return r.status
-	case errors.As(err, &none):
+	case errors.As(err, new(*history.NoJob)):
 		return http.StatusNotFound
 	case errors.As(err, &call) && statuses[call.Code()] != 0:
 		return statuses[call.Code()]
