@@ -50,7 +50,7 @@ func TestTheFirstPage(t *testing.T) {
 		b.until(t, "the queue",
 			`(q => q?.innerText.startsWith("Queue: 60 jobs wait") && /^1\s+m-999 wcc\s.*waits for its turn$/s.test(q.querySelector("tbody tr").innerText))(document.querySelector("[aria-label^=Queue]"))`)
 		b.until(t, "failures",
-			`(f => f?.querySelectorAll("tbody tr").length === 10 && f.innerText.includes("reason 900"))(document.querySelector("[aria-label='Failed in the last day']"))`)
+			`(f => f?.querySelectorAll("tbody tr").length === 10 && f.innerText.includes("reason 900"))(document.querySelector("[aria-label='Failed in the last day: 10 jobs']"))`)
 		b.until(t, "the workers", `document.querySelector(".now").innerText.includes("Workers: 1 ")`)
 		const rows, first = `document.querySelectorAll("[aria-label='List of jobs'] tbody tr")`, `document.querySelector("[aria-label='List of jobs'] tbody tr").innerText`
 		b.until(t, "the newest fifty", rows+`.length === 50 && `+first+`.startsWith("m-999")`)
