@@ -143,6 +143,12 @@ func settings() []setting {
 				}
 			}
 		}
+		// Some runs share the work of supersteps that are otherwise too small for that.
+		for i := range all {
+			if all[i].threads > 1 {
+				all[i].o.Sizes.SerialEdges = 2 << 10
+			}
+		}
 		all = append(all,
 			setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: parts%2 == 1}}})
 	}
@@ -157,7 +163,9 @@ func settings() []setting {
 	}
 	// More than four threads push in another way.
 	return append(all,
-		setting{parts: 1, threads: 6, o: engine.Options{Delivery: delivery.ChoosePush}},
+		setting{parts: 1, threads: 6, o: engine.Options{
+			Delivery: delivery.ChoosePush, Experiment: delivery.Experiment{Sizes: delivery.Sizes{SerialEdges: 2 << 10}},
+		}},
 		setting{parts: 2, threads: 3, o: engine.Options{Delivery: delivery.ChooseBeamer}})
 }
 

@@ -320,13 +320,14 @@ func (b *blockChange) senders(ctx context.Context) (err error) {
 			b.slotIDs[i], _ = p.slotOf(b.new.Senders, id)
 		}
 	}
-	for some := range slices.Chunk(adj, limits.linkGrain) {
+	a.Team.For((len(adj)+limits.linkGrain-1)/limits.linkGrain, 1, func(_, i, _ int) {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return
 		}
-		for k, i := range some {
-			some[k] = b.slotIDs[i]
+		some := adj[i*limits.linkGrain : min((i+1)*limits.linkGrain, len(adj))]
+		for k, slot := range some {
+			some[k] = b.slotIDs[slot]
 		}
-	}
-	return nil
+	})
+	return context.Cause(ctx)
 }

@@ -118,6 +118,7 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	for _, q := range s.Line {
 		other[q] = true
 	}
+	next := p.slots.Ghost
 	for q, group := range s.Groups {
 		if !other[q] {
 			if list := s.Peers.Of(q); group.Count > 0 || list.Count() > 0 {
@@ -128,6 +129,11 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 		if err := p.checkGroup(q, group, valid); err != nil {
 			return fmt.Errorf("ghosts of partition %d: %w", q, err)
 		}
+		if group.Start < next {
+			return fmt.Errorf("slots of partition %d's ghosts begin at %d, expected %d or more", q,
+				group.Start, next)
+		}
+		next = group.Start + group.Count
 	}
 	return nil
 }

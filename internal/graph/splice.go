@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sort"
 
@@ -67,12 +68,16 @@ func (b *blockChange) splice(ctx context.Context) error {
 	}
 	l := &b.old.ByReceiver.Lists
 	chunks := make([]*splicer, (len(e.list)+editRows-1)/editRows)
+	borders := make([]int, len(chunks)+1) // found before the edits of a row are sorted
+	for c := 1; c < len(borders); c++ {
+		borders[c] = e.border(max(borders[c-1], c*editRows))
+	}
 	b.a.Team.For(len(chunks), 1, func(_, c, _ int) {
 		if ctx.Err() != nil {
 			return
 		}
 		s := &splicer{b: b, l: l}
-		lo, hi := e.border(c*editRows), e.border((c+1)*editRows)
+		lo, hi := borders[c], borders[c+1]
 		s.reserve(hi-lo, hi-lo)
 		for lo < hi {
 			first := lo
@@ -249,10 +254,11 @@ func (b *blockChange) relist(ctx context.Context, lengths []uint32) error {
 	a, old, arena := b.a, &b.old.ByReceiver.Lists, b.next.graph.arena
 	if a.p.Of > 1 {
 		from := len(b.slotIDs)
-		ids := mem.Make[uint32](a.tmp, from+len(b.s.ids))
-		if len(ids) > maxSlots { // which have no numbers of 32 bits
-			return checkSlots(len(ids))
+		if n := from + len(b.s.ids); n > maxSlots { // which have no numbers of 32 bits
+			return fmt.Errorf("%d vertices, ghosts and added edges in one partition: at most %d at a time",
+				n, maxSlots)
 		}
+		ids := mem.Make[uint32](a.tmp, from+len(b.s.ids))
 		copy(ids[copy(ids, b.slotIDs):], b.s.ids)
 		for i := range b.s.ids {
 			b.s.ids[i] = uint32(from + i)

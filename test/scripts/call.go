@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -60,6 +62,11 @@ func serve(programs []pregel.Registered) error {
 		return err
 	}
 	requests, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	nothing, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	os.Stdin, os.Stdout = nothing, os.Stderr // a command that uses them disturbs no answer
 	for requests.More() {
 		var r Request
 		if err := requests.Decode(&r); err != nil {
@@ -111,12 +118,15 @@ func Serve(cmd *exec.Cmd) (*Server, error) {
 	return s, s.Start()
 }
 
-// Do has the server run a command.
+// Do has the server run a command. A server that does not answer in time ends, with its stacks.
 func (s *Server) Do(r Request) (a Answer, err error) {
+	late := time.AfterFunc(2*Patience, func() { _ = s.Process.Signal(syscall.SIGQUIT) })
+	defer late.Stop()
 	if err = s.calls.Encode(r); err == nil {
 		err = s.answers.Decode(&a)
 	}
 	if err != nil {
+		s.Stop() // all that it said is then here
 		err = fmt.Errorf("the process of the calls: %w: %s", err, s.Said)
 	}
 	return a, err

@@ -132,11 +132,11 @@ function unlike(a: Job, b: Job): string[] {
     ["sizes of the graph", size(a), size(b)],
     ["partitions", grid(a), grid(b)],
     ["threads", a.threads?.toString(), b.threads?.toString()],
-    ["delivery", a.delivery, b.delivery],
+    ["delivery", a.delivery || "auto", b.delivery || "auto"],
   ];
   if (a.program === b.program) {
     const names = new Set([a, b].flatMap((j) => Object.keys(j.parameters ?? {})));
-    for (const name of names) both.push([name, a.parameters?.[name] ?? "not given", b.parameters?.[name] ?? "not given"]);
+    for (const name of names) both.push([name, a.parameters?.[name] || "not given", b.parameters?.[name] || "not given"]);
   }
   const found = both.filter(([, x, y]) => x && y && x !== y).map(([name, x, y]) => ({ name, text: `${name} (${x} | ${y})` }));
   // Of graphs that differ by name one knows that they differ.

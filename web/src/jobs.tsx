@@ -47,7 +47,8 @@ function Now({ jobs }: { jobs: Job[] }) {
   const { about } = useLive();
   const running = jobs.filter((j) => j.state === "running");
   const queue = inTurn(jobs.filter((j) => j.state === "queued"));
-  const recent = jobs.filter((j) => j.state === "failed" && j.finished && Date.now() - Date.parse(j.finished) < day).reverse();
+  const failed = (j: Job) => Date.parse(j.finished ?? "");
+  const recent = jobs.filter((j) => j.state === "failed" && Date.now() - failed(j) < day).sort((a, b) => failed(b) - failed(a) || number(b) - number(a));
   if (running.length + queue.length + recent.length === 0 && about.kind !== "master") return null;
   return (
     <section class="panel now" aria-label="Now">
@@ -68,23 +69,28 @@ function Now({ jobs }: { jobs: Job[] }) {
       {queue.length > mostWaiting && <p class="hint">The list below has the others: choose the state queued.</p>}
       {recent.length > 0 && (
         <List
-          title="Failed in the last day"
+          title={`Failed in the last day: ${format.exact(recent.length)} ${recent.length === 1 ? "job" : "jobs"}`}
           names={["job", "failed", "reason"]}
           rows={recent.slice(0, mostFailed).map((j) => [<Named job={j} />, format.when(j.finished ?? ""), j.error ?? ""])}
         />
       )}
+      {recent.length > mostFailed && <p class="hint">The list below has the others: choose the state failed.</p>}
       {about.kind === "master" && <Crowd />}
     </section>
   );
 }
 
+/** number is at the end of a job's id: the greater, the later was it submitted. */
+const number = (j: Job): number => Number(/\d+$/.exec(j.id)?.[0] ?? 0);
+
 const priorities = ["low", "normal", "high"];
 
 /** inTurn is the order of the master's queue: jobs that have begun before, then by priority, which rises by one every ten minutes. */
 function inTurn(queue: Job[]): Job[] {
-  const priority = (j: Job) => Math.min(priorities.indexOf(j.priority ?? "normal") + Math.floor((Date.now() - Date.parse(j.submitted ?? "")) / 600e3 || 0), 2);
+  const age = (j: Job) => Math.max(Date.now() - Date.parse(j.submitted ?? "") || 0, 0); // the clocks may differ
+  const priority = (j: Job) => Math.min(priorities.indexOf(j.priority ?? "normal") + Math.floor(age(j) / 600e3), 2);
   const again = (j: Job) => (j.lost ? 1 : 0);
-  return queue.toSorted((a, b) => again(b) - again(a) || priority(b) - priority(a));
+  return queue.toSorted((a, b) => again(b) - again(a) || priority(b) - priority(a) || number(a) - number(b));
 }
 
 const Named = ({ job }: { job: Job }) => <a href={link("job", job.id)}>{called(job)}</a>;
@@ -147,16 +153,23 @@ function Crowd() {
 const pageSize = 50;
 const none = { state: "", program: "", graph: "", text: "" };
 
-/** orders are the columns that jobs can be sorted by; the empty one is that of their submission. */
-const orders: Record<string, (a: Job, b: Job) => number> = {
-  "": () => 0, job: (a, b) => (a.job < b.job ? -1 : a.job > b.job ? 1 : 0), graph: (a, b) => ((a.graph ?? "") < (b.graph ?? "") ? -1 : 1),
-  supersteps: (a, b) => a.supersteps - b.supersteps, seconds: (a, b) => a.seconds - b.seconds, messages: (a, b) => a.messages - b.messages,
+/** orders are the columns that jobs can be sorted by, with what is compared; the empty one is when they began. */
+const orders: Record<string, (j: Job) => string | number> = {
+  "": (j) => [j.began, j.state === "queued" ? "" : (j.submitted ?? "")].map((t) => Date.parse(t)).find((t) => t > 0) ?? Infinity,
+  job: number, graph: (j) => j.graph ?? "", supersteps: (j) => j.supersteps, seconds: (j) => j.seconds, messages: (j) => j.messages,
 };
+
+function sorted(jobs: Job[], by: (j: Job) => string | number): Job[] {
+  const all = jobs.map((j) => ({ j, key: by(j) }));
+  return all.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ j }) => j);
+}
+
+const within = (text: string, part: string): boolean => text.toLowerCase().includes(part.trim().toLowerCase());
 
 /** wanted says whether a job is one that is asked for: text may be in its name, program, graph, owner or reason. */
 const wanted = (j: Job, f: typeof none): boolean =>
-  (!f.state || j.state === f.state) && (j.program ?? "").includes(f.program.trim()) && (j.graph ?? "").includes(f.graph.trim()) &&
-  [j.job, j.program, j.graph, j.owner, j.error].join("\n").toLowerCase().includes(f.text.trim().toLowerCase());
+  (!f.state || j.state === f.state) && within(j.program ?? "", f.program) && within(j.graph ?? "", f.graph) &&
+  within([j.job, j.program, j.graph, j.owner, j.error].join("\n"), f.text);
 
 /** History is all jobs, page by page: in the order that is asked for, and those alone that are. */
 function History({ jobs: all }: { jobs: Job[] }) {
@@ -164,20 +177,21 @@ function History({ jobs: all }: { jobs: Job[] }) {
   const [filter, setFilter] = useState(none);
   const [sort, setSort] = useState("-");
   const [from, setFrom] = useState(0);
-  const found = all.filter((j) => wanted(j, filter)).sort(orders[sort.replace("-", "")]);
+  const found = sorted(all.filter((j) => wanted(j, filter)), orders[sort.replace("-", "")]!);
   if (sort.startsWith("-")) found.reverse();
-  const jobs = found.slice(from, from + pageSize);
   const total = found.length;
+  const at = Math.min(from, Math.max(0, Math.ceil(total / pageSize) - 1) * pageSize); // there may be fewer than there were
+  const jobs = found.slice(at, at + pageSize);
   const set = (name: keyof typeof none) => (e: { currentTarget: { value: string } }) => {
     setFilter({ ...filter, [name]: e.currentTarget.value });
     setFrom(0);
   };
   const head = (key: string, name: string, number = false) => (
     <th scope="col" class={number ? "n" : ""} aria-sort={sort === key ? "ascending" : sort === `-${key}` ? "descending" : undefined}>
-      <button type="button" class="link" onClick={() => setSort(sort === `-${key}` ? key : `-${key}`)}>{name}</button>
+      <button type="button" class="link" onClick={() => (setSort(sort === `-${key}` ? key : `-${key}`), setFrom(0))}>{name}</button>
     </th>
   );
-  const empty = all.length > 0 ? "No job is so." : stages.length > 0 ? "No job has begun yet." : "There are no jobs.";
+  const empty = all.length > 0 ? "No job matches." : stages.length > 0 ? "No job has begun yet." : "There are no jobs.";
   return (
     <section class="panel" aria-label="History">
       <h2>Jobs</h2>
@@ -197,7 +211,7 @@ function History({ jobs: all }: { jobs: Job[] }) {
           ))}
         </form>
       )}
-      {jobs.length === 0 && <p class="quiet">{!loaded ? "Loading…" : empty}</p>}
+      {all.length <= 1 && jobs.length === 0 && <p class="quiet">{!loaded ? "Loading…" : empty}</p>}
       {jobs.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="List of jobs">
           <table>
@@ -230,11 +244,11 @@ function History({ jobs: all }: { jobs: Job[] }) {
           </table>
         </div>
       )}
-      {total > jobs.length && (
+      {all.length > 1 && (
         <p class="pages">
-          <button type="button" disabled={from === 0} onClick={() => setFrom(from - pageSize)}>Before</button>
-          {format.exact(from + 1)} to {format.exact(from + jobs.length)} of {format.exact(total)}
-          <button type="button" disabled={from + pageSize >= total} onClick={() => setFrom(from + pageSize)}>After</button>
+          {total > pageSize && <button type="button" disabled={at === 0} onClick={() => setFrom(at - pageSize)}>Previous</button>}
+          <span role="status" key="count">{total === 0 ? empty : `${format.exact(at + 1)} to ${format.exact(at + jobs.length)} of ${format.exact(total)}`}</span>
+          {total > pageSize && <button type="button" disabled={at + pageSize >= total} onClick={() => setFrom(at + pageSize)}>Next</button>}
         </p>
       )}
       {all.length > 1 && <p><a href={link("compare")}>Compare two jobs</a></p>}
@@ -323,7 +337,7 @@ export function JobPage({ id }: { id: string }) {
           </ul>
         )}
         {job.state === "running" && live.link === "live" && <Bound job={job} />}
-        <Facts job={job} />
+        <Facts job={job} kept={live.job === id && live.steps.length > 0} />
         <Aggregators of={job.aggregators ?? {}} />
         {job.said && job.said.length > 0 && (
           <ul class="said">
@@ -337,7 +351,7 @@ export function JobPage({ id }: { id: string }) {
       {hasResult(job, live.about) && <Result job={id} key={id} />}
       <section class="panel" aria-label="Timeline">
         <h2>Timeline</h2>
-        <Timeline steps={live.job === id ? live.steps : []} loading={live.job !== id || !live.stepsRead} version={live.version} running={job.state === "running"} selected={selected} onSelect={setSelected} />
+        <Timeline steps={live.job === id ? live.steps : []} loading={live.job !== id || !live.stepsRead} version={live.version} running={job.state === "running"} ended={job.supersteps} selected={selected} onSelect={setSelected} />
       </section>
       <Partitions job={id} steps={live.steps} version={live.version} running={job.state === "running" && live.link === "live"} selected={selected} onSelect={setSelected} />
     </>
@@ -449,7 +463,9 @@ function Block({ job }: { job: Job }) {
   );
 }
 
-export function Facts({ job }: { job: Job }) {
+/** Facts has no figures of supersteps that ran and are not kept: these are 0 for not being known. */
+export function Facts({ job, kept }: { job: Job; kept: boolean }) {
+  const known = kept || job.supersteps === 0 || job.messages > 0;
   const parameters = Object.entries(job.parameters ?? {});
   return (
     <dl class="facts">
@@ -468,9 +484,9 @@ export function Facts({ job }: { job: Job }) {
       {job.submitted && <Fact name="submitted" value={format.when(job.submitted)} />}
       {format.when(job.began) !== "-" && <Fact name="began" value={format.when(job.began)} />}
       <Fact name="supersteps" value={format.exact(job.supersteps)} />
-      <Fact name="time" value={format.seconds(job.seconds)} />
-      <Fact name="messages" value={format.count(job.messages)} />
-      {(job.partitions ?? 0) > 1 && <Fact name="between partitions" value={format.bytes(job.bytes)} />}
+      {(known || job.seconds > 0) && <Fact name="time" value={format.seconds(job.seconds)} />}
+      {known && <Fact name="messages" value={format.count(job.messages)} />}
+      {known && (job.partitions ?? 0) > 1 && <Fact name="between partitions" value={format.bytes(job.bytes)} />}
     </dl>
   );
 }

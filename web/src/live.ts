@@ -33,9 +33,12 @@ class Live {
   /** grows with every change of steps */
   version = 0;
 
+  /** the job followed was read again, as it had ended without supersteps */
+  private restored = false;
   private source: EventSource | undefined;
   private readers = new Set<() => void>();
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private inFlight = false;
   private polling: ReturnType<typeof setInterval> | undefined;
 
   read(f: () => void): () => void {
@@ -60,6 +63,7 @@ class Live {
     this.job = job;
     this.steps = [];
     this.stepsRead = false;
+    this.restored = false;
     this.version++;
     if (this.link === "ended") void this.load();
     else this.open();
@@ -84,7 +88,15 @@ class Live {
       this.link = "ended";
       this.tell();
     });
-    on("job", (c) => this.turned(c.data as Job));
+    on("job", (c) => {
+      const job = c.data as Job;
+      this.turned(job);
+      // What a master restores comes without its supersteps.
+      if (job.id !== this.job || this.restored || this.steps.length > 0) return;
+      if (job.supersteps === 0 || job.state === "running" || job.state === "queued") return;
+      this.restored = true;
+      void this.load();
+    });
     on("gone", (c) => {
       this.jobs = this.jobs.filter((j) => j.id !== c.job);
       this.tell();
@@ -136,12 +148,20 @@ class Live {
 
   /** poll keeps the figures of running jobs up to date, which no event tells. */
   private async poll() {
-    if (this.link !== "live" || document.hidden || !this.jobs.some((j) => j.state === "running")) return;
+    const open = this.link === "live" || (this.link === "away" && this.source?.readyState === EventSource.OPEN);
+    if (this.inFlight || !open || document.hidden || !this.jobs.some((j) => j.state === "running")) return;
+    this.inFlight = true;
     await this.attempt(async () => {
-      const running = this.jobs.filter((j) => j.state === "running").slice(0, mostPolled);
-      const found = await Promise.all(running.map((j) => api.job(j.id).catch(() => j))); // one that is gone has an event
-      for (const j of found) this.jobs = this.jobs.map((old) => (old.id === j.id && old.state === "running" ? j : old));
+      const followed = (j: Job) => Number(j.id === this.job);
+      const running = this.jobs.filter((j) => j.state === "running").sort((a, b) => followed(b) - followed(a)).slice(0, mostPolled);
+      const gone = (e: unknown) => {
+        if (!(e instanceof ApiError && e.status === 404)) throw e; // one that is gone has an event
+      };
+      const found = await Promise.all(running.map((j) => api.job(j.id).catch(gone)));
+      if (this.link === "away" && this.source?.readyState === EventSource.OPEN) this.link = "live"; // a call alone had failed
+      for (const j of found) if (j) this.jobs = this.jobs.map((old) => (old.id === j.id && old.state === "running" ? j : old));
     });
+    this.inFlight = false;
   }
 
   async load() {

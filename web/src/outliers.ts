@@ -5,8 +5,6 @@ import * as format from "./format";
 
 export interface Outlier {
   step: Step;
-  /** what it took beyond what was expected, in seconds */
-  excess: number;
   text: string;
 }
 
@@ -19,7 +17,9 @@ const median = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(a
 
 /** outliers lists the supersteps that took over three times their neighbours' median or their prediction: the worst, by superstep. */
 export function outliers(steps: Step[]): Outlier[] {
-  const found: Outlier[] = [];
+  // excess is what it took beyond what was expected, in seconds
+  const found: { i: number; excess: number; usual: number; late: boolean }[] = [];
+  const near = (i: number) => [...steps.slice(Math.max(i - around, 0), i), ...steps.slice(i + 1, i + 1 + around)];
   steps.forEach((step, i) => {
     const took = step.seconds.total;
     if (took < least) return;
@@ -31,16 +31,19 @@ export function outliers(steps: Step[]): Outlier[] {
     const late = to - from > 4 && 2 * shorter > to - from - 1;
     const wrong = guess > 0 && actual >= least && actual > far * guess;
     if (!late && !wrong) return;
-    const near = [...steps.slice(from, i), ...steps.slice(i + 1, to)];
-    const usual = median(near.map((s) => s.seconds.total));
-    const excess = Math.max(late ? took - usual : 0, wrong ? actual - guess : 0);
-    const than = late ? `${times(took, usual)} its neighbours' median` : `its delivery ${times(actual, guess)} its prediction`;
-    found.push({ step, excess, text: `took ${format.seconds(took)}, ${than}: ${cause(step, near, excess)}` });
+    const usual = late ? median(near(i).map((s) => s.seconds.total)) : 0;
+    found.push({ i, excess: Math.max(late ? took - usual : 0, wrong ? actual - guess : 0), usual, late });
   });
-  return found.sort((a, b) => b.excess - a.excess).slice(0, most).sort((a, b) => a.step.superstep - b.step.superstep);
+  const worst = found.sort((a, b) => b.excess - a.excess).slice(0, most).sort((a, b) => a.i - b.i);
+  return worst.map(({ i, excess, usual, late }) => {
+    const step = steps[i]!;
+    const took = step.seconds.total;
+    const than = late ? `${times(took, usual)} its neighbours' median` : `its delivery ${times(step.actual ?? 0, step.predicted?.[step.scheme] ?? 0)} its prediction`;
+    return { step, text: `took ${format.seconds(took)}, ${than}: ${cause(step, near(i), excess)}` };
+  });
 }
 
-const times = (x: number, of: number): string => `${(x / of).toFixed(1)} times`;
+const times = (x: number, of: number): string => (of > 0 ? `${(x / of).toFixed(1)} times` : "many times");
 
 /** cause is the probable one, by what the record of the superstep has. */
 function cause(s: Step, near: Step[], excess: number): string {

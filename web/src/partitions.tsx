@@ -123,7 +123,7 @@ function slow(bars: Bar[], lanes: Lanes | undefined): string | undefined {
     return { worker, own, others, cost: busy - usual, times: busy / usual, share };
   });
   const w = of.reduce((a, b) => (b.cost > a.cost ? b : a));
-  if (!(w.times >= much) || w.cost < 1e-3 || !Number.isFinite(w.share) || w.share <= 0) return undefined;
+  if (!(w.times >= much) || !Number.isFinite(w.times) || w.cost < 1e-3 || !Number.isFinite(w.share) || w.share <= 0) return undefined;
   const each = w.times / w.share;
   const when = since(w.own, w.others, lanes);
   const cost = `${when}, cost ${format.seconds(w.cost)}`;
@@ -136,7 +136,7 @@ function since(own: Bar[], others: Bar[], lanes: Lanes | undefined): string {
   if (!lanes || lanes.columns < 2) return "";
   const busy = (some: Bar[], column: number) => some.reduce((sum, b) => sum + Math.max(lanes.busy[b.partition * lanes.columns + column] ?? 0, 0), 0) / some.length;
   let column = lanes.columns;
-  while (column > 0 && busy(own, column - 1) >= much * busy(others, column - 1)) column--;
+  while (column > 0 && busy(own, column - 1) > 0 && busy(own, column - 1) >= much * busy(others, column - 1)) column--;
   return column > 0 && column < lanes.columns ? ` since superstep ${lanes.from + column * lanes.every}` : "";
 }
 

@@ -39,6 +39,13 @@ addEventListener("beforeprint", () => {
   for (const draw of waiting.values()) draw();
   waiting.clear();
 });
+// Then what is far from the window is no longer seen: an element that is observed anew is told of at once.
+addEventListener("afterprint", () => {
+  for (const e of near.keys()) {
+    observer.unobserve(e);
+    observer.observe(e);
+  }
+});
 const observer = new IntersectionObserver((all) => all.forEach((e) => near.get(e.target)?.(e.isIntersecting)), { rootMargin: "150px" });
 
 export interface Drawer {

@@ -75,11 +75,11 @@ export function Table<T>({ title, rows: make, columns, keyOf, current, pick, at 
           {pages > 1 && (
             <p class="pages">
               <button type="button" disabled={p === 0} onClick={() => setStart(p - 1)}>
-                Before
+                Previous
               </button>
               {p * page} to {Math.min((p + 1) * page, rows.length) - 1} of {rows.length}
               <button type="button" disabled={p === pages - 1} onClick={() => setStart(p + 1)}>
-                After
+                Next
               </button>
             </p>
           )}

@@ -20,12 +20,14 @@ interface Props {
   loading: boolean;
   version: number;
   running: boolean;
+  /** how many have ended, of which steps may have none */
+  ended: number;
   /** the superstep looked at; if undefined, of a run under way the newest, else the one that took longest */
   selected: number | undefined;
   onSelect: (superstep: number | undefined) => void;
 }
 
-export function Timeline({ steps, loading, version, running, selected, onSelect }: Props) {
+export function Timeline({ steps, loading, version, running, ended, selected, onSelect }: Props) {
   const [zoom, setZoom] = useState<[number, number]>();
   const [hovered, setHovered] = useState<number>();
   const hover = useMemo(() => calm(setHovered), []);
@@ -43,7 +45,7 @@ export function Timeline({ steps, loading, version, running, selected, onSelect 
   const data = useMemo(() => plots(b, odd.map((o) => o.step.superstep).filter((s) => s >= from && s <= to)), [b, odd]);
   const shownAt = hovered ?? selected;
   const shown = shownAt === undefined ? (running ? steps.at(-1) : longest(steps)) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
-  if (!shown) return <p class="quiet">{loading ? "Loading…" : `No superstep has ended${running ? " yet" : ""}.`}</p>;
+  if (!shown) return <p class="quiet">{loading ? "Loading…" : ended > 0 ? "The supersteps are not kept." : `No superstep has ended${running ? " yet" : ""}.`}</p>;
 
   const pick = (i: number) => b.first[i] !== undefined && onSelect(b.first[i]);
   const move = (by: number) => {
