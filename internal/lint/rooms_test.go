@@ -44,7 +44,7 @@ var rooms = []room{
 		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
-	{"graphs", 11901, []string{
+	{"graphs", 11915, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
 	{"engine", 11738, []string{
