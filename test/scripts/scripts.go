@@ -43,7 +43,7 @@ func Run(t *testing.T, root, dir string) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
-			e.Setenv("GOGC", "1600") // processes that live a moment collect no garbage
+			e.Setenv("GOGC", "1600") // most processes live a moment: they collect no garbage
 			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}, servers: map[string]*Server{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })
