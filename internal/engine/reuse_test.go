@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
@@ -77,6 +78,19 @@ func TestJobsReuseMemory(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+// TestValuesOfALargeGraphAreFilled: of more vertices than a thread fills at a time all get the
+// initial value.
+func TestValuesOfALargeGraphAreFilled(t *testing.T) {
+	s := shape{name: "an edge", n: 1<<16 + 100, tuples: [][2]uint64{{0, 1}}, weights: []float64{1}}
+	way := setting{parts: 1, threads: 2}
+	levels := aloneOn(t, s.loadAs(t, way, edges.Float64), algorithms.BFSLevels{}, way)
+	for v, level := range levels {
+		if want := int64(v); v > 1 && level != math.MaxInt64 || v <= 1 && level != want {
+			t.Fatalf("vertex %d of %d: level %d", v, len(levels), level)
+		}
 	}
 }
 
