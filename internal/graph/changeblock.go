@@ -148,8 +148,8 @@ type blockChange struct {
 
 	e edits
 	s *splices
-	// slotIDs are the vertices of the old slots, nil if each is its own. Added arcs get numbers
-	// behind these.
+	// slotIDs are the vertices of the old slots, and behind them those of added arcs; nil if each
+	// slot is its vertex. At the end senders puts the new slots there.
 	slotIDs []uint32
 	places  []uint32 // where the new arcs were, if Change.Places asked for it
 }

@@ -182,11 +182,11 @@ func (s *splicer) search(lo, hi, id uint32) uint32 {
 // arcs says what edits of the arcs between a row's vertex and a neighbour do to those stored at
 // [at, run).
 func (s *splicer) arcs(vertex, neighbor uint32, edits []edit, at, run uint32) {
-	stay := run // what is stored from there on goes
+	kept := run // the stored arcs from kept on are removed
 	for len(edits) > 0 && edits[0].what&removalEdit != 0 {
-		stay, edits = at, edits[1:]
+		kept, edits = at, edits[1:]
 	}
-	if len(edits) == 0 && stay == run {
+	if len(edits) == 0 && kept == run {
 		return
 	}
 	if len(edits) > 1 { // of the added ones, those given from the smaller end are first
@@ -199,7 +199,7 @@ func (s *splicer) arcs(vertex, neighbor uint32, edits []edit, at, run uint32) {
 		})
 	}
 	s.merged = s.merged[:0]
-	for i := at; i < stay; i++ {
+	for i := at; i < kept; i++ {
 		s.merged = append(s.merged, mergedArc{weightsOf(s.l).At(int(i)), i})
 	}
 	for _, x := range edits {

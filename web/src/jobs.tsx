@@ -75,7 +75,7 @@ function Now({ jobs }: { jobs: Job[] }) {
         />
       )}
       {recent.length > mostFailed && <p class="hint">The list below has the others: choose the state failed.</p>}
-      {about.kind === "master" && <Crowd />}
+      {about.kind === "master" && <WorkerCounts />}
     </section>
   );
 }
@@ -131,8 +131,8 @@ function Running({ job }: { job: Job }) {
   );
 }
 
-/** Crowd counts the workers by state. */
-function Crowd() {
+/** WorkerCounts counts the workers by state. */
+function WorkerCounts() {
   const [all, set] = useState<Worker[]>([]);
   useEffect(() => {
     const ask = () => api.workers().then(set, () => undefined);
