@@ -11,9 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// All sends data[q] to every other partition q, and returns what each of them sent here. All
-// partitions call it as often: the rounds of a superstep are numbered, since some partitions are
-// ahead of others.
+// All sends data[q] to every other partition q, and returns the data received from each of them. In
+// a superstep all partitions must call it equally often. Each call is a numbered round, because
+// some partitions are ahead of others.
 func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 	came := make([][]byte, x.part.Of)
 	if x.part.Of == 1 {
@@ -38,7 +38,7 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 		if came[in.From] != nil {
 			return fmt.Errorf("partition %d sent its changes twice", in.From)
 		}
-		// the frame is the sender's again when the superstep ends
+		// the receiver owns the frame's memory only until the superstep ends
 		came[in.From] = append(make([]byte, 0, len(in.Presence)), in.Presence...)
 		missing--
 		return nil
@@ -73,7 +73,7 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 	return came, nil
 }
 
-// Words is All for numbers. What came from here is what goes to here.
+// Words is All for slices of numbers. The element of the own partition is returned unchanged.
 func (x *Exchange) Words(ctx context.Context, data [][]uint64) ([][]uint64, error) {
 	packed, came := make([][]byte, len(data)), make([][]uint64, len(data))
 	for q := range data {
@@ -92,7 +92,7 @@ func (x *Exchange) Words(ctx context.Context, data [][]uint64) ([][]uint64, erro
 	return came, nil
 }
 
-// Numbers is Words where every partition sends as many numbers, the same to all.
+// Numbers sends the same numbers to all partitions. All partitions must send equally many.
 func (x *Exchange) Numbers(ctx context.Context, own ...uint64) ([][]uint64, error) {
 	came, err := x.Words(ctx, slices.Repeat([][]uint64{own}, x.part.Of))
 	for q, numbers := range came {
@@ -103,5 +103,5 @@ func (x *Exchange) Numbers(ctx context.Context, own ...uint64) ([][]uint64, erro
 	return came, err
 }
 
-// Become makes the exchange that of the partition as it is after a change of the graph.
+// Become replaces the partition after a change of the graph.
 func (x *Exchange) Become(p *graph.Partition) { x.part, x.line = p, nil }

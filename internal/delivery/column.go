@@ -1,8 +1,9 @@
-// Package delivery exchanges messages between partitions: columns and their encodings, the
-// exchanges expand and fold, and messages to single vertices. Its cost model chooses the scheme of
-// each superstep.
+// Package delivery exchanges messages between partitions, and chooses the scheme of each superstep
+// by a cost model. Package engine calls it between the loops over vertices. Read exchange.go first,
+// then expand.go (messages to all neighbours), pairs.go (messages to one vertex), and policy.go and
+// model.go (the choice).
 //
-// How the structures of Ueno13 appear here:
+// The structures of Ueno13 in this code:
 //
 //	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.MessageColumn
 //	HB   the frontier: presence of HM                                          bitmap.Frontier
@@ -11,7 +12,7 @@
 //	SMp  the values of HM at the ones of SBp                                   kernel.Broadcast.Pack
 //	RB   presence by ghost slot: the frontier's words of p's group             Decode
 //	RM   values, written to the ghost slots they belong to                     kernel.Broadcast.Unpack
-//	RO   where a value lies in RM: not needed once values are at their slots; see docs/design/resolving-messages.md
+//	RO   offsets into RM; not needed (docs/design/resolving-messages.md)
 package delivery
 
 import (
@@ -23,20 +24,21 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Encoding is how a column encodes which entries of its list are present (Nakao20, 3.5.2).
+// Encoding tells how a column encodes which vertices of its list have a message (Nakao20, 3.5.2).
 type Encoding uint8
 
 const (
-	Auto   Encoding = iota // the shortest; only as a choice, never in a frame
-	All                    // all present: no bytes
+	Auto   Encoding = iota // the shortest; a setting, never in a frame
+	All                    // all vertices are present; no bytes
 	Bitmap                 // a bit per entry
-	Sparse                 // the positions of those present
-	Pairs                  // uncombined messages: a position each, in any order, repeated or not
+	Sparse                 // the positions of the vertices that are present
+	Pairs                  // uncombined messages: one position each, in any order, with repetitions
 )
 
 var encodings = []string{"auto", "all", "bitmap", "sparse", "pairs"}
 
-// Valid reports whether it is an encoding to choose: a column has no Pairs.
+// Valid reports whether e is a valid setting. Pairs is none, because a column is never sent as
+// pairs.
 func (e Encoding) Valid() bool { return e < Pairs }
 
 func (e Encoding) String() string { return encodings[e] }
@@ -51,11 +53,11 @@ func ParseEncoding(s string) (Encoding, error) {
 	return 0, fmt.Errorf("found %q, expected auto, all, bitmap or sparse", s)
 }
 
-// choose returns the encoding of count ones in a list of n. A forced All is Bitmap where a column
-// is not full.
+// choose returns the encoding for count ones in a list of n. If All is forced but the column is not
+// full, the result is Bitmap.
 //
-// A position takes 2 bytes, so that sparse wins below one in 16; Nakao20's 64-bit positions win
-// below one in 64.
+// A position takes 2 bytes, so Sparse is shorter if fewer than one vertex in 16 is present. Nakao20
+// uses 64-bit positions: there the limit is one in 64.
 func choose(count, n int, force Encoding) Encoding {
 	switch {
 	case force == Bitmap || force == Sparse:
@@ -69,14 +71,15 @@ func choose(count, n int, force Encoding) Encoding {
 	}
 }
 
-// Presence is the buffer that the presence of a column is encoded into.
+// Presence has the buffers for the encoded presence of a column.
 type Presence struct {
 	words  []uint64
 	sparse sparse
 }
 
-// Encode writes which vertices of a list are in the frontier, as positions in the list. It returns
-// the encoding, the number present, and the bytes, which are valid until the next call.
+// Encode encodes which vertices of a list are in the frontier, by their positions in the list. It
+// returns the encoding, the number of vertices present, and the bytes. The bytes are valid until
+// the next call.
 func (p *Presence) Encode(in *bitmap.Frontier, list *bitmap.List, force Encoding) (Encoding, int, []byte) {
 	count := 0
 	list.Shared(in, func(_ int, word, _ uint64, _ uint32) { count += bits.OnesCount64(word) })
@@ -106,8 +109,8 @@ func (p *Presence) Encode(in *bitmap.Frontier, list *bitmap.List, force Encoding
 	}
 }
 
-// EncodeRun is Encode for a list of n consecutive slots, such as the ghosts of one owner; words are
-// their bits.
+// EncodeRun is Encode for n consecutive slots, such as the ghosts of one owner. words has their
+// bits.
 func (p *Presence) EncodeRun(words []uint64, n int, force Encoding) (Encoding, int, []byte) {
 	count := bitmap.Count(words)
 	switch e := choose(count, n, force); e {
@@ -134,14 +137,14 @@ func (p *Presence) clear(n int) []uint64 {
 	return p.words
 }
 
-// sparse writes positions as 16-bit numbers: for each run of 65,536 that has any, the run's number,
-// the count less one, and the low halves of the positions.
+// sparse encodes positions as 16-bit numbers, in runs of 65,536 positions. A run that has any
+// position consists of its number, the count of positions less one, and their low halves.
 //
 //	| run | count-1 | low ... low | run | count-1 | low ...
 type sparse struct {
 	out   []byte
 	run   uint32
-	start int // where the open run's count lies; 0 before the first
+	start int // where the count of the current run is; 0 before the first run
 }
 
 func (p *Presence) begin() *sparse {
@@ -162,8 +165,8 @@ func (s *sparse) add(i uint32) {
 	s.out = binary.LittleEndian.AppendUint16(s.out, uint16(i))
 }
 
-// Decode writes the presence of a column over a list of n into words, which must hold n bits, all
-// zero. It fails on anything that Encode does not write.
+// Decode writes the presence of a column over a list of n into words. words must hold n bits, all
+// zero. Decode returns an error for any input that Encode does not write.
 func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 	if count < 0 || count > n {
 		return fmt.Errorf("column: %d of %d present", count, n)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Decision is a copy of what Choose decided and of its inputs, from which Reason can be worded
-// later.
+// Decision is a copy of the last decision of Choose and of its inputs. Reason makes its text later,
+// outside the superstep.
 type Decision struct {
 	Force     Choice
 	Chosen    Scheme
@@ -16,12 +16,12 @@ type Decision struct {
 	Vertices, Senders, SenderEdges, Unfinished, UnfinishedEdges, PullEdges int
 }
 
-// Decided returns the last decision, which was for load l.
+// Decided returns the last decision; l is the load it was made for.
 func (p *Policy) Decided(l *Load) Decision {
 	return Decision{p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges, l.PullEdges}
 }
 
-// Reason says in words why the decision was taken.
+// Reason returns the reason for the decision, as text.
 func (d *Decision) Reason() string {
 	switch {
 	case d.Chosen == None:
@@ -38,7 +38,7 @@ func (d *Decision) Reason() string {
 			other = s
 		}
 	}
-	// Without fmt, which would take one percent of a search of milliseconds.
+	// Without fmt: that would take one percent of a search of a few milliseconds.
 	text := append(make([]byte, 0, 160), d.Chosen.String()...)
 	text = micro(append(text, " predicted "...), d.Predicted[d.Chosen])
 	if other != None {
@@ -62,7 +62,7 @@ func (d *Decision) Reason() string {
 	return string(text)
 }
 
-// beamer words the decision of Beamer's rule.
+// beamer returns the reason for a decision of Beamer's rule.
 func (d *Decision) beamer() string {
 	few := d.Senders*beamerBeta < d.Vertices
 	switch many := d.SenderEdges*beamerAlpha > d.UnfinishedEdges; {

@@ -2,18 +2,18 @@ package delivery
 
 import "math"
 
-// EarlyOrder is the order in which chunks of vertices run in a pull that sends what they send
-// before all have run. Vertices are in degree order: those of a column's first part, hubs, take
-// most of the walk, so that nearly all of the column would be ready at its end. So chunks run in
-// another order:
+// EarlyOrder is the order of the chunks in a pull that sends messages ahead, while other vertices
+// still run (SendAhead). Vertices are numbered by falling degree, so the first part of a column
+// consists of hubs, and its vertices take most of the time. In ascending order nearly all other
+// parts would become ready only near the end of the pull. So the chunks run in this order:
 //
 //	words   0 ... hubs | the rest of the first part | later parts ... end
 //	runs    1st        | 3rd                        | 2nd
 //
-// The first hubs still come first: their long lists read the column of messages in order, and so
-// bring it into the cache.
+// The first hubs still run first: their long lists read the message column in order, which brings
+// the column into the cache.
 type EarlyOrder struct {
-	Hubs int // the first hubs are the chunks below it
+	Hubs int // the chunks below Hubs have the first hubs
 	Tail int // the first chunk of the later parts
 }
 
@@ -29,7 +29,7 @@ func (o EarlyOrder) Chunk(k, n int) int {
 	}
 }
 
-// Ran says which words have run when the first k of the chunks have.
+// Ran returns which words have run after the first k chunks.
 func (o EarlyOrder) Ran(k int, chunks []uint32) Ran {
 	switch later := len(chunks) - 1 - o.Tail; {
 	case k <= o.Hubs:

@@ -23,40 +23,42 @@ type Exchange struct {
 	gate   chan struct{}
 	force  Encoding
 	serial bool
-	// partBytes is how long a part of a column is at least; all partitions agree on it.
+	// partBytes is the least size of a part of a column. It is equal in all partitions.
 	partBytes int
-	distant   []bool                    // partitions that columns are sent ahead; nil if none
-	like      kernel.Column             // of the messages' type; buffers are made like it
-	encoded   func(m reflect.Value) int // about the bytes of a message with pointers; else nil
-	line      *int                      // the first partition of the line that inLine describes
+	distant   []bool                    // partitions to which columns are sent ahead; nil if none
+	like      kernel.Column             // an empty column of the message type
+	encoded   func(m reflect.Value) int // estimates the encoded size of a message with pointers
+	line      *int                      // first element of the line that inLine describes
 	inLine    []bool                    // by partition
-	// Buffers by place, made at first use: of expand and fold, and of those for reversed arcs.
+	// Buffers by place (see place), made at first use: of expand and fold, each also for reversed
+	// arcs.
 	peers    [2][]peer
 	finished [2][]peer
 	sends    []peer
-	columns  [2][]column // of expand, and for reversed arcs
-	words    []uint64    // a fold column's presence
+	columns  [2][]column // of expand; the second for reversed arcs
+	words    []uint64    // the presence of a column of fold
 	to       []uint32
-	packed   kernel.Packed // what a frame received holds
+	packed   kernel.Packed // the content of a received frame
 	came     kernel.Column // a view of its messages
 	keys     []uint64
-	joins    []join           // of messages to be put in order
-	messages [2]kernel.Column // these, as they came and in order
-	passed   []*passed        // buffers of tokens, of which this superstep used the first passing
+	joins    []join           // of SendInOrder
+	messages [2]kernel.Column // of SendInOrder: as received, and sorted
+	passed   []*passed        // send buffers of tokens; the first passing of them are in use
 	passing  int
-	// Rounds of All in this superstep, and frames of later ones.
+	// round counts the calls of All in this superstep. early has received frames of later rounds.
 	superstep int
 	round     uint8
 	early     []*transport.Frame
 
-	// Store, if not nil, is where large buffers of messages one by one lie.
+	// Store, if not nil, is the arena for large buffers of single messages.
 	Store *mem.Arena
-	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
+	// Peers, Sent and Bytes describe the messages sent in this superstep; Peers is only filled if
+	// Tracing.
 	Tracing bool
 	Peers   []record.Peer
 	Sent    int
 	Bytes   int
-	// Waited is how long the partition waited for frames and for the gate, in all supersteps so
+	// Waited is the time the partition waited for frames and for the gate, in all supersteps so
 	// far.
 	Waited time.Duration
 }
@@ -68,14 +70,14 @@ type peer struct {
 	presence  Presence
 	packed    kernel.Packed
 	positions []uint32
-	messages  kernel.Column // made at first use, as combined is
+	messages  kernel.Column // made at first use, like combined
 	combined  kernel.Column
 	joins     []join
-	picked    []uint32 // places of messages that are about to be appended
+	picked    []uint32 // indices of messages that take will append
 }
 
-// NewExchange makes the exchange of partition p, of messages of a column's type. With more than one
-// partition it must be connected before it is used.
+// NewExchange makes the exchange of partition p. messages has the type of the messages. If there
+// are several partitions, Connect must be called before the exchange is used.
 func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exchange {
 	x := &Exchange{
 		part: p, force: e.Encoding, serial: e.Serial,
@@ -88,9 +90,8 @@ func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exch
 	return x
 }
 
-// place returns the index of partition q's buffers. In a grid with both sides above 1 only the
-// partitions of the same row and column have buffers: with thousands of partitions, buffers for all
-// would exhaust memory.
+// place returns the index of partition q's buffers. In a 2D grid only partitions of the same row
+// and column have buffers: with thousands of partitions, buffers for all would exhaust the memory.
 func (x *Exchange) place(q int) int {
 	switch g := x.part.Grid; {
 	case g.Flat():
@@ -103,7 +104,7 @@ func (x *Exchange) place(q int) int {
 }
 
 // Connect sets the transport of a run, and the gate: a semaphore that the partition holds while it
-// computes and releases while it waits. What was sent ahead in the run before is forgotten.
+// computes and releases while it waits. It forgets which parts the previous run sent ahead.
 func (x *Exchange) Connect(end transport.Endpoint, gate chan struct{}) {
 	x.end, x.gate, x.distant = end, gate, nil
 	for _, columns := range x.columns {
@@ -121,13 +122,12 @@ func (x *Exchange) Connect(end transport.Endpoint, gate chan struct{}) {
 	}
 }
 
-// Begin begins a superstep.
 func (x *Exchange) Begin(superstep int) {
 	x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0
 	x.superstep, x.round, x.early = superstep, 0, nil
 }
 
-// End ends the superstep's exchanges and returns the account of them, nil with one partition.
+// End ends the superstep's exchanges and returns their account; nil if there is only one partition.
 func (x *Exchange) End(ctx context.Context) (*transport.Account, error) {
 	if x.part.Of == 1 {
 		return nil, nil
@@ -146,7 +146,7 @@ func (x *Exchange) send(f *transport.Frame) error {
 	return x.end.Send(f)
 }
 
-// count adds a frame to what this superstep sent.
+// count adds a frame to the counters of this superstep.
 func (x *Exchange) count(f *transport.Frame) {
 	if f.Kind.Carries() {
 		x.Sent += f.Count
@@ -161,7 +161,8 @@ func (x *Exchange) count(f *transport.Frame) {
 	x.Bytes += f.Size()
 	if x.Tracing {
 		encoding := "bytes"
-		if f.Kind != transport.Changes { // which have the round there
+		// All has a round in this field.
+		if f.Kind != transport.Changes {
 			encoding = Encoding(f.Encoding & encodingBits).String()
 		}
 		x.Peers = append(x.Peers, record.Peer{
@@ -171,8 +172,8 @@ func (x *Exchange) count(f *transport.Frame) {
 	}
 }
 
-// buffers returns the buffers of one kind, by place, made at first use: a run needs few of the
-// kinds.
+// buffers returns the buffers of one kind, by place. They are made at first use, because a run
+// needs only a few kinds.
 func (x *Exchange) buffers(peers *[]peer) []peer {
 	if *peers == nil {
 		*peers = make([]peer, x.places())
@@ -180,7 +181,7 @@ func (x *Exchange) buffers(peers *[]peer) []peer {
 	return *peers
 }
 
-// places returns how many places there are.
+// places returns the number of places.
 func (x *Exchange) places() int {
 	if g := x.part.Grid; !g.Flat() {
 		return g.Rows + g.Columns
@@ -188,14 +189,14 @@ func (x *Exchange) places() int {
 	return x.part.Of
 }
 
-// Inbox is a column of combined messages by destination slot, with their presence.
+// Inbox has combined messages by destination slot, and which slots have one.
 type Inbox struct {
 	Messages kernel.Column
 	Has      *bitmap.Frontier
 }
 
-// Fold moves the partial results for ghosts from the inbox to their owners. The sink folds the
-// received ones into the owned vertices'. s is the receivers' side.
+// Fold sends the partial results for ghosts from the inbox to the ghosts' owners. The sink combines
+// the received ones with those of the owned vertices. s is the receivers' side.
 func (x *Exchange) Fold(
 	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, reversed bool,
 ) error {
@@ -205,8 +206,8 @@ func (x *Exchange) Fold(
 	}, func(in *transport.Frame) error { return x.foldIn(s, sink, in) })
 }
 
-// FoldOut is the first half of Fold, for a caller that computes before the second, FoldIn. Not for
-// serial exchanges.
+// FoldOut is the first half of Fold, for a caller that computes before the second half, FoldIn. The
+// exchange must not be serial.
 func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, reversed bool) error {
 	for _, q := range s.Line {
 		if err := x.foldOut(s, q, inbox, reversed); err != nil {
@@ -258,7 +259,7 @@ func (x *Exchange) foldIn(s *graph.Side, sink Sink, in *transport.Frame) error {
 	return nil
 }
 
-// folding returns the kind of a fold's frames, and their buffers.
+// folding returns the frame kind and the buffers of a fold.
 func (x *Exchange) folding(reversed bool) (transport.Kind, []peer) {
 	if reversed {
 		return transport.FoldReversed, x.buffers(&x.peers[1])
@@ -266,13 +267,13 @@ func (x *Exchange) folding(reversed bool) (transport.Kind, []peer) {
 	return transport.Fold, x.buffers(&x.peers[0])
 }
 
-// values puts a peer's messages into its frame.
 func (to *peer) values() {
 	to.messages.Pack(&to.packed)
 	to.frame.Raw, to.frame.Ref = to.packed.Raw, to.packed.Ref
 }
 
-// messagesOf returns the messages of a frame, as many as it says, until the next call.
+// messagesOf returns the messages of a frame. They are valid until the next call. It returns an
+// error if their number differs from the frame's count.
 func (x *Exchange) messagesOf(in *transport.Frame) (kernel.Column, error) {
 	x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
 	if err := x.came.View(&x.packed); err != nil {
@@ -281,8 +282,7 @@ func (x *Exchange) messagesOf(in *transport.Frame) (kernel.Column, error) {
 	return x.came, nil
 }
 
-// checkValues checks that a column has as many values as its count, in the form that the kernel's
-// traits ask for.
+// checkValues checks that a column has as many values as its count.
 func (x *Exchange) checkValues(in *transport.Frame, traits kernel.Traits) error {
 	if traits.Raw {
 		return checkRaw(in, traits.Bytes)
@@ -291,7 +291,7 @@ func (x *Exchange) checkValues(in *transport.Frame, traits kernel.Traits) error 
 	return err
 }
 
-// checkRaw checks that a frame has as many values of size bytes as its count.
+// checkRaw checks that the length of a frame's values is its count times size.
 func checkRaw(in *transport.Frame, size int) error {
 	if in.Ref != nil || len(in.Raw) != in.Count*size {
 		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw),
@@ -300,7 +300,7 @@ func checkRaw(in *transport.Frame, size int) error {
 	return nil
 }
 
-// receivers returns the local indices of the vertices present in a column over a fold list.
+// receivers returns the local indices of the vertices that have a message in a column of a fold.
 func (x *Exchange) receivers(in *transport.Frame, list bitmap.List) ([]uint32, error) {
 	n := list.Count()
 	x.scratch(bitmap.Words(n) + 1)

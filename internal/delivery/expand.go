@@ -11,17 +11,18 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// A long column of expand goes in parts, runs of its list that begin at multiples of 64, each a
-// frame with an encoding of its own: a receiver takes one in while others are under way, and parts
-// can leave before the column is whole (SendAhead). Both ends know how many there are by the list's
-// length; a frame has its part's number in the upper bits of its encoding.
+// A long column of expand is sent in parts. A part is a range of the column's list that begins at a
+// multiple of 64. It is a frame with its own encoding. So the receiver can process one part while
+// others are on the network, and parts can be sent before the column is complete (SendAhead). Both
+// sides compute the number of parts from the length of the list. The upper bits of a frame's
+// encoding are the number of its part.
 const (
-	partBytes    = 128 << 10 // at least, values and presence
+	partBytes    = 128 << 10 // the least size, of values and presence
 	mostParts    = 8
 	encodingBits = 1<<4 - 1
 )
 
-// parts returns in how many parts a column over a list of n goes.
+// parts returns the number of parts of a column over a list of n.
 func (x *Exchange) parts(n int, traits kernel.Traits) int {
 	if x.serial || !traits.Raw {
 		return 1
@@ -29,7 +30,7 @@ func (x *Exchange) parts(n int, traits kernel.Traits) int {
 	return max(min((n*traits.Bytes+n/8)/x.partBytes, n/64, mostParts), 1)
 }
 
-// cut returns where part i of a list of n begins.
+// cut returns the beginning of part i of a list of n.
 func cut(n, i, parts int) int {
 	if i == parts {
 		return n
@@ -37,19 +38,19 @@ func cut(n, i, parts int) int {
 	return n / parts * i &^ 63
 }
 
-// column has the buffers of the columns to one other partition.
+// column has the buffers of the columns for one other partition.
 type column struct {
-	// Send buffers of parts, by the last bit of the superstep: those of the next are filled while
-	// this one's may be read still.
+	// The send buffers of parts, by the last bit of the superstep: the next superstep's buffers are
+	// filled while this one's may still be read.
 	out  [2][]peer
-	next int   // the superstep that parts were sent ahead for
-	sent uint8 // which, as bits
-	// Parts that this superstep received.
+	next int   // the superstep for which parts were sent ahead
+	sent uint8 // which parts, as bits
+	// Which parts this superstep received, as bits.
 	superstep int
 	received  uint8
 }
 
-// expanding returns the kind of an expand's frames, and the columns.
+// expanding returns the frame kind of an expand, and the buffers of its columns.
 func (x *Exchange) expanding(reversed bool) (transport.Kind, []column) {
 	kind, columns := transport.Expand, &x.columns[0]
 	if reversed {
@@ -77,9 +78,9 @@ func (x *Exchange) begin(c *column, superstep, parts int) []peer {
 }
 
 // Expand sends the frontier's messages to the partitions of the line that have ghosts of their
-// senders, and writes the received columns to the ghost slots of s, the senders' side: presence
-// into the frontier, values into the kernel's column. It reports whether every received column was
-// full. reversed selects the second exchange of a program of direction Both.
+// senders. It writes received columns to the ghost slots of s, the senders' side: presence into the
+// frontier, values into the kernel's column. It reports whether every received column was full.
+// reversed selects the second exchange of a program of direction Both.
 func (x *Exchange) Expand(
 	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool,
 ) (bool, error) {
@@ -146,8 +147,8 @@ func (x *Exchange) Expand(
 	return full, err
 }
 
-// packPart makes the frame of part i of a column to partition q, of the column being read or of the
-// next.
+// packPart fills the frame of part i of a column to partition q. next selects the messages of the
+// next superstep.
 func (x *Exchange) packPart(
 	to *peer, k kernel.Broadcast, next bool, f *bitmap.Frontier, q int, kind transport.Kind, i int,
 ) {
@@ -167,19 +168,20 @@ func (x *Exchange) packPart(
 	}
 }
 
-// Ran says which words of the owned vertices have run: those below Below, and those in [From, To).
+// Ran describes which words of the owned vertices have run: words below Below and words in [From,
+// To).
 type Ran struct{ Below, From, To int }
 
-// AllRan says that all vertices have.
+// AllRan means that all words have run.
 var AllRan = Ran{Below: math.MaxInt}
 
-// All reports whether all words from first to last have.
+// All reports whether all words from first to last have run.
 func (r *Ran) All(first, last int) bool {
 	return last < r.Below || first >= r.From && last < r.To
 }
 
-// FirstPart returns the word of the owned vertices from which on there are no senders of the first
-// part of a column that is sent ahead in several, 0 if none is.
+// FirstPart returns the first word after all senders of the first part, of all columns that are
+// sent ahead in several parts. It returns 0 if there is no such column.
 func (x *Exchange) FirstPart(s *graph.Side, k kernel.Broadcast) int {
 	end := 0
 	if x.distant == nil || !k.Traits().Raw {
@@ -195,9 +197,9 @@ func (x *Exchange) FirstPart(s *graph.Side, k kernel.Broadcast) int {
 	return end
 }
 
-// SendAhead sends distant partitions the parts of the next superstep's columns of which all senders
-// have run. The Expand of that superstep sends what is left; if there is none, receivers drop what
-// came.
+// SendAhead sends parts of the next superstep's columns to distant partitions: the parts whose
+// senders have all run. Expand of the next superstep sends the remaining parts. If that superstep
+// does not expand, the receivers drop the early parts.
 func (x *Exchange) SendAhead(
 	s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool, ran *Ran,
 ) error {

@@ -2,35 +2,35 @@ package delivery
 
 import "github.com/superstep-go/superstep/internal/graph"
 
-// Experiment has what is changed to measure it. Only the lab and tests set it.
+// Experiment has settings for measurements and tests. Only the lab and tests set them.
 type Experiment struct {
-	// Encoding forces how columns name the vertices that are present.
+	// Encoding forces how columns encode which vertices are present.
 	Encoding Encoding
-	// Uncombined sends every pushed message by itself (Ueno13's naive delivery).
+	// Uncombined sends every pushed message separately (Ueno13's naive delivery).
 	Uncombined bool
-	// Serial sends and receives columns one after the other, and none while edges are walked.
+	// Serial sends and receives columns one after the other, and never while edges are walked.
 	Serial bool
-	// WholeLists has pulls walk whole lists: not tiles of them, nor the lightest arcs first.
+	// WholeLists makes pulls walk whole lists: no tiles, and not only the lightest arcs.
 	WholeLists bool
-	// Synchronous has every message wait for the next superstep.
+	// Synchronous delivers every message in the next superstep, never in the same one.
 	Synchronous bool
-	// Sizes are used instead of the engine's constants, where they are not 0.
+	// Sizes other than 0 replace constants of the engine.
 	Sizes Sizes
-	// Probe, if not nil, is called with how much of a kind of work a partition does, by several
-	// threads at once.
+	// Probe, if not nil, is called with the amount of a kind of work that a partition does. Several
+	// threads may call it at once.
 	Probe func(kind Work, n int)
 }
 
-// Sizes are amounts of work from which the engine does it in another way.
+// Sizes has the thresholds at which the engine chooses another method.
 type Sizes struct {
-	SerialEdges int // up to which one thread does a superstep's work
-	RoundEdges  int // that a thread puts into bins before these are folded
-	PartBytes   int // of a part of a column; the same in all partitions
-	Places      int // edges of a partition that can be numbered
-	// Lists are thinned when fewer than one in FewArcs arcs can matter, in the ThinFrom-th
-	// superstep of a run in which that is so.
+	SerialEdges int // most edges for which one thread does a superstep's work
+	RoundEdges  int // edges that a thread puts into bins before these are folded
+	PartBytes   int // bytes of a part of a column; equal in all partitions
+	Places      int // most edges that a partition can number
+	// Lists are thinned when fewer than one in FewArcs arcs can matter, for the ThinFrom-th time in
+	// a run.
 	FewArcs, ThinFrom int
-	// Tile is the size of tiles, which are then made at the first full pull.
+	// Tile is the size of tiles. If it is set, the first full pull makes them.
 	Tile graph.TileSize
 }
 
@@ -38,10 +38,10 @@ type Sizes struct {
 type Work uint8
 
 const (
-	PushedEdges  Work = iota // the edges of a task of a push
-	AwakeWords               // words looked at for vertices that have messages or are awake
-	MadeTiles                // tiles are made
-	TiledArcs                // the arcs of a tile that is pulled
-	ThinnedLists             // lists are thinned
-	SharedPulls              // a pull delivers messages in the superstep in which they are sent
+	PushedEdges  Work = iota // edges in a task of a push
+	AwakeWords               // words examined for vertices that are awake or have messages
+	MadeTiles                // number of times that tiles are made
+	TiledArcs                // arcs in a tile that is pulled
+	ThinnedLists             // number of times that lists are thinned
+	SharedPulls              // pulls that deliver messages in the superstep that sends them
 )

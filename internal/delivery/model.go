@@ -6,34 +6,35 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// Load has the model's inputs: the messages that a superstep delivers, their receivers, and the
+// Load has the inputs of the cost model: the messages to be delivered, their receivers, and the
 // graph.
 type Load struct {
 	Vertices, Arcs      int
 	Partitions, Threads int
-	Processes           int        // that have the partitions
-	Grid                graph.Grid // of the partitions; N x 1 for every flat one
-	SubSteps            int        // of a ring pull, by owner
-	Listed              int        // vertices on all expand lists: the values of a full expand
-	// destination ghosts of all partitions: the values of a full fold
+	Processes           int        // processes of the partitions
+	Grid                graph.Grid // grid of the partitions; N x 1 for every flat grid
+	SubSteps            int        // parts of an owner's vertices in a ring pull
+	Listed              int        // vertices on all lists of expand: the values of a full expand
+	// ghosts on the receivers' side in all partitions: the values of a full fold
 	Ghosts int
-	// receivers' lists by length: Classes[i] counts those of 2^(i-1) to 2^i - 1 edges
+	// Classes[i] is the number of receivers' lists with 2^(i-1) to 2^i - 1 edges
 	Classes      [33]int
-	Untransposed int // arcs to be transposed before the first mirrored push
+	Untransposed int // arcs to transpose before the first mirrored push
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
-	// that a pull looks at, where weights end lists early and that was found out; else 0
+	// ^Edges that a pull looks at, if weights end the lists early and this number is known; else 0.
 	PullEdges int
-	PushEdges int // that a push walks: SenderEdges, if not 0, where lists have not been thinned
+	// Edges that a push walks, if known; else 0. It is SenderEdges unless lists have been thinned.
+	PushEdges int
 	Active    int
 
 	AnyOne    bool
-	Bytes     int // of a value in an expand column
-	FoldBytes int // and in a fold column
+	Bytes     int // of a value in a column of expand
+	FoldBytes int // of a value in a column of fold
 }
 
-// Add adds the partitions of another process.
+// Add adds the load of another process.
 func (l *Load) Add(other *Load) {
 	l.Threads += other.Threads
 	l.Processes += other.Processes
@@ -46,40 +47,41 @@ func (l *Load) Add(other *Load) {
 	l.Ghosts += other.Ghosts
 }
 
-// Rates are the model's coefficients, in seconds, for one thread. Probe, the four of Edge and Push
-// are measured when a job is made, on its own graph and with its own kernel, and Row where one
-// message is as good as all; the others, and all of them for small graphs and list programs, are
-// constants (engine.measure). Alpha, Beta and Gap are those of messages between processes, T =
-// alpha n + beta (Matsumoto15), measured when workers connect.
+// Rates has the model's coefficients, in seconds, for one thread. When a job is made, the engine
+// measures Probe, the four Edge rates and Push on the job's graph with the job's kernel, and Row if
+// one message is enough. The others are constants. For small graphs and list programs all are
+// constants (engine.measure). Alpha, Beta and Gap are for messages between processes, T = alpha n +
+// beta (Matsumoto15). They are measured when workers connect.
 type Rates struct {
 	Row         float64 // to open a receiver's list
 	Probe       float64 // to look at an in-neighbour that did not send
-	EdgeFew     float64 // to walk an edge in a pull where Few of the in-neighbours sent
-	Edge        float64 // where half of them did, so that branches are mispredicted
-	EdgePresent float64 // where nearly all did, and each is looked at
-	EdgeAll     float64 // and where all did, so that none is
+	EdgeFew     float64 // to walk an edge in a pull if the fraction Few of the in-neighbours sent
+	Edge        float64 // to walk an edge if half sent: branches are mispredicted most often
+	EdgePresent float64 // to walk an edge if nearly all sent; presence is tested
+	EdgeAll     float64 // to walk an edge if all sent; presence is not tested
 	Push        float64 // to push a message along an edge
 	Transpose   float64 // to transpose an arc
 	Value       float64 // to pack and unpack a value of a column
 	Word        float64 // to skip a word of vertices
-	Miss        float64 // a cache miss on the first adjacency list of a word
+	Miss        float64 // a cache miss on a word's first adjacency list
 	Compute     float64 // to run the program for a vertex
-	Copy        float64 // to pass on a byte to another partition of the process
-	Frame       float64 // to send and take a frame, in any
+	Copy        float64 // to copy a byte to another partition of the same process
+	Frame       float64 // to send and receive a frame, within a process or not
 	ForkJoin    float64 // to start and end a parallel loop
 
 	Alpha float64 // to send a byte to another process
-	Beta  float64 // until a frame has come to another process
-	Gap   float64 // to send a frame to another process, until the next one can be
+	Beta  float64 // from sending a frame until it arrives in another process
+	Gap   float64 // least time between two frames sent to another process
 }
 
-// Few is the fraction of senders at which Rates.EdgeFew is measured, where a list ends at the first
-// of them beyond opening it: with it, weights are fetched from memory as if more had sent.
+// Few is the fraction of senders at which Rates.EdgeFew is measured. If the first sender ends a
+// list, EdgeFew excludes the time to open the list. Already at this fraction, weights are read from
+// memory as if more vertices had sent.
 const Few = 1. / 16
 
-// Slowest returns the rates of all processes together: each is that of the process that takes
-// longest with its part of the load, which is taken to be its part of the arcs. A rate over all
-// threads then gives that process's time.
+// Slowest returns the rates of all processes together. Each rate is that of the process that needs
+// the most time for its part of the load. A process's part of the load is assumed to be its
+// fraction of the arcs. So a rate divided among all threads gives the time of that process.
 func Slowest(rates []Rates, loads []*Load) Rates {
 	if len(rates) == 1 {
 		return rates[0]
@@ -121,8 +123,8 @@ func Slowest(rates []Rates, loads []*Load) Rates {
 	return most
 }
 
-// edge is what an edge takes in a pull, where this fraction of all edges is senders': between two
-// that were measured.
+// edge returns the time per edge in a pull if senders have the fraction q of all edges. It
+// interpolates between the measured rates.
 func (r *Rates) edge(q float64) float64 {
 	switch {
 	case q < Few:
@@ -134,8 +136,8 @@ func (r *Rates) edge(q float64) float64 {
 	}
 }
 
-// probe is what it takes to look at an in-neighbour, beyond opening the list, where the first
-// sender ends it: few senders make branches mispredicted.
+// probe returns the time to look at an in-neighbour if the first sender ends the list, without the
+// time to open the list. It is highest with few senders, because branches are mispredicted.
 func (r *Rates) probe(q float64) float64 {
 	if q < Few {
 		return line(q, 0, Few, r.Probe, r.EdgeFew)
@@ -143,13 +145,14 @@ func (r *Rates) probe(q float64) float64 {
 	return line(q, Few, 1, r.EdgeFew, r.Probe)
 }
 
-// line is the value at q of the line between two points.
+// line returns the value at q of the line through (from, a) and (to, b).
 func line(q, from, to, a, b float64) float64 { return a + (b-a)*(q-from)/(to-from) }
 
-// Costs are predicted seconds by scheme; infinite for a scheme that the grid or program excludes.
+// Costs are predicted seconds by scheme. The cost of a scheme that the grid or the program excludes
+// is infinite.
 type Costs [schemes]float64
 
-// Into puts the finite costs into m, by the schemes' names.
+// Into stores the finite costs in m, by the schemes' names.
 func (c *Costs) Into(m map[string]float64) {
 	for s, seconds := range c {
 		if seconds < math.Inf(1) {
@@ -185,17 +188,17 @@ func (r *Rates) Predict(l *Load) Costs {
 	return c
 }
 
-// thinnedArc is how much longer it takes to push over an arc of thinned lists: most messages of a
-// monotone program are dropped at once, those over the arcs that were kept mostly come to a
-// receiver.
+// thinnedArc is the time of a push over an arc of thinned lists, relative to other arcs. Usually
+// most messages of a monotone program are dropped at once. Messages over the remaining arcs mostly
+// have a receiver.
 const thinnedArc = 4
 
-// SerialEdges is the number of edges up to which a partition pushes on one thread, faster than on
-// its team: what one thread wrote in the superstep before the others would have to get from its
-// caches.
+// SerialEdges is the number of edges up to which one thread of a partition is faster at a push than
+// its team. The other threads would have to fetch from the first thread's caches the data that it
+// wrote in the superstep.
 const SerialEdges = 16 << 10
 
-// push is the time of walking the senders' edges.
+// push returns the time to walk the senders' edges.
 func (r *Rates) push(l *Load, threads float64) float64 {
 	walked, arc := l.SenderEdges, 1.
 	if l.PushEdges > 0 && l.PushEdges < l.SenderEdges {
@@ -208,11 +211,12 @@ func (r *Rates) push(l *Load, threads float64) float64 {
 	return t/threads + r.ForkJoin
 }
 
-// pull is the time of walking the receivers' edges, in all threads together.
+// pull returns the time to walk the receivers' edges, summed over all threads.
 func (r *Rates) pull(l *Load) float64 {
 	rows, edges := float64(l.open()), float64(l.UnfinishedEdges)
 	t := rows*r.Row + float64(l.Vertices)/64*r.Word
-	if l.PullEdges > 0 { // a list of a few arcs ends where nobody can tell
+	// It cannot be predicted where a list of a few arcs ends.
+	if l.PullEdges > 0 {
 		return t + rows*r.Miss + float64(l.PullEdges)*r.edge(l.senderFraction())
 	}
 	if !l.AnyOne {
@@ -236,10 +240,11 @@ func (l *Load) open() int {
 	return n
 }
 
-// probes is the expected number of in-edges looked at before a sender is met. Each comes from a
-// sender with probability q, the senders' share of all edges; a list of d edges then takes
-// (1-(1-q)^d)/q probes. Long lists take a few, so the distribution of lengths matters: it is that
-// of all lists, of which the finished vertices are taken to have the longest.
+// probes returns the expected number of in-edges that a pull looks at if the first sender ends a
+// list. Each in-edge comes from a sender with probability q, the senders' fraction of all edges.
+// Then a list of d edges takes (1-(1-q)^d)/q probes. Long lists take few probes per edge, so the
+// distribution of lengths matters. The model takes the distribution of all lists, and assumes that
+// the finished vertices have the longest.
 func (l *Load) probes() float64 {
 	rows, edges := max(l.open(), 1), float64(l.UnfinishedEdges)
 	q := l.senderFraction()
@@ -259,14 +264,14 @@ func (l *Load) probes() float64 {
 		probes += float64(n) * -math.Expm1(-q*d) / q
 		sum += float64(n) * d
 	}
-	if sum == 0 { // the lengths are unknown
+	if sum == 0 { // lengths are unknown
 		return float64(rows) * -math.Expm1(-q*edges/float64(rows)) / q
 	}
 	return min(probes*edges/sum, edges)
 }
 
-// expand is the time of the columns of senders' messages, along lines of so many blocks. A sender
-// of degree d has an edge into (1-(1-1/L)^d) of the L blocks (gamma of Ueno13, 3.1).
+// expand returns the time of the columns of expand, along lines of line blocks. A sender of degree
+// d has an edge into L(1-(1-1/L)^d) of the L blocks (gamma in Ueno13, 3.1).
 func (r *Rates) expand(l *Load, line int, threads float64) float64 {
 	if line <= 1 || l.Senders == 0 {
 		return 0
@@ -277,8 +282,8 @@ func (r *Rates) expand(l *Load, line int, threads float64) float64 {
 	return r.columns(l, line, values, float64(l.Listed), float64(l.Bytes), threads)
 }
 
-// fold is the time of the columns of partial results, along lines of so many blocks: pushing e
-// edges at random into g ghosts reaches g(1-exp(-e/g)).
+// fold returns the time of the columns of fold, along lines of line blocks. If e edges lead at
+// random into g ghosts, they reach g(1-exp(-e/g)) of the ghosts.
 func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 	ghosts := float64(l.Ghosts)
 	if line <= 1 || ghosts == 0 {
@@ -288,8 +293,9 @@ func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 	return r.columns(l, line, values, ghosts, float64(l.FoldBytes), threads)
 }
 
-// columns is the time of one column between any two partitions of the same line of so many, over
-// lists of so many in all, with so many values of so many bytes.
+// columns returns the time of the columns between all pairs of partitions in the same line of the
+// given length. Together the columns have values values of bytes bytes, over lists of listed
+// vertices.
 func (r *Rates) columns(l *Load, line int, values, listed, bytes, threads float64) float64 {
 	presence := min(listed/8, 2*values)
 	p := float64(l.Partitions)
@@ -297,8 +303,8 @@ func (r *Rates) columns(l *Load, line int, values, listed, bytes, threads float6
 	return work/min(threads, p) + r.carry(l, p*float64(line-1), presence+values*bytes) + r.delay(l)
 }
 
-// carry is the time that frames of so many bytes in all take, of which the part that crosses
-// processes leaves all of these at once.
+// carry returns the time to transfer frames with bytes bytes in all. All processes send their part
+// of the bytes between processes at the same time.
 func (r *Rates) carry(l *Load, frames, bytes float64) float64 {
 	if l.Processes <= 1 {
 		return bytes * r.Copy
@@ -308,7 +314,7 @@ func (r *Rates) carry(l *Load, frames, bytes float64) float64 {
 	return bytes*(1-cross)*r.Copy/n + (bytes*r.Alpha+frames*r.Gap)*cross/n
 }
 
-// delay is how long what is sent last is under way.
+// delay returns the time until the last frame arrives.
 func (r *Rates) delay(l *Load) float64 {
 	if l.Processes <= 1 {
 		return 0

@@ -2,12 +2,12 @@ package delivery
 
 import "math"
 
-// The costs of pulling in a grid of C columns that is not flat. An unfinished vertex of degree d
-// has a row in each of the C blocks of its processor row that it has an edge in, C(1-(1-1/C)^d) of
-// them, of d over that many edges each.
+// This file has the costs of a pull in a 2D grid of C columns. A vertex of degree d has edges in
+// C(1-(1-1/C)^d) blocks of its processor row. In each of these blocks it has one row: a list of an
+// equal share of the d edges.
 
-// rows returns how many rows the unfinished vertices have in all blocks, and how many of these meet
-// no sender.
+// rows returns the number of rows of the unfinished vertices in all blocks, and the probability
+// that a row contains no sender.
 func (l *Load) rows() (rows, miss float64) {
 	c, u := float64(l.Grid.Columns), float64(max(l.Unfinished, 1))
 	edges := float64(l.UnfinishedEdges)
@@ -18,11 +18,11 @@ func (l *Load) rows() (rows, miss float64) {
 	return rows, math.Pow(1-min(l.senderFraction(), 1), edges/rows)
 }
 
-// senderFraction is the fraction of all edges that are senders'.
+// senderFraction returns the fraction of all edges that lead out of senders.
 func (l *Load) senderFraction() float64 { return float64(l.SenderEdges) / float64(max(l.Arcs, 1)) }
 
-// blockPull is the time of a block pull: every row of every vertex is searched, also where another
-// block finds a message too; then all messages found are folded.
+// blockPull returns the time of a block pull. Every row of every vertex is searched, even if
+// another block also finds a message. Then all messages found are folded.
 func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	rows, miss := l.rows()
 	edges, c := float64(l.UnfinishedEdges), float64(l.Grid.Columns)
@@ -40,26 +40,28 @@ func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	ghosts := float64(l.Ghosts)
 	found := min(rows*(1-miss)*(c-1)/c, ghosts)
 	finished := 0.0
-	if l.Unfinished < l.Vertices { // only the newly finished, whose number is unknown here
+	// Only newly finished vertices are sent. Their number is unknown here.
+	if l.Unfinished < l.Vertices {
 		finished = r.columns(l, l.Grid.Columns, 0, ghosts, 0, threads)
 	}
 	return t/threads + finished + r.columns(l, l.Grid.Columns, found, ghosts, float64(l.FoldBytes),
 		threads)
 }
 
-// ringPull is the time of a ring pull: a message is found once in the blocks of a row, and the open
-// vertices are passed from one to the next, as bits or positions.
+// ringPull returns the time of a ring pull. Only one block of a processor row finds a message for a
+// vertex. The blocks pass on the vertices without a message, as bits or positions.
 func (r *Rates) ringPull(l *Load, threads float64) float64 {
 	rows, miss := l.rows()
 	c, u := float64(l.Grid.Columns), float64(l.Unfinished)
 	if u == 0 || rows == 0 {
 		return 0
 	}
-	// A vertex has a row in rows/(uC) of the blocks, and is open after one with this probability.
+	// A vertex has a row in rows/(uC) of the blocks. open is the probability that a vertex has no
+	// message after a block.
 	open := 1 - rows/(u*c)*(1-miss)
 	visits := c
 	if open < 1 {
-		visits = (1 - math.Pow(open, c)) / (1 - open) // blocks that search it
+		visits = (1 - math.Pow(open, c)) / (1 - open) // blocks that search a vertex
 	}
 	found := u * (1 - math.Pow(open, c))
 	t := visits*u*rows/(u*c)*r.Row + l.probes()*r.probe(l.senderFraction()) +

@@ -12,13 +12,13 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Sink receives messages at the receivers' owner; to has the receivers' local indices. Both are
-// only valid during the call.
+// Sink receives messages in the partition that owns the receivers. to has the receivers' local
+// indices. Both arguments are valid only during the call.
 type Sink func(to []uint32, messages kernel.Column)
 
-// Combiner combines messages to single vertices. keys are sorted: a receiver's position << 32 | the
-// index of a message in from. Combine appends one combined message for each receiver to to, which
-// has room for them, and the receivers to positions, which it returns.
+// Combiner combines messages to single vertices. keys is sorted; a key is receiver<<32 | index of a
+// message in from. Combine appends one combined message per receiver to the column to, which has
+// enough room. It appends the receivers to positions and returns positions.
 type Combiner interface {
 	Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32
 }
@@ -48,9 +48,9 @@ func (x *Exchange) pairs(in *transport.Frame, n int) ([]uint32, kernel.Column, e
 	return to, messages, err
 }
 
-// Send exchanges the outboxes' messages to single vertices, and passes those for owned vertices to
-// the sink. They go along the processor column to the row of the receiver's owner, and then along
-// that row, combined before each hop if combine is not nil.
+// Send exchanges the outboxes' messages to single vertices, and passes messages for owned vertices
+// to the sink. A message first goes along the processor column to the row of the receiver's owner,
+// then along that row. If combine is not nil, it combines messages before each hop.
 func (x *Exchange) Send(
 	ctx context.Context, outboxes []kernel.Sends, combine Combiner, sink Sink,
 ) error {
@@ -128,7 +128,7 @@ func (x *Exchange) Send(
 		})
 }
 
-// sendTo sends a partition its buffered pairs.
+// sendTo sends the buffered pairs of a partition.
 func (x *Exchange) sendTo(q int, kind transport.Kind, combine Combiner) error {
 	to := &x.sends[x.place(q)]
 	if combine != nil && len(to.positions) > 1 {
@@ -150,7 +150,7 @@ func (x *Exchange) combine(to *peer, combine Combiner) {
 	to.messages, to.combined = to.combined, to.messages
 }
 
-// empty empties a buffer of messages, or makes it.
+// empty truncates a buffer of messages, or makes it.
 func (x *Exchange) empty(messages *kernel.Column) {
 	if *messages == nil {
 		*messages = x.like.New(x.Store)
@@ -164,7 +164,7 @@ func (x *Exchange) clear(to *peer) {
 	x.empty(&to.messages)
 }
 
-// room makes room for n pairs more.
+// room grows the buffers for n more pairs.
 func (x *Exchange) room(to *peer, n int) {
 	to.positions = mem.Grow(x.Store, to.positions, n)
 	to.messages.Room(n)
@@ -176,7 +176,8 @@ func (x *Exchange) add(to *peer, positions []uint32, messages kernel.Column) {
 	to.messages.Append(messages)
 }
 
-// pick adds a pair: of a position, and of message i of the column that take is called with later.
+// pick adds a pair without copying its message. i is the index of the message in the column that is
+// later passed to take.
 func (x *Exchange) pick(to *peer, position uint32, i int) {
 	if len(to.positions) == cap(to.positions) || len(to.picked) == cap(to.picked) {
 		to.positions = mem.Grow(x.Store, to.positions, 1)
@@ -186,7 +187,7 @@ func (x *Exchange) pick(to *peer, position uint32, i int) {
 	to.picked = append(to.picked, uint32(i))
 }
 
-// take appends the messages that were picked.
+// take appends the picked messages.
 func (to *peer) take(messages kernel.Column) {
 	if len(to.picked) > 0 {
 		to.messages.AppendAt(messages, to.picked)
@@ -194,18 +195,18 @@ func (to *peer) take(messages kernel.Column) {
 	}
 }
 
-// join is a message's sender, and its receiver by local index. at is where the receiver has put it.
+// join describes a message in SendInOrder: its sender, its receiver's local index, and at, the
+// message's index in the received messages.
 type join struct {
 	from uint64
 	to   uint32
 	at   uint32
 }
 
-// joinBytes is the size of a join.
 const joinBytes = 16
 
-// SendInOrder is Send for outboxes with senders: nothing is combined, and every vertex's messages
-// reach the sink in the order of their senders' ids. Only in flat grids.
+// SendInOrder is Send for outboxes with senders. It combines nothing. The sink gets each vertex's
+// messages in the order of the senders' ids. The grid must be flat.
 func (x *Exchange) SendInOrder(
 	ctx context.Context, outboxes []kernel.Sends, sink Sink,
 ) error {
@@ -266,7 +267,7 @@ func (x *Exchange) SendInOrder(
 		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from), cmp.Compare(a.at, b.at))
 	})
 	n := len(x.joins)
-	x.to = mem.Grow(x.Store, x.to[:0], 2*n)[:2*n] // receivers; behind them, places
+	x.to = mem.Grow(x.Store, x.to[:0], 2*n)[:2*n] // receivers; then indices of messages
 	for i, j := range x.joins {
 		x.to[i], x.to[n+i] = j.to, j.at
 	}
@@ -276,7 +277,7 @@ func (x *Exchange) SendInOrder(
 	return nil
 }
 
-// order adds messages to those to be put in order.
+// order adds messages to those that SendInOrder sorts.
 func (x *Exchange) order(joins []join, messages kernel.Column) {
 	x.joins = mem.Grow(x.Store, x.joins, len(joins))
 	for _, j := range joins {

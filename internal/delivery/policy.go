@@ -2,31 +2,30 @@ package delivery
 
 import "math"
 
-// Policy chooses the scheme of each superstep: the fastest one by the model's prediction, corrected
-// by what supersteps took before. A prediction is the fixed cost of a superstep, and the scheme's
-// work times a factor; both are learnt.
+// Policy chooses the scheme of each superstep: the fastest by the cost model. It corrects the model
+// by the times of earlier supersteps. A prediction is the fixed cost of a superstep plus the
+// scheme's predicted work times a factor. The fixed cost and the factors are learnt.
 type Policy struct {
 	Force Choice
 	Rates Rates
-	// Room, if not nil, reports whether there is memory for so many messages that are pushed one by
-	// one: else they are pulled.
+	// Room, if not nil, reports whether there is enough memory for this number of messages if they
+	// are pushed one by one. If not, the superstep pulls.
 	Room func(messages int) bool
 
-	// Predicted and Chosen are of the last decision.
+	// Predicted and Chosen describe the last decision.
 	Predicted Costs
 	Chosen    Scheme
 
-	work   Costs            // before corrections
-	factor [schemes]float64 // measured over predicted time of the work; 0 before the first
-	most   [schemes]float64 // the largest work done, before corrections
-	// seconds of a superstep in which there is next to no work, whatever the scheme
+	work   Costs            // predictions before corrections
+	factor [schemes]float64 // measured over predicted time of the work; 0 if not known
+	most   [schemes]float64 // the largest work so far, before corrections
+	// seconds of a superstep without work, in any scheme
 	fixed   float64
-	known   bool // fixed has been measured
-	pulling bool // state of Beamer's rule: the last superstep was pulled
-	before  int  // and had so many senders
+	known   bool // whether fixed has been measured
+	pulling bool // state of Beamer's rule: the last superstep pulled
+	before  int  // state of Beamer's rule: the number of senders in the last superstep
 }
 
-// Choose returns the scheme for a load.
 func (p *Policy) Choose(l *Load) Scheme {
 	p.work = p.Rates.Predict(l)
 	for s := range p.work {
@@ -43,7 +42,7 @@ func (p *Policy) Choose(l *Load) Scheme {
 	return p.Chosen
 }
 
-// best returns the scheme of the least predicted time among those allowed.
+// best returns the allowed scheme with the shortest predicted time.
 func (p *Policy) best() Scheme {
 	best := None
 	for s := Naive; s < schemes; s++ {
@@ -54,12 +53,12 @@ func (p *Policy) best() Scheme {
 	return best
 }
 
-// beamerAlpha and beamerBeta are the rule's two numbers, as Beamer found them.
+// beamerAlpha and beamerBeta are the parameters alpha and beta of Beamer 2012.
 const beamerAlpha, beamerBeta = 14, 24
 
-// beamer is the rule of Beamer 2012: pull once the senders' edges exceed 1/14 of those of the
-// unfinished, push again once the senders are fewer than 1/24 of the vertices and their number
-// falls.
+// beamer implements the rule of Beamer 2012. It changes to pull when the senders' edges exceed 1/14
+// of the unfinished vertices' edges. It changes back to push when the senders are fewer than 1/24
+// of the vertices and fewer than before.
 func (p *Policy) beamer(l *Load) Scheme {
 	switch {
 	case !p.pulling && l.SenderEdges*beamerAlpha > l.UnfinishedEdges:
@@ -80,9 +79,10 @@ func (p *Policy) beamer(l *Load) Scheme {
 	}
 }
 
-// learnt is the factor of a scheme's work. One that was not tried is taken to be off as those that
-// were, in the mean of their logarithms: the model is mostly wrong about the machine, which is
-// busy, or has fewer cores than the workers have threads.
+// learnt returns the factor of a scheme's work. For a scheme that has not been used, it is the
+// geometric mean of the known factors. The reason: the model is mostly wrong about the machine,
+// which may be busy, or have fewer cores than the workers have threads. Such an error is common to
+// all schemes.
 func (p *Policy) learnt(s Scheme) float64 {
 	if f := p.factor[s]; f != 0 {
 		return f
@@ -96,15 +96,16 @@ func (p *Policy) learnt(s Scheme) float64 {
 	return math.Exp(sum / max(tried, 1))
 }
 
-// noise is the time in seconds below which a delivery says nothing of its scheme.
+// noise is the least time in seconds of a delivery that counts as a measurement of its scheme.
 const noise = 50e-6
 
-// Learn corrects the predictions by the seconds that the chosen delivery took: the fixed cost and
-// the scheme's factor, each by its part in the prediction, half way to what would have been right
-// and within bounds, since one superstep on a busy machine must not decide. A superstep that has
-// twice as much to do as any of its scheme before is the first to touch some memory, which takes
-// several times as long: that it is slow says half as much of the next ones. And where the fixed
-// cost is much of the time, it is that which varies.
+// Learn corrects the fixed cost and the chosen scheme's factor by the time that the delivery took.
+// The correction is half the logarithm of the error, divided in proportion to their parts of the
+// prediction. It is bounded, because one superstep on a busy machine must not decide.
+//
+// If a superstep has more than twice the work of any earlier one of its scheme, it is the first to
+// touch some memory, which takes several times as long. So if it is slow, it counts half. If the
+// fixed cost is most of the prediction, most of the error is attributed to it.
 func (p *Policy) Learn(took float64) {
 	s := p.Chosen
 	if s == None || took <= 0 || math.IsInf(p.work[s], 1) {
@@ -125,7 +126,7 @@ func (p *Policy) Learn(took float64) {
 	if larger && off > 0 {
 		off /= 2
 	}
-	if work < noise { // what it took says how much else there was to do
+	if work < noise { // the measured time consists mostly of the fixed cost
 		p.fixed *= math.Exp(off)
 		return
 	}
@@ -136,9 +137,9 @@ func (p *Policy) Learn(took float64) {
 	}
 }
 
-// mostLearnt is the largest change of the logarithm of a coefficient by one superstep, and
-// leastFactor the least factor of a scheme.
+// mostLearnt bounds the change of a coefficient's logarithm in one superstep. leastFactor and its
+// inverse bound a scheme's factor.
 const mostLearnt, leastFactor = 0.5, 0.25
 
-// Begin starts a run: what was learnt in the runs before it is kept.
+// Begin starts a run. Learnt corrections of earlier runs remain.
 func (p *Policy) Begin() { p.pulling, p.before, p.Chosen = false, 0, None }

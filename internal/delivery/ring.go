@@ -12,7 +12,7 @@ import (
 )
 
 // Finished sends the newly finished owned vertices, fresh, to the other partitions of the processor
-// row, and marks theirs in finished, by slot. s is the receivers' side.
+// row. It marks the vertices received from them in finished, by slot. s is the receivers' side.
 func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, reversed bool) error {
 	kind, peers := transport.Finished, x.buffers(&x.finished[0])
 	if reversed {
@@ -41,7 +41,7 @@ func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Fr
 	})
 }
 
-// scratch returns so many words of zeros, valid until the next call.
+// scratch returns a zeroed buffer of this number of words. It is valid until the next call.
 func (x *Exchange) scratch(words int) []uint64 {
 	if cap(x.words) < words {
 		x.words = make([]uint64, words)
@@ -51,15 +51,16 @@ func (x *Exchange) scratch(words int) []uint64 {
 	return x.words
 }
 
-// Token is a part of an owner's vertices that is passed from block to block of the processor row;
-// each block removes those that it finds a message for. It is the rotating bitmap c of Nakao20
-// (3.5). Several parts of an owner are in flight at a time.
+// Token is a range of an owner's vertices that the blocks of a processor row pass on from one to
+// the next. Each block removes the vertices for which it finds a message. It is the rotating bitmap
+// c of Nakao20 (3.5). Several tokens of an owner are in flight at a time. Layout, little-endian, in
+// Frame.Raw; Frame.Presence has the bits of Open:
 //
-//	| owner (4) | part (4) | first word (4) | words (4) |    little-endian, in Frame.Raw;  Presence: who is still open
+//	| owner (4) | part (4) | first word (4) | words (4) |
 type Token struct {
 	Owner, Part int
-	First       int      // word of the owner's vertices
-	Open        []uint64 // the words from there on
+	First       int      // first word in the bitmap of the owner's vertices
+	Open        []uint64 // the words from First on: vertices that have no message yet
 }
 
 const tokenBytes = 16
@@ -71,7 +72,7 @@ type passed struct {
 	raw      [tokenBytes]byte
 }
 
-// Pass sends a token on to partition q. A serial exchange waits until it is written.
+// Pass sends a token to partition q. A serial exchange waits until the token is written.
 func (x *Exchange) Pass(ctx context.Context, q int, t *Token, reversed bool) error {
 	if x.passing == len(x.passed) {
 		x.passed = append(x.passed, new(passed))
@@ -97,8 +98,7 @@ func ringKind(reversed bool) transport.Kind {
 }
 
 // Take receives the next token for the block whose receivers' side is s, and returns the partition
-// that passed it. The token's words are valid until the next call of the exchange that receives
-// anything.
+// that sent it. The token's words are valid until the exchange receives anything else.
 func (x *Exchange) Take(ctx context.Context, s *graph.Side, t *Token, reversed bool) (from int, err error) {
 	in, err := x.receive(ctx, ringKind(reversed), s.Line)
 	if err != nil {

@@ -2,21 +2,21 @@ package delivery
 
 import "fmt"
 
-// Scheme is how a superstep goes through the four phases expand, traverse, fold, compute. Flat
-// grids, of which one side is 1, have Naive, Mirrored and Pull; grids with both sides above 1 have
-// Pull, Push and RingPull.
+// Scheme is how a superstep delivers messages in its phases expand, traverse, fold and compute
+// (docs/design.md, Schemes). Flat grids use Naive, Mirrored and Pull; 2D grids use Pull, Push and
+// RingPull.
 type Scheme uint8
 
 const (
 	None     Scheme = iota // nothing was sent to neighbours
-	Naive                  // push over the senders' own edges, fold to owners; top-down
-	Mirrored               // expand, push over the received senders' local edges
-	// expand, pull along the receivers' edges; with both sides above 1 a block pull: the whole
-	// block at once, then fold
+	Naive                  // push along the senders' own edges, fold; top-down
+	Mirrored               // expand, push along the local edges of received senders
+	// Expand, pull along the receivers' edges. In a 2D grid it is a block pull: each block searches
+	// all its rows at once; then fold.
 	Pull
-	Push // expand, push through the block, fold; 2D top-down (Ueno11)
-	// expand, pull by sub-steps, each without the vertices found before, fold; 2D bottom-up
-	// (Nakao20, 3.5)
+	Push // expand, push within the block, fold; 2D top-down (Ueno11)
+	// Expand, then pull in sub-steps; each sub-step omits vertices that already have a message;
+	// fold. 2D bottom-up (Nakao20, 3.5).
 	RingPull
 	schemes
 )
@@ -30,33 +30,32 @@ func (s Scheme) Direction() string {
 	return []string{"none", "push", "push", "pull", "push", "pull"}[s]
 }
 
-// Choice is the delivery that a user asked for.
+// Choice is the user's choice of schemes.
 type Choice uint8
 
 const (
-	ChooseAuto      Choice = iota // the model decides, every superstep
-	ChoosePush                    // the best push there is
-	ChooseNaive                   // push over own out-edges
-	ChooseMirrored                // push over received senders' edges
-	ChoosePull                    // the best pull there is
-	ChooseBeamer                  // Beamer 2012's rule, to compare with
-	ChooseBlockPull               // block pull: the whole block at once; in a flat grid ChoosePull
-	// ring pull: by sub-steps along the row (Nakao20, 3.5); in a flat grid ChoosePull
+	ChooseAuto      Choice = iota // the cost model chooses in each superstep
+	ChoosePush                    // the fastest push
+	ChooseNaive                   // push along the senders' own out-edges
+	ChooseMirrored                // push along the edges of received senders
+	ChoosePull                    // the fastest pull
+	ChooseBeamer                  // the rule of Beamer 2012, for comparison
+	ChooseBlockPull               // block pull in a 2D grid; in a flat grid the same as ChoosePull
+	// ring pull in a 2D grid (Nakao20, 3.5); in a flat grid the same as ChoosePull
 	ChooseRingPull
 )
 
 var choices = []string{"auto", "push", "naive", "mirrored", "pull", "beamer", "whole", "ring"}
 
-// ChoiceWords are the choices that users are offered, of which ParseChoice reads some more; the
-// first is usual.
+// ChoiceWords has the choices offered to users; the first is the default. ParseChoice also accepts
+// beamer.
 var ChoiceWords = []string{"auto", "push", "naive", "mirrored", "pull", "whole", "ring"}
 
-// Valid reports whether there is such a choice.
 func (c Choice) Valid() bool { return int(c) < len(choices) }
 
 func (c Choice) String() string { return choices[c] }
 
-// ParseChoice reads auto, push, naive, mirrored, pull, whole, ring or beamer.
+// ParseChoice reads a name of choices.
 func ParseChoice(s string) (Choice, error) {
 	for i, name := range choices {
 		if s == name {
@@ -67,7 +66,7 @@ func ParseChoice(s string) (Choice, error) {
 		fmt.Errorf("found %q, expected auto, push, naive, mirrored, pull, whole, ring or beamer", s)
 }
 
-// Allows reports whether a scheme may be chosen.
+// Allows reports whether the choice permits a scheme.
 func (c Choice) Allows(s Scheme) bool {
 	switch c {
 	case ChoosePush:

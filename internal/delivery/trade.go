@@ -8,17 +8,19 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// trade exchanges frames with a line of partitions: send sends what is for one of them, and take
-// processes each of the frames received, which is released then. frames is how many come: one from
-// each partition, or more unless the exchange is serial.
+// trade exchanges frames with the partitions of a line. It calls send for each of them, and take
+// for each received frame, which it then releases. frames is the number of frames to receive: one
+// from each partition, or more if the exchange is not serial.
 //
-// Overlapped, as it is by default, all are sent before any is waited for, and taken in the order in
-// which they come: while one is made or taken in, others are under way (Ueno11, 4.2; Nakao20,
-// 3.5.3). Serial, it goes in rounds, like a loop over MPI's blocking sendrecv: in round i every
-// partition sends to the i-th after it in the line, waits until that is written, waits for a frame,
-// and takes it in before the next round. Some partitions may be ahead, so the frame may be of a
-// later round. There is no deadlock: a partition in the earliest round has been sent as many frames
-// as it waits for.
+// By default, trade sends all frames before it waits for the first. It takes frames in the order of
+// their arrival. So frames are packed and processed while others are on the network (Ueno11, 4.2;
+// Nakao20, 3.5.3).
+//
+// A serial exchange works like a loop of blocking MPI_Sendrecv. In round i every partition sends to
+// the i-th partition after it in the line, waits until that frame is written, then receives and
+// processes one frame. The received frame may be of a later round, because some partitions are
+// ahead. There is no deadlock: a partition in the earliest round has been sent as many frames as it
+// waits for.
 func (x *Exchange) trade(
 	ctx context.Context, line []int, kind transport.Kind, frames int, send func(q int) error,
 	take taker,
@@ -48,10 +50,9 @@ func (x *Exchange) trade(
 	return nil
 }
 
-// taker processes a frame.
 type taker func(in *transport.Frame) error
 
-// taken receives a frame, processes and releases it.
+// taken receives a frame, processes it and releases it.
 func (x *Exchange) taken(ctx context.Context, kind transport.Kind, line []int, take taker) error {
 	in, err := x.receive(ctx, kind, line)
 	if err != nil {
@@ -64,7 +65,7 @@ func (x *Exchange) taken(ctx context.Context, kind transport.Kind, line []int, t
 	return nil
 }
 
-// flush waits until what was sent is written.
+// flush waits until all sent frames are written.
 func (x *Exchange) flush(ctx context.Context) error {
 	start := time.Now()
 	<-x.gate
@@ -74,7 +75,7 @@ func (x *Exchange) flush(ctx context.Context) error {
 	return err
 }
 
-// receive returns the next frame of an exchange with a line of partitions.
+// receive returns the next frame of an exchange with the partitions of a line.
 func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int) (*transport.Frame, error) {
 	in, err := x.end.Poll(kind)
 	if in == nil && err == nil {
@@ -97,12 +98,13 @@ func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int)
 	return in, nil
 }
 
-// among reports whether a partition is of a line.
+// among reports whether partition q is in the line.
 func (x *Exchange) among(line []int, q int) bool {
 	if len(line) == 0 || q < 0 || q >= x.part.Of {
 		return false
 	}
-	if x.line != &line[0] { // the same few lines every x.superstep
+	// The exchanges of a superstep use the same few lines, so inLine is usually valid.
+	if x.line != &line[0] {
 		x.line = &line[0]
 		if x.inLine == nil {
 			x.inLine = make([]bool, x.part.Of)

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does. bins hold pairs of
-// destination slot and message; those for owned slots, below ghost, go to the sink directly, while
-// the others are on their way. s is the receivers' side.
+// Uncombined sends pushed messages one by one, like the naive delivery in Ueno13. bins has pairs of
+// destination slot and message. Slots below ghost are owned: their messages go to the sink
+// directly, while other messages are on the network. s is the receivers' side.
 func (x *Exchange) Uncombined(
 	ctx context.Context, s *graph.Side, ghost uint32, bins []kernel.Pairs, sink Sink,
 	reversed bool,
@@ -59,8 +59,8 @@ func (x *Exchange) Uncombined(
 	})
 }
 
-// fewPairs is the share of a list's members from which pairs on it unpack the list, rather than
-// look their members up one by one.
+// fewPairs is the threshold of placed: if there are fewer pairs than 1/fewPairs of a list's
+// members, it looks up each position; otherwise it unpacks the whole list.
 const fewPairs = 16
 
 // placed returns the members of a list at positions.
@@ -82,9 +82,9 @@ func (x *Exchange) placed(list *bitmap.List, positions []uint32) []uint32 {
 	return x.to[n:]
 }
 
-// deal deals the pairs of bins to the buffers of the partitions that they go to, and leaves bins of
-// owned slots alone. A bin lies as a rule in the slots of one partition, and is copied as it is; a
-// slot's owner is looked for only in bins that a border cuts, among those that share the bin.
+// deal copies the pairs of bins to the buffers of the receivers' owners. It skips bins that have
+// only owned slots. Usually the slots of a bin have one owner, and deal copies the whole bin. Only
+// if a bin spans several owners does it search the owner of each slot.
 func (x *Exchange) deal(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
 	here, first := &peers[x.place(x.part.Index)], 0
 	shift, receivers := b.Layout()
@@ -126,8 +126,8 @@ func (x *Exchange) deal(groups []graph.Group, ghost uint32, b kernel.Pairs, peer
 	}
 }
 
-// reserve makes room for the pairs of bins, where there is not enough, before they are copied. A
-// bin that a border cuts is taken for that of its first slots' owner.
+// reserve grows the buffers before the pairs of bins are copied. It counts a bin that spans several
+// owners for the owner of the bin's first slots.
 func (x *Exchange) reserve(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
 	shift, to := b.Layout()
 	i, last := int(ghost>>shift), len(groups)-1
