@@ -6,17 +6,17 @@ import (
 	"reflect"
 )
 
-// Encode returns the cell's value as bytes, for the coordinator in another process.
+// Encode returns the cell's encoded value, for the coordinator in another process.
 func (c *TypedCell[T]) Encode(pack func(value any) ([]byte, error)) ([]byte, error) {
 	return encode(&c.Value, c.parts, pack)
 }
 
-// Decode sets the cell to what Encode wrote.
+// Decode sets the cell to a value that Encode encoded.
 func (c *TypedCell[T]) Decode(data []byte, unpack func(data []byte, value any) error) error {
 	return decode(&c.Value, c.parts, data, unpack)
 }
 
-// encode is Encode of what value points to, and of the parts of an exact sum.
+// encode encodes the value that value points to, and the parts of an exact sum.
 func encode(value any, parts *exactSum, pack func(value any) ([]byte, error)) ([]byte, error) {
 	var exact []float64
 	if parts != nil {
@@ -58,7 +58,7 @@ func decode(to any, sum *exactSum, data []byte, unpack func(data []byte, value a
 		return err
 	}
 	at := reflect.ValueOf(to).Elem()
-	value := reflect.New(at.Type()) // not what the last one lies in, which others may read
+	value := reflect.New(at.Type()) // others may still read the memory of the last value
 	if err := unpack(data, value.Interface()); err != nil {
 		return err
 	}
@@ -66,8 +66,7 @@ func decode(to any, sum *exactSum, data []byte, unpack func(data []byte, value a
 	return nil
 }
 
-// size is how many bytes every value of the type that value points to takes, or -1 if that depends
-// on the value.
+// size returns the encoded size of the type that value points to, or -1 if it depends on the value.
 func size(value any) int {
 	switch reflect.TypeOf(value).Elem().Kind() {
 	case reflect.Slice, reflect.Pointer:

@@ -9,11 +9,11 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// MessageColumn is HM of Ueno13: messages to all neighbours by source slot. One array is read while
-// the other is written.
+// MessageColumn has the messages to all neighbours, by source slot (HM of Ueno13). One array is
+// read while the other is written.
 type MessageColumn[S any] struct {
 	Read, Write []S
-	Raw         bool // no pointers
+	Raw         bool // elements contain no pointers
 }
 
 // NewMessageColumn makes the column of a kernel.
@@ -25,29 +25,28 @@ func NewMessageColumn[S any](b Binding) MessageColumn[S] {
 	}
 }
 
-// Window returns word w of the column itself.
+// Window returns the array of word w in the column.
 func (c *MessageColumn[S]) Window(w int, _ *[64]S) *[64]S { return (*[64]S)(c.Write[w<<6:]) }
 
-// Store does nothing: Window wrote the messages to their place.
+// Store does nothing, because Window returned the column itself.
 func (c *MessageColumn[S]) Store(int, uint64, *[64]S) int { return -1 }
 
-// Swap exchanges Read and Write.
 func (c *MessageColumn[S]) Swap() { c.Read, c.Write = c.Write, c.Read }
 
-// Bytes is the size of a value.
+// Bytes returns the size of a message.
 func (c *MessageColumn[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
 
-// Pack makes to the values of those present in a list.
+// Pack packs the messages of the present vertices of a list.
 func (c *MessageColumn[S]) Pack(present *bitmap.Frontier, list *bitmap.List, to *Packed) {
 	c.pack(c.Read, present, list, to)
 }
 
-// PackNext is Pack of the column being written.
+// PackNext is Pack for the array being written.
 func (c *MessageColumn[S]) PackNext(present *bitmap.Frontier, list *bitmap.List, to *Packed) {
 	c.pack(c.Write, present, list, to)
 }
 
-// Next is the column being written.
+// Next returns the array being written.
 func (c *MessageColumn[S]) Next() Column { return &Vec[S]{Data: c.Write} }
 
 func (c *MessageColumn[S]) pack(column []S, present *bitmap.Frontier, list *bitmap.List, to *Packed) {
@@ -74,12 +73,12 @@ func (c *MessageColumn[S]) pack(column []S, present *bitmap.Frontier, list *bitm
 	}
 }
 
-// Unpack writes values to the slots from first on at the ones of present.
+// Unpack writes the packed messages to slots: bit i of present stands for slot first + i.
 func (c *MessageColumn[S]) Unpack(from *Packed, present []uint64, first uint32) {
 	var values []S
 	switch {
 	case c.Bytes() == 0:
-		return // presence says everything
+		return // presence is the whole message
 	case c.Raw:
 		values = wire.Slice[S](from.Raw)[:from.N]
 	default:
@@ -99,14 +98,15 @@ func (c *MessageColumn[S]) Unpack(from *Packed, present []uint64, first uint32) 
 	}
 }
 
-// Emit appends the messages that cross some rows, edge by edge.
+// Emit appends the messages that cross some rows to bins, one pair per edge.
 func Emit[M any](p *Push, rows []Row, read []M, bins *Bins[M]) {
 	for _, row := range rows {
 		Scatter(p.Adj[row.Lo:row.Hi], p.Skip, read[row.From], bins)
 	}
 }
 
-// Fetch reads the first of the values of each word that are in which, as Push.Fetch does rows.
+// Fetch reads, for each word, the first element in which has a bit, so that many cache misses
+// overlap (see Push.Fetch).
 //
 //go:noinline
 func (v *Vec[T]) Fetch(words []int32, which []uint64) (read byte) {
@@ -118,13 +118,13 @@ func (v *Vec[T]) Fetch(words []int32, which []uint64) (read byte) {
 	return read
 }
 
-// grow makes room in a bin.
+// grow makes room for a pair in a bin.
 func (b *Bins[M]) grow(bin uint32) {
 	b.To[bin] = mem.Grow(b.Store, b.To[bin], 1)
 	b.Msg[bin] = mem.Grow(b.Store, b.Msg[bin], 1)
 }
 
-// Scatter appends one message for each vertex of a list that wants it.
+// Scatter appends the message x once for each vertex of a list that is not skipped.
 func Scatter[M any](list []uint32, skip []uint64, x M, bins *Bins[M]) {
 	for _, d := range list {
 		if skip[d>>6]>>(d&63)&1 != 0 {

@@ -2,11 +2,11 @@ package kernel
 
 import "math"
 
-// exactSum adds floats without rounding, as a list of parts that do not overlap, so that the sum,
-// rounded once at the end, is the same in whatever order they come (Shewchuk 1997).
+// exactSum adds floats without rounding. It stores the sum as parts that do not overlap, and rounds
+// once at the end, so the sum does not depend on the order (Shewchuk 1997).
 type exactSum struct {
 	parts   []float64
-	special float64 // the sum of infinities and NaNs
+	special float64 // sum of infinities and NaNs
 }
 
 func (s *exactSum) add(x float64) {
@@ -21,7 +21,7 @@ func (s *exactSum) add(x float64) {
 		}
 		hi := x + y
 		if math.IsInf(hi, 0) {
-			s.special += hi // beyond the largest float: infinite, as of a plain sum
+			s.special += hi // beyond the largest float: infinite, as a plain sum would be
 			return
 		}
 		lo := y - (hi - x)
@@ -61,7 +61,7 @@ func (s *exactSum) round() float64 {
 			break
 		}
 	}
-	// A tie between two floats is broken by the sign of what is left.
+	// The sign of the remaining parts breaks a tie between two floats.
 	if n > 0 && (lo < 0 && s.parts[n-1] < 0 || lo > 0 && s.parts[n-1] > 0) {
 		if y := lo * 2; y == (hi+y)-hi {
 			hi += y

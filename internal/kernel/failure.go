@@ -1,10 +1,11 @@
 package kernel
 
-// Failure is what pregel.Coordinator.Fail panics with: the error of a program that is not at fault,
-// so that nobody wants its stack.
+// Failure is the panic value of pregel.Coordinator.Fail. It has the error of a program that is not
+// defective, so reports omit the stack.
 type Failure struct{ Err error }
 
-// WrongSender is the panic of a vertex that sent another id than its own under combiners.Sender.
+// WrongSender is the panic value for a vertex that sent another id than its own with
+// combiners.Sender.
 type WrongSender struct{ Vertex uint64 }
 
 func (WrongSender) Error() string {

@@ -1,6 +1,7 @@
-// Package kernel is the interface between the engine and the combiners, below package pregel: the
-// bulk loops of a combiner over one partition ([Kernel]), their input ([Lists], [Slots]) and output
-// ([Inbox], [Bins], [Outbox]), and the cells of aggregators. A pregel.VertexID is a uint64 here.
+// Package kernel is the interface between the engine and the combiners, below package pregel. It
+// has the bulk loops of a combiner over one partition ([Kernel]), their input ([Lists], [Slots])
+// and output ([Inbox], [Bins], [Outbox]), and the cells of aggregators. Here a pregel.VertexID is a
+// uint64. Read kernel.go first, then erased.go, through which the engine calls a program.
 package kernel
 
 import (
@@ -12,75 +13,74 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Weighing is a combiner that wants edge weights: of kind float32, float64, or Invalid for none.
+// Weighing is a combiner that needs edge weights, of kind float32 or float64, or Invalid for none.
 type Weighing interface{ Weights() reflect.Kind }
 
 // Binding has the parameters of a kernel.
 type Binding struct {
-	// Sources are the slots messages come from; Capacity, a multiple of 64, is how many there are.
+	// Sources has the slots that send messages. Capacity is their number, a multiple of 64.
 	Sources  *Slots
 	Capacity int
-	// Lists are the weighted lists that a semiring's kernel walks; their weights' type must be the
-	// messages'.
+	// Lists has the weighted lists that a semiring's kernel walks. Their weights must have the
+	// messages' type.
 	Lists []*Lists
-	// Monotone asks the kernel to leave out messages that are no better than one the receiver has
-	// had before.
+	// Monotone makes the kernel drop messages that are not better than an earlier message to the
+	// same receiver.
 	Monotone bool
-	// Deterministic asks for results that do not depend on the order in which messages come.
+	// Deterministic requests results that do not depend on the order of messages.
 	Deterministic bool
 	// Arena allocates the kernel's memory until the job ends; nil uses Go's heap.
 	Arena *mem.Arena
 }
 
-// Traits say what the engine may do with a kernel.
+// Traits tell the engine how it may use a kernel.
 type Traits struct {
 	// AnyOne: any one message is enough, so a pull ends at the first sender.
 	AnyOne bool
-	// Terminal: a pull may end early, at a value that nothing changes (SuiteSparse GraphBLAS's
-	// word).
+	// Terminal: a pull may end early, at a value that no other message changes (the term of
+	// SuiteSparse GraphBLAS).
 	Terminal bool
-	// Bytes is the size of a message to all neighbours in a column; 0 if presence is the message.
+	// Bytes is the size of a message to all neighbours in a column; 0 if only presence matters.
 	Bytes int
-	// Self: the only message a vertex may send to all its neighbours is its own id. M is
-	// pregel.VertexID.
+	// Self: a vertex may send its neighbours only its own id. M is pregel.VertexID.
 	Self bool
 	// Ordered: the result depends on the order of the messages (sums of floats).
 	Ordered bool
-	// Weighted: messages change by the weight of the edge they cross.
+	// Weighted: a message changes by the weight of the edge that it crosses.
 	Weighted bool
-	// Raw: messages hold no pointers.
+	// Raw: messages contain no pointers.
 	Raw bool
-	// Each: two messages of a vertex to all neighbours cannot be combined at the sender (Count).
+	// Each: a vertex's messages to all neighbours cannot be combined at the sender (Count).
 	Each bool
-	// Monotone: the kernel can leave out messages that are no better than one the receiver has had
-	// before.
+	// Monotone: the kernel can drop messages that are not better than an earlier message to the
+	// same receiver.
 	Monotone bool
 }
 
-// Kernel is a combiner bound to one partition: it holds the column of messages to all neighbours
-// (HM of Ueno13, by source slot, one being written while the other is read) and the loops over it.
-// w is always the index of a word: 64 vertices or slots. Methods that take different words may be
-// called by several goroutines at once, unless they say not.
+// Kernel is a combiner bound to one partition. It has the column of messages to all neighbours and
+// the loops over it. The column is HM of Ueno13, by source slot: one array is written while another
+// is read. w is the index of a word of 64 vertices or slots. Several goroutines may call methods
+// for different words at once, unless documented otherwise.
 type Kernel[M any] interface {
 	Broadcast
-	// Window returns the array that the messages of word w are written to: the column's own, or
-	// scratch, for Store.
+	// Window returns the array for the messages of word w. It is a part of the column, or scratch,
+	// which Store then copies.
 	Window(w int, scratch *[64]M) *[64]M
-	// Store stores the messages sent from out, which Window returned. It returns the index of a
-	// vertex whose message the combiner refuses, or -1.
+	// Store stores the messages of the vertices sent; out is the result of Window. It returns the
+	// index of a vertex whose message the combiner rejects, or -1.
 	Store(w int, sent uint64, out *[64]M) int
 
-	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to
-	// those of found, and returns found with the vertices added that now have a message, and the
-	// number of edges walked.
+	// Pull folds the messages of in-neighbours of the vertices need into in. Vertices in found
+	// already have a message there. It returns found with the vertices added that now have a
+	// message, and the number of edges walked.
 	Pull(p *Pull, w int, need, found uint64, in *[64]M) (uint64, int)
-	// Push folds the messages that cross some rows straight into the inbox. Ranges of different
-	// calls at once are disjoint.
+	// Push folds the messages that cross some rows into the inbox. Concurrent calls must have
+	// disjoint ranges.
 	Push(p *Push, rows []Row, into *Inbox[M])
-	// Emit appends the messages that cross some rows, edge by edge, to the bins.
+	// Emit appends the messages that cross some rows to the bins, one pair per edge.
 	Emit(p *Push, rows []Row, bins *Bins[M])
-	// Fold folds pairs of receiver and message into an inbox. Receivers of different calls at once
-	// must lie in different runs of 4096.
+	// Fold folds pairs of receiver and message into an inbox. Concurrent calls must have receivers
+	// in different ranges of 4096.
 	Fold(to []uint32, msg []M, into *Inbox[M])
 }
 
@@ -90,68 +90,71 @@ type Broadcast interface {
 	Traits() Traits
 	// Reset restores the state before superstep 0.
 	Reset()
-	// Swap exchanges the column being written and the one being read. Not for concurrent use.
+	// Swap exchanges the array being written and the one being read. It must not be called
+	// concurrently.
 	Swap()
-	// Pack makes c the column's values of those present in a list, in order.
+	// Pack packs the messages of the vertices that are present and in the list, in ascending order.
 	Pack(present *bitmap.Frontier, list *bitmap.List, c *Packed)
-	// PackNext is Pack of the column being written.
+	// PackNext is Pack for the array being written.
 	PackNext(present *bitmap.Frontier, list *bitmap.List, c *Packed)
-	// Next is the column being written, by slot; nil if presence is the message. It may be
-	// written to.
+	// Next returns the array being written, by slot; nil if only presence matters. The caller may
+	// write to it.
 	Next() Column
-	// Unpack writes c's values to the slots from first on at the ones of present, in order. One
-	// call per range of slots.
+	// Unpack writes c's values to slots, in order: bit i of present stands for slot first + i. Each
+	// range of slots has one call.
 	Unpack(c *Packed, present []uint64, first uint32)
 }
 
-// Claimer is a kernel of AnyOne, whose goroutines can push into the inbox concurrently.
+// Claimer is a kernel with AnyOne that allows concurrent pushes into the inbox.
 type Claimer[M any] interface {
-	// Claim pushes the messages that cross some rows to the receivers that have none and are not
-	// skipped, with one atomic operation for each. An already claimed receiver costs one load.
+	// Claim pushes the messages that cross some rows to receivers that have none and are not
+	// skipped. Each such receiver costs one atomic operation. An already claimed receiver costs one
+	// load.
 	Claim(p *Push, rows []Row, into *Inbox[M])
 }
 
-// Lifter is a kernel that converts messages to single vertices. It panics for one that the sender
-// may not send.
+// Lifter is a kernel that converts messages to single vertices. It panics if the sender may not
+// send the message.
 type Lifter[M any] interface {
 	Lift(from uint64, m M) M
 }
 
-// Normalizing is a kernel that may bring messages into one form when they are sent, so that its
-// loops need not look for odd ones.
+// Normalizing is a kernel that may normalize messages when they are sent, so that its loops need no
+// special cases.
 type Normalizing[M any] interface {
-	// Normalizer returns a function that changes, in place, what some vertices of a word send, and
-	// returns those of them whose messages are sent. It is nil if all are, as they are. It does not
-	// depend on the kernel's state.
+	// Normalizer returns a function that normalizes the messages of the vertices sent, in place,
+	// and returns the vertices whose messages are really sent. The function does not depend on the
+	// kernel's state. It is nil if no message needs it.
 	Normalizer() func(sent uint64, out *[64]M) uint64
 }
 
-// Remembering is a kernel that, in a monotone program, knows the best message that each slot has
-// had.
+// Remembering is a kernel that, in a monotone program, stores the best message so far of each slot.
 type Remembering interface {
-	// Best is these messages, by slot; nil where the kernel leaves out none. It may be written to.
+	// Best returns these messages, by slot; nil if the kernel drops no messages. The caller may
+	// write to it.
 	Best() Column
 }
 
-// Bounded is a kernel that, in a monotone program, can do without the arcs that are too heavy to
-// bring a receiver a better message than the best it has had (Pull.Lightest). No weight is
-// negative.
+// Bounded is a kernel that, in a monotone program, can skip arcs that are too heavy to bring their
+// receiver a better message (Pull.Lightest). No weight is negative.
 type Bounded interface {
-	// Least returns the least of the messages of those present in some words of the column that is
-	// being read, or, with next, of that being written: infinity if there is none.
+	// Least returns the least message of the present vertices in words [lo, hi), or infinity if
+	// there is none. next selects the array being written, otherwise it is the one being read.
 	Least(present []uint64, lo, hi int, next bool) float64
-	// Bound sets the least of all messages that pulls will meet. Not for concurrent use.
+	// Bound sets a lower bound of all messages in the next pulls. It must not be called
+	// concurrently.
 	Bound(least float64)
-	// CountPull returns about how many arcs Pull would look at for the vertices of need in word w.
+	// CountPull returns the approximate number of arcs that Pull would visit for the vertices need
+	// of word w.
 	CountPull(p *Pull, w int, need uint64) int
-	// Thin adds to arcs those over which a message, no less than the bound, could be better than
-	// the best that a vertex of need in word w has had.
+	// Thin adds arcs to vertices of need in word w: the arcs over which a message that is not less
+	// than the bound could improve the receiver.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
-	// Length returns the length of a path that a message of the kernel's type holds.
+	// Length returns the length of a path in a message of the kernel's type.
 	Length(m any) float64
-	// Share lets pulls that are under way read the messages just sent by vertices of word w. The
-	// vertices of before already have messages that are being read: better ones replace them.
-	// Messages of the others are read once the caller has marked these as present, by an atomic
+	// Share makes the messages just sent by vertices of word w visible to running pulls. Vertices
+	// in before already have messages that are being read; better messages replace these. Messages
+	// of the other vertices are read after the caller has marked them as present by an atomic
 	// write.
 	Share(w int, sent, before uint64)
 }
@@ -162,14 +165,13 @@ type Arc struct {
 	Weight   float64
 }
 
-// ArcBins are arcs by their sender's slot >> Shift.
+// ArcBins has arcs by their sender's slot >> Shift.
 type ArcBins struct {
-	Store *mem.Arena // of large arrays, or nil
+	Store *mem.Arena // arena of large arrays, or nil
 	Shift uint
 	Arcs  [][]Arc
 }
 
-// Add adds an arc.
 func (b *ArcBins) Add(a Arc) {
 	bin := &b.Arcs[a.From>>b.Shift]
 	if len(*bin) == cap(*bin) {
@@ -178,36 +180,36 @@ func (b *ArcBins) Add(a Arc) {
 	*bin = append(*bin, a)
 }
 
-// Pull is a traversal from receivers to senders.
+// Pull describes a traversal from receivers to senders.
 type Pull struct {
 	*Lists
-	// Present marks the source slots that sent. Others may be marked while a pull by the lightest
-	// arcs is under way (Bounded.Share).
+	// Present marks the source slots that sent. While a pull by the lightest arcs runs, more may be
+	// marked (Bounded.Share).
 	Present []uint64
-	// All says that every slot in the lists sent, so that Present is not read.
+	// All means that every slot in the lists sent, so Present is not read.
 	All bool
-	// Lightest, if not nil, has the lightest arcs of each list, lightest first. Only of kernels
-	// that are Bounded.
+	// Lightest, if not nil, has the lightest arcs of each list, in ascending order of weights. Only
+	// Bounded kernels use it.
 	Lightest *Lists
 }
 
-// Push is a traversal from senders to receivers.
+// Push describes a traversal from senders to receivers.
 type Push struct {
 	*Lists
 	// Present marks the source slots that sent.
 	Present []uint64
-	// Skip marks the receivers that want no message.
+	// Skip marks the receivers that need no message.
 	Skip []uint64
-	// From and To, multiples of 64, bound the receivers that Push sends to, if Ranged. The lists
-	// must then rise by slot.
+	// If Ranged, Push sends only to receivers in [From, To), both multiples of 64. Then the lists
+	// must be in ascending order of slots.
 	From, To uint32
 	Ranged   bool
 }
 
-// Row is the list of a sender in Adj[Lo:Hi], or the part of it with the receivers in range.
+// Row is the list of a sender, Adj[Lo:Hi], or its part with the receivers in the range.
 type Row struct{ From, Lo, Hi uint32 }
 
-// Senders adds the senders of word w to rows, for Find: Lo is the number of the row.
+// Senders appends the senders of word w to rows, for Find. It sets Lo to the number of the row.
 func (p *Push) Senders(rows []Row, w int) []Row {
 	lists, rank := p.Bits[w], p.Rank[w]
 	for senders := p.Present[w] & lists; senders != 0; senders &= senders - 1 {
@@ -219,8 +221,8 @@ func (p *Push) Senders(rows []Row, w int) []Row {
 	return rows
 }
 
-// Rows adds the senders of words from one on and below a limit to rows, until these may be full. It
-// returns where it has come to.
+// Rows appends the senders of words [from, limit) to rows. It stops when the next word might not
+// fit, and returns the next word.
 func (p *Push) Rows(rows []Row, senders *bitmap.Frontier, from, limit int) (_ []Row, next int) {
 	limit = min(limit, len(senders.Words))
 	for from < limit {
@@ -242,9 +244,9 @@ func (p *Push) Rows(rows []Row, senders *bitmap.Frontier, from, limit int) (_ []
 	return rows, limit
 }
 
-// Find finds the rows of senders, and returns how many edges they have.
+// Find sets the ranges of rows, and returns their number of edges.
 func (p *Push) Find(rows []Row) (edges int) {
-	for i := range rows { // without anything else, so that the processor waits for many at once
+	for i := range rows { // nothing else in this loop, so that many cache misses overlap
 		row := &rows[i]
 		row.Lo, row.Hi = p.Starts[row.Lo], p.Starts[row.Lo+1]
 	}
@@ -258,8 +260,8 @@ func (p *Push) Find(rows []Row) (edges int) {
 	return edges
 }
 
-// Fetch reads the first receiver of each row: the processor waits for many at once, and not for one
-// after the other between messages.
+// Fetch reads the first receiver of each row, so that many cache misses overlap instead of one
+// between messages.
 //
 //go:noinline
 func (p *Push) Fetch(rows []Row) (read uint32) {
@@ -271,10 +273,10 @@ func (p *Push) Fetch(rows []Row) (read uint32) {
 	return read
 }
 
-// Mark notes that word w of an inbox may now hold a one.
+// Mark records that word w of an inbox may now contain a one.
 func (p *Push) Mark(has *bitmap.Frontier, w uint32) {
 	if p.Ranged {
-		markShared(has, w) // others push, too
+		markShared(has, w) // other goroutines push too
 	} else {
 		has.Top[w>>6] |= 1 << (w & 63)
 	}
@@ -283,29 +285,29 @@ func (p *Push) Mark(has *bitmap.Frontier, w uint32) {
 //go:noinline
 func markShared(has *bitmap.Frontier, w uint32) { has.MarkShared(int(w)) }
 
-// search returns the first place in Adj[lo:hi] of a slot not below s.
+// search returns the first index in Adj[lo:hi] of a slot that is not below s.
 func (p *Push) search(lo, hi, s uint32) uint32 {
 	i, _ := slices.BinarySearch(p.Adj[lo:hi], s)
 	return lo + uint32(i)
 }
 
-// Inbox is a column of combined messages by destination slot, with their presence.
+// Inbox has combined messages by destination slot, and which slots have one.
 type Inbox[M any] struct {
 	Msg []M
 	Has *bitmap.Frontier
 }
 
-// Bins are runs of pairs of receiver and message, by the receiver's slot >> Shift, so that a bin's
-// receivers fit in a cache and no two goroutines fold into the same ones.
+// Bins has pairs of receiver and message, by the receiver's slot >> Shift. The receivers of a bin
+// fit in a cache, and no two goroutines fold into the same ones.
 type Bins[M any] struct {
 	Receivers
 	Msg  [][]M
 	view Vec[M] // see Messages
 }
 
-// Receivers are the receivers of the messages in Bins.
+// Receivers has the receivers of the messages in Bins.
 type Receivers struct {
-	Store *mem.Arena // of large arrays, or nil
+	Store *mem.Arena // arena of large arrays, or nil
 	Shift uint
 	To    [][]uint32
 }
@@ -332,8 +334,8 @@ func (b *Bins[M]) Reset() {
 	}
 }
 
-// Packed is the values of a column that are present, in order: as raw little-endian bytes, or, of a
-// type with pointers, as a slice.
+// Packed has the present values of a column, in order: as raw little-endian bytes, or as a slice if
+// the type contains pointers.
 type Packed struct {
 	Raw []byte
 	Ref any

@@ -3,45 +3,44 @@ package kernel
 import "github.com/superstep-go/superstep/internal/mem"
 
 // Outbox buffers the messages that the vertices of one goroutine send to single vertices, by the
-// owner of the receiver.
+// receivers' owners.
 type Outbox[M any] struct {
 	Addresses
-	// Msg holds, for each owner, the messages.
+	// Msg has the messages, by owner.
 	Msg [][]M
-	// Lift, if not nil, converts a message; it reports false for one that is not sent.
+	// Lift, if not nil, converts a message. It returns false if the message is not sent.
 	Lift func(from uint64, m M) (M, bool)
 
 	along [along]M
 	view  Vec[M] // see Messages
 }
 
-// Addresses are the receivers, and where asked the senders, of the messages in an Outbox.
+// Addresses has the receivers of the messages in an Outbox, and the senders if KeepSenders is set.
 type Addresses struct {
-	// Partitions is the number of owners: vertex id belongs to id mod Partitions, as its local
-	// vertex id / Partitions.
+	// Partitions is the number of owners. Vertex id belongs to owner id mod Partitions, with the
+	// local index id / Partitions.
 	Partitions uint64
-	// To and From hold, for each owner, the receivers' local indices, and, if KeepSenders, the
-	// senders.
+	// To and From have, by owner, the receivers' local indices, and the senders if KeepSenders is
+	// set.
 	To   [][]uint32
 	From [][]uint64
-	// KeepSenders is set in deterministic runs, where messages are combined in the order of their
+	// KeepSenders is set in deterministic runs, which combine messages in the order of their
 	// senders.
 	KeepSenders bool
-	// Store, if not nil, is where large arrays lie.
+	// Store, if not nil, is the arena of large arrays.
 	Store *mem.Arena
-	// Count is the number of messages, but for those along edges that Settle has not seen.
+	// Count is the number of messages, without those along edges before Settle.
 	Count int
 
-	// Messages along edges of lists, by the edges' places in Adj. Their receivers are looked up
-	// many at a time: each is likely not in the cache, and lookups that do not depend on one
-	// another overlap.
+	// Messages along edges of lists, by the edges' indices in Adj. Many receivers are looked up
+	// together: each is probably not in the cache, and independent lookups overlap.
 	lists   *EdgeLists
 	waiting int
 	places  [along]uint32
 }
 
-// along is how many receivers are looked up at a time: several times the misses that a core has
-// under way.
+// along is the number of receivers that are looked up together: several times the cache misses that
+// a core can have in flight.
 const along = 128
 
 // NewOutbox makes an empty outbox for a number of owners.
@@ -57,10 +56,10 @@ func newAddresses(partitions int, keepSenders bool) Addresses {
 	}
 }
 
-// Sent is the number of messages, those along edges included.
+// Sent returns the number of messages, including those along edges.
 func (o *Addresses) Sent() int { return o.Count + o.waiting }
 
-// Add takes a message from one vertex to another.
+// Add adds a message from one vertex to another.
 func (o *Outbox[M]) Add(to, from uint64, m M) {
 	if o.Lift != nil {
 		var sent bool
@@ -83,7 +82,7 @@ func (o *Outbox[M]) Add(to, from uint64, m M) {
 	o.Count++
 }
 
-// AddAlong takes a message along the edge at a place of the lists' Adj.
+// AddAlong adds a message along the edge at index place of the lists' Adj.
 func (o *Outbox[M]) AddAlong(lists *EdgeLists, place uint32, from uint64, m M) {
 	if o.KeepSenders {
 		o.Add(lists.ID(lists.Adj[place]), from, m)
@@ -103,11 +102,11 @@ func (o *Outbox[M]) AddAlong(lists *EdgeLists, place uint32, from uint64, m M) {
 	o.waiting++
 }
 
-// Settle finds the receivers of all messages along edges.
+// Settle looks up the receivers of all messages along edges, and adds the messages.
 func (o *Outbox[M]) Settle() {
 	switch places := o.lookUp(); {
 	case len(places) == 0:
-	case o.Partitions == 1: // where a slot is a vertex
+	case o.Partitions == 1: // a slot is a local index
 		o.grow(0, o.waiting)
 		o.To[0], o.Msg[0] = append(o.To[0], places...), append(o.Msg[0], o.along[:o.waiting]...)
 		o.Count += o.waiting
@@ -122,7 +121,7 @@ func (o *Outbox[M]) Settle() {
 	o.waiting = 0
 }
 
-// lookUp returns the receivers of the messages along edges: their slots.
+// lookUp returns the slots of the receivers of messages along edges.
 func (o *Addresses) lookUp() []uint32 {
 	if o.waiting == 0 {
 		return nil
@@ -134,7 +133,7 @@ func (o *Addresses) lookUp() []uint32 {
 	return places
 }
 
-// grow makes room for n messages more to an owner.
+// grow makes room for n more messages to an owner.
 func (o *Outbox[M]) grow(owner, n int) {
 	o.To[owner] = mem.Grow(o.Store, o.To[owner], n)
 	o.Msg[owner] = mem.Grow(o.Store, o.Msg[owner], n)
@@ -143,7 +142,7 @@ func (o *Outbox[M]) grow(owner, n int) {
 	}
 }
 
-// Put takes a message whose owner and place there are known, as it is.
+// Put adds a message without conversion. The caller knows the receiver's owner and local index.
 func (o *Outbox[M]) Put(owner int, local uint32, from uint64, m M) {
 	o.To[owner] = append(o.To[owner], local)
 	o.Msg[owner] = append(o.Msg[owner], m)

@@ -6,34 +6,35 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Placement describes the partition that an Instance is made for.
+// Placement describes the partition of an Instance.
 type Placement struct {
 	Binding
-	// Ways is how many columns of messages to all neighbours there are: 2 for Either.
+	// Ways is the number of columns of messages to all neighbours: 2 for direction Either, else 1.
 	Ways int
 	// Size is the number of owned vertices, rounded up to whole words.
 	Size                  int
 	Partition, Partitions int
 	OutDegrees, InDegrees []uint32
-	// Store is where messages that are kept one by one lie.
+	// Store is the arena for messages that are stored one by one.
 	Store *mem.Arena
-	// Hub is set to 1 more than the last vertex with so many messages that they want room.
+	// Hub is set to 1 more than the last vertex that has so many messages that they need memory of
+	// their own.
 	Hub *atomic.Uint64
 }
 
-// ColumnPull is a traversal, and the column whose messages cross it.
+// ColumnPull is a pull, and the number of the column whose messages it delivers.
 type ColumnPull struct {
 	*Pull
 	Way int
 }
 
-// Batch is up to 64 words of vertices that a Lane sweeps, and what came of each.
+// Batch has up to 64 words of vertices for Lane.Sweep, and the results of each.
 type Batch struct {
-	// Words are their numbers; Run the vertices to run, Received those with a message, and
+	// Words has their numbers. Run are the vertices to run, Received those with a message, and
 	// Active those awake.
 	Words                 [64]int32
 	Run, Received, Active [64]uint64
-	// Sent are the vertices that sent to all neighbours, Back those that sent to in-neighbours
-	// apart; Halted voted to halt, and Finished finished.
+	// Sent are the vertices that sent to all neighbours, Back those that sent separately to
+	// in-neighbours, Halted those that voted to halt, and Finished those that finished.
 	Sent, Back, Halted, Finished [64]uint64
 }

@@ -1,6 +1,6 @@
 package kernel
 
-// RequestKind is what a program asks for.
+// RequestKind is a kind of change of the graph.
 type RequestKind uint8
 
 const (
@@ -10,26 +10,26 @@ const (
 	RemoveVertex
 )
 
-// Request asks for a change of the graph: of the vertex Of, or of its edge to To.
+// Request is a program's request to change the graph: the vertex Of, or its edge to To.
 type Request struct {
 	Of, To uint64
-	By     uint64 // the vertex that asks
+	By     uint64 // the vertex that requests it
 	Weight float64
 	Kind   RequestKind
-	Value  uint32 // of an AddVertex: where in the column of values that goes with the requests
+	Value  uint32 // of an AddVertex: index of the vertex's value in AddedValues
 }
 
-// Requests are what the vertices of one goroutine asked for in a superstep, in the order in which
-// they did.
+// Requests has the requests of one goroutine's vertices in a superstep, in their order.
 type Requests struct {
 	List []Request
-	// NextID is the first id that no vertex has had, and Limit the first that none may have yet.
+	// NextID is the first id that no vertex has had. Limit is the first id that no vertex may get
+	// yet.
 	NextID, Limit uint64
-	// Merge returns the weight of two parallel edges that are stored as one; nil if both are kept.
-	// Loops says whether loops are stored, and Weigh returns a weight as it is stored.
+	// Merge returns the weight of two parallel edges that are stored as one; it is nil if both are
+	// stored. Loops tells whether loops are stored. Weigh returns a weight as the graph stores it.
 	Merge func(stored, added float64) float64
 	Loops bool
 	Weigh func(weight float64) float64
-	// Weighted says that messages to neighbours change by the weight of the edge they cross.
+	// Weighted means that a message changes by the weight of the edge that it crosses.
 	Weighted bool
 }

@@ -10,41 +10,41 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Column is a sequence of values whose type is erased: the values of vertices, messages, or
-// properties. Every Column is a *Vec. Two columns that meet in a call hold the same type.
+// Column is a sequence of values of an erased type: vertices' values, messages, or properties.
+// Every Column is a *Vec. Two columns in the same call have the same type.
 type Column interface {
 	Len() int
-	// Type is the type of an element. Raw reports whether elements hold no pointers.
+	// Type is the type of an element. Raw reports whether elements contain no pointers.
 	Type() reflect.Type
 	Raw() bool
-	// New returns an empty column of the same type. Its large arrays lie in store, or on Go's
-	// heap if store is nil.
+	// New returns an empty column of the same type. Its large arrays are in store, or on Go's heap
+	// if store is nil.
 	New(store *mem.Arena) Column
-	// Truncate keeps the first n elements, and the memory of the others.
+	// Truncate keeps the first n elements. It keeps the memory of the others for later use.
 	Truncate(n int)
 	// Room makes room for n more elements.
 	Room(n int)
-	// Append appends all elements of another column, AppendAt those at places in it, in this
-	// order, and AppendBits those at the ones of words, which begin at element first. AppendZero
-	// appends n zero values.
+	// Append appends all elements of another column. AppendAt appends its elements at the indices
+	// at. AppendBits appends the elements at the ones of words; bit 0 of words is element first.
+	// AppendZero appends n zero values.
 	Append(from Column)
 	AppendAt(from Column, at []uint32)
 	AppendBits(from Column, first uint32, words []uint64)
 	AppendZero(n int)
-	// Copy copies n elements of another column, from element j on, to those from i on. SetZero
-	// makes element i zero.
+	// Copy copies n elements of another column, from index j on, to index i on. SetZero sets
+	// element i to zero.
 	Copy(i int, from Column, j, n int)
 	SetZero(i int)
-	// Move returns a column with an element for each of places: the one there, or zero for a place
-	// beyond the end.
+	// Move returns a new column: its element i is element places[i] of this one, or zero if
+	// places[i] is beyond the end.
 	Move(places []uint32) Column
 	// Any returns element i.
 	Any(i int) any
-	// Slice returns all elements as a []T. Part is a view of the elements from lo to hi.
+	// Slice returns all elements as a []T. Part returns a view of the elements in [lo, hi).
 	Slice() any
 	Part(lo, hi int) Column
-	// Pack makes p a view of all elements. View makes the column a view of p's elements, and
-	// fails if p does not hold p.N of them.
+	// Pack makes p a view of all elements. View makes the column a view of p's elements. It returns
+	// an error if p does not have p.N elements.
 	Pack(p *Packed)
 	View(p *Packed) error
 }
@@ -52,10 +52,10 @@ type Column interface {
 // Vec is a Column of values of type T.
 type Vec[T any] struct {
 	Data  []T
-	Store *mem.Arena // of large arrays, or nil
+	Store *mem.Arena // arena of large arrays, or nil
 }
 
-// Elements returns the elements of a column that is known to hold values of type T.
+// Elements returns the elements of a column of type T.
 func Elements[T any](c Column) []T { return c.(*Vec[T]).Data }
 
 func (v *Vec[T]) Len() int           { return len(v.Data) }
@@ -64,10 +64,8 @@ func (v *Vec[T]) Raw() bool          { return mem.PointerFree[T]() }
 func (v *Vec[T]) Any(i int) any      { return v.Data[i] }
 func (v *Vec[T]) Slice() any         { return v.Data }
 
-// Part returns a Vec that shares its elements with v.
 func (v *Vec[T]) Part(lo, hi int) Column { return &Vec[T]{Data: v.Data[lo:hi]} }
 
-// New returns an empty Vec of the same type.
 func (v *Vec[T]) New(store *mem.Arena) Column { return &Vec[T]{Store: store} }
 
 func (v *Vec[T]) Truncate(n int) { v.Data = v.Data[:n] }
@@ -144,7 +142,7 @@ func (v *Vec[T]) View(p *Packed) error {
 	switch {
 	case !v.Raw():
 		v.Data, _ = p.Ref.([]T)
-	case size == 0: // nothing travels
+	case size == 0: // there are no bytes
 		v.Data = make([]T, max(p.N, 0))
 	default:
 		v.Data = wire.Slice[T](p.Raw)
@@ -158,47 +156,44 @@ func (v *Vec[T]) View(p *Packed) error {
 	return nil
 }
 
-// Sends is an Outbox whose type is erased.
+// Sends is an Outbox with erased type.
 type Sends interface {
-	// Receivers, Senders and Messages are what goes to one owner: local indices, ids, if the
-	// outbox keeps them, and messages. Messages is valid until the next call.
+	// Receivers, Senders and Messages return the messages to one owner: the receivers' local
+	// indices, the senders' ids if the outbox has them, and the messages. Messages is valid until
+	// the next call.
 	Receivers(owner int) []uint32
 	Senders(owner int) []uint64
 	Messages(owner int) Column
 }
 
-// Receivers returns the receivers of the messages to an owner, by local index.
 func (o *Addresses) Receivers(owner int) []uint32 { return o.To[owner] }
 
-// Senders returns the senders of these messages, if KeepSenders.
 func (o *Addresses) Senders(owner int) []uint64 { return o.From[owner] }
 
-// Messages returns these messages, until the next call.
 func (o *Outbox[M]) Messages(owner int) Column {
 	o.view.Data = o.Msg[owner]
 	return &o.view
 }
 
-// Pairs is Bins whose type is erased.
+// Pairs is a Bins with erased type.
 type Pairs interface {
-	// Layout returns by how much a slot is shifted to find its bin, and the receivers by bin.
+	// Layout returns the receivers by bin. The bin of a slot is slot >> shift.
 	Layout() (shift uint, to [][]uint32)
-	// Messages returns the messages of a bin, until the next call.
+	// Messages returns the messages of a bin. They are valid until the next call.
 	Messages(bin int) Column
 	Len() int
 	Reset()
 }
 
-// Layout returns the shift and the receivers.
 func (b *Receivers) Layout() (shift uint, to [][]uint32) { return b.Shift, b.To }
 
-// Messages returns the messages of a bin, until the next call.
 func (b *Bins[M]) Messages(bin int) Column {
 	b.view.Data = b.Msg[bin]
 	return &b.view
 }
 
-// Limits returns the least and the greatest value of a type of numbers, infinities for floats.
+// Limits returns the least and the greatest value of a number type. For floats these are
+// infinities.
 func Limits[T any]() (least, greatest T) {
 	lo, hi := reflect.ValueOf(&least).Elem(), reflect.ValueOf(&greatest).Elem()
 	switch unused := 64 - lo.Type().Bits(); {
