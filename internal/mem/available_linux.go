@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Available returns the memory the process can still have without swapping, in bytes, or 0 if
-// unknown: what the system can give (MemAvailable), and no more than is left below the limits of
-// the process's control groups.
+// Available returns the bytes of memory that the process can still get without swapping, or 0 if
+// unknown. It is the system's available memory (MemAvailable), limited by the process's control
+// groups.
 func Available() int64 {
 	system := field("/proc/meminfo", "MemAvailable:")
 	groups, err := os.ReadFile("/proc/self/cgroup")
@@ -27,7 +27,7 @@ func Available() int64 {
 	return min(system, left)
 }
 
-// systemLimit returns the least limit there is for the memory of the process, and whose it is.
+// systemLimit returns the lowest memory limit of the process, and a description of the limit.
 func systemLimit() (int64, string) {
 	limit, from := field("/proc/meminfo", "MemTotal:"), "the machine's memory"
 	if groups, err := os.ReadFile("/proc/self/cgroup"); err == nil {
@@ -39,7 +39,7 @@ func systemLimit() (int64, string) {
 	return limit, from
 }
 
-// groupsLimit returns the least limit of the groups of /proc/self/cgroup and those above them.
+// groupsLimit returns the lowest limit of the groups in /proc/self/cgroup and their ancestors.
 func groupsLimit(root, groups string) int64 {
 	least := int64(math.MaxInt64)
 	eachGroup(root, groups, func(g group, path string) {
@@ -50,16 +50,16 @@ func groupsLimit(root, groups string) int64 {
 	return least
 }
 
-// groupsLeft returns the memory left below the limits of the groups of /proc/self/cgroup, in lines
-// "ID:CONTROLLERS:PATH", and of those above them. In a container the path may be the host's, and
-// the files those at the root.
+// groupsLeft returns the memory left below the limits of the groups in /proc/self/cgroup, which has
+// lines "ID:CONTROLLERS:PATH", and of their ancestors. In a container the path may be the host's,
+// with the files at the root.
 func groupsLeft(root, groups string) int64 {
 	left := int64(math.MaxInt64)
 	eachGroup(root, groups, func(g group, path string) { left = min(left, g.left(path)) })
 	return left
 }
 
-// eachGroup calls f for the groups of memory of a process, and for those above them.
+// eachGroup calls f for the memory groups of a process and their ancestors.
 func eachGroup(root, groups string, f func(g group, path string)) {
 	for line := range strings.Lines(groups) {
 		id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -82,16 +82,16 @@ func eachGroup(root, groups string, f func(g group, path string)) {
 	}
 }
 
-// group is where a version of control groups keeps what it knows of memory.
+// group has the file names of a version of control groups.
 type group struct{ root, limit, usage, cache string }
 
-// left returns what is left below the limit of a group. Pages of files that were not used of late
-// can be had back.
+// left returns the memory left below the limit of a group. Pages of files that were not used
+// recently are reclaimable.
 func (g group) left(path string) int64 {
 	dir := filepath.Join(g.root, path)
 	limit, ok := number(filepath.Join(dir, g.limit))
 	if !ok {
-		return math.MaxInt64 // none, or no such group
+		return math.MaxInt64 // no limit, or no such group
 	}
 	usage, ok := number(filepath.Join(dir, g.usage))
 	if !ok {
@@ -105,7 +105,7 @@ func (g group) left(path string) int64 {
 			}
 		}
 	}
-	return max(limit-max(usage, 0), 1) // 0 would be "unknown"
+	return max(limit-max(usage, 0), 1) // 0 would mean unknown
 }
 
 func number(file string) (int64, bool) {

@@ -14,78 +14,79 @@ import (
 	"time"
 )
 
-// Kinds of memory, as reports and errors name them.
+// Kinds of memory in reports and errors.
 const (
-	Loading  = "loading"  // tuples, and what a graph is made with
+	Loading  = "loading"  // tuples, and temporary data of a graph's construction
 	Graph    = "graph"    // partitions
 	Columns  = "columns"  // values, messages to all neighbours, inboxes, properties
-	Messages = "messages" // those to single vertices, and uncombined ones
-	Frames   = "frames"   // that came from other workers
+	Messages = "messages" // to single vertices, and uncombined messages
+	Frames   = "frames"   // received from other workers
 	Names    = "names of vertices"
 	other    = "other"
 )
 
-// Budget bounds the memory that the arrays of a process take, beside Go's heap: below the soft
-// limit arrays are memory, above it they are mapped from files of the spill directory, whose pages
-// the system writes and takes back when it needs the room; what cannot be spilled is refused above
-// the hard limit, by an *[Exhausted] that says who holds what. A nil *Budget refuses nothing.
+// Budget limits the memory of a process's arrays together with Go's heap. Below the soft limit,
+// arrays are in memory. Above it, they are mapped from files in the spill directory; the system
+// writes and reclaims their pages when it needs memory. Above the hard limit, arrays that cannot be
+// spilled are refused with an *[Exhausted], which lists the memory in use. A nil *Budget refuses
+// nothing.
 //
 //	0 ........ soft ........ hard ... limit
 //	  memory    files or memory        the program, stacks, page tables
 //
-// Arrays are asked for a few times in a run, never by message. All methods may be called by several
-// goroutines at once.
+// Arrays are requested a few times in a run, never per message. Several goroutines may call all
+// methods at once.
 type Budget struct {
 	limit, soft, hard int64
 	least             int64 // smaller arrays stay in memory: a file costs system calls and pages
-	// Last, if not nil, ends the process, before the kernel does, when nothing else helps. It is
+	// Last, if not nil, ends the process, before the kernel kills it, if nothing else helps. It is
 	// set before SetProcess.
 	Last func(err error)
 
-	dir     string    // where arrays are spilled to; empty: nowhere
-	process bool      // Go's collector is told
-	why     error     // what those said who were told last, until others are to be told
-	said    time.Time // when it first found too much
-	waits   bool      // somebody may wait for the disk: there are more processors for the others
-	before  int64     // what it was told before
+	dir     string    // where arrays are spilled; empty: nowhere
+	process bool      // it is the process's budget, and sets the limit of Go's collector
+	why     error     // error returned by the last function of OnOver that was called
+	said    time.Time // when look first found too much memory; zero if it is not too much
+	waits   bool      // GOMAXPROCS has been raised because goroutines may wait for the disk
+	before  int64     // limit of Go's collector before this budget
 
 	mu         sync.Mutex
 	kinds      []*Held
 	peak       int64
-	told       int64                       // held when the collector was told last
-	over       map[*func(error) error]bool // whom to tell that it is exceeded
-	done       chan struct{}               // ends the watcher
-	collected  time.Time                   // when what the heap no longer uses was given back last
-	collecting atomic.Bool                 // what the heap no longer uses is given back
-	held       atomic.Int64                // in memory
-	spilled    atomic.Int64                // in files
+	told       int64                       // value of held when the collector's limit was last set
+	over       map[*func(error) error]bool // functions of OnOver
+	done       chan struct{}               // closed to end the watcher
+	collected  time.Time                   // when collect last ran
+	collecting atomic.Bool                 // whether collect is running
+	held       atomic.Int64                // bytes in memory
+	spilled    atomic.Int64                // bytes in files
 }
 
-// Held is what one kind of memory takes, in bytes: in memory and in files.
+// Held has the bytes of one kind of memory, in memory and in files.
 type Held struct {
 	Kind            string
 	Memory, Spilled int64
 }
 
-// Use is what a budget has given out.
+// Use is the memory in use under a budget.
 type Use struct {
 	Limit, Memory, Heap, Spilled, Peak int64
 	Kinds                              []Held
 }
 
-// spillLeast is the size in bytes from which every array may be spilled; in a small budget smaller
-// ones are.
+// spillLeast is the size in bytes above which every array may be spilled. In a small budget,
+// smaller arrays may be spilled too.
 const spillLeast = 1 << 20
 
-// NewBudget makes a budget of so many bytes for a process with all it has, which spills to files of
-// a directory, or with an empty name nowhere.
+// NewBudget makes a budget for a process with limit bytes in all. It spills to files in dir, or
+// never if dir is empty.
 func NewBudget(limit int64, dir string) *Budget {
 	hard := max(limit-limit/16-min(limit/8, 24<<20), 1)
 	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, least: min(max(limit/256, small),
 		spillLeast), dir: dir}
 }
 
-// Limit returns the bytes of the budget, 0 if there is none.
+// Limit returns the bytes of the budget, or 0 if there is none.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
@@ -93,9 +94,8 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Room returns how many bytes the budget has for arrays, in memory and in files of the spill
-// directory, if what Go's heap no longer uses is collected; without a budget as many as anyone
-// could ask for.
+// Room returns the bytes that the budget has for more arrays, in memory and in spill files, after a
+// collection of Go's heap. Without a budget it is the largest integer.
 func (b *Budget) Room() int64 {
 	if b == nil {
 		return math.MaxInt64
@@ -103,8 +103,8 @@ func (b *Budget) Room() int64 {
 	return b.withFiles(max(b.hard-b.held.Load()-b.measured(liveBytes), 0))
 }
 
-// Free returns how many bytes more the budget has for arrays in memory; without a budget as many as
-// anyone could ask for.
+// Free returns the bytes that the budget has for more arrays in memory. Without a budget it is the
+// largest integer.
 func (b *Budget) Free() int64 {
 	if b == nil {
 		return math.MaxInt64
@@ -112,14 +112,14 @@ func (b *Budget) Free() int64 {
 	return max(b.hard-b.held.Load()-b.measured(heapBytes), 0)
 }
 
-// Tight reports whether so many bytes more would be over the soft limit: what can do with less
-// memory, slower, then does.
+// Tight reports whether bytes more would exceed the soft limit. Then callers use slower methods
+// that need less memory.
 func (b *Budget) Tight(bytes int64) bool {
 	return b != nil && b.exceeds(bytes, b.soft)
 }
 
-// exceeds reports whether so many bytes more would be over a limit. If that is so with the spares,
-// they are freed.
+// exceeds reports whether bytes more would exceed a limit. It frees the spares if the limit would
+// be exceeded with them.
 func (b *Budget) exceeds(bytes, limit int64) bool {
 	use := b.held.Load() + b.measured(heapBytes) + bytes
 	if use+spares.bytes.Load() > limit {
@@ -128,8 +128,8 @@ func (b *Budget) exceeds(bytes, limit int64) bool {
 	return use > limit
 }
 
-// fits reports whether so many bytes more are below the hard limit, if need be when Go's heap has
-// been collected.
+// fits reports whether bytes more would be below the hard limit, if necessary after a collection of
+// Go's heap.
 func (b *Budget) fits(bytes int64) bool {
 	if !b.exceeds(bytes, b.hard) {
 		return true
@@ -141,8 +141,8 @@ func (b *Budget) fits(bytes int64) bool {
 	return !b.exceeds(bytes, b.hard)
 }
 
-// Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release
-// once when it is gone.
+// Reserve counts memory outside arenas, for example on Go's heap, or refuses it. The caller calls
+// release once when the memory is no longer used.
 func (b *Budget) Reserve(kind string, bytes int64) (release func(), err error) {
 	if b == nil || bytes <= 0 {
 		return func() {}, nil
@@ -154,7 +154,7 @@ func (b *Budget) Reserve(kind string, bytes int64) (release func(), err error) {
 	return sync.OnceFunc(func() { b.add(kind, -bytes, false) }), nil
 }
 
-// take gives an array of so many bytes, in memory or mapped from a file.
+// take makes an array of this number of bytes, in memory or mapped from a file.
 func (b *Budget) take(kind string, bytes int) (data []byte, file bool, err error) {
 	if b == nil {
 		data, err = reserve(bytes, true)
@@ -175,8 +175,8 @@ func (b *Budget) take(kind string, bytes int) (data []byte, file bool, err error
 	return data, false, nil
 }
 
-// spill maps an array from a file if memory is tight and the array is large enough, else it returns
-// nil. An error says why there is no file.
+// spill maps an array from a file if memory is tight and the array is large enough. Otherwise it
+// returns nil. An error tells why there is no file.
 func (b *Budget) spill(kind string, bytes int) (data []byte, err error) {
 	if n := int64(bytes); n >= b.least && b.dir != "" && b.Tight(n) {
 		if data, err = spillFile(b.dir, bytes); err == nil {
@@ -186,7 +186,7 @@ func (b *Budget) spill(kind string, bytes int) (data []byte, err error) {
 	return data, err
 }
 
-// add counts bytes of a kind that are taken, or given back.
+// add adds bytes to the counts of a kind; bytes is negative if memory was freed.
 func (b *Budget) add(kind string, bytes int64, file bool) {
 	if b == nil || bytes == 0 {
 		return
@@ -213,7 +213,6 @@ func (b *Budget) add(kind string, bytes int64, file bool) {
 	}
 }
 
-// Use returns what the budget has given out.
 func (b *Budget) Use() Use {
 	if b == nil {
 		return Use{}
@@ -231,7 +230,7 @@ func (b *Budget) Use() Use {
 	return u
 }
 
-// String is for people: who holds what, and what is free.
+// String describes the memory in use by kind, for people.
 func (u Use) String() string {
 	var parts []string
 	for _, h := range u.Kinds {
@@ -252,7 +251,8 @@ func (u Use) String() string {
 	return text
 }
 
-// refuse says that the budget has no room for an array, and why it could not be spilled.
+// refuse returns the error that the budget has no room for an array, and why it could not be
+// spilled.
 func (b *Budget) refuse(kind string, bytes int64, spill error) error {
 	kind = cmp.Or(kind, other)
 	text := fmt.Sprintf("%s: %v, %s are free", kind, b.Use(), Text(b.Free()))
@@ -266,11 +266,11 @@ func (b *Budget) refuse(kind string, bytes int64, spill error) error {
 	return &Exhausted{Bytes: bytes, Err: err, Budget: true}
 }
 
-// process is the budget of arenas that have none of their own.
+// process is the budget of arenas without their own.
 var process atomic.Pointer[Budget]
 
-// SetProcess makes a budget that of the whole process: arenas that have none of their own count in
-// it, and Go's collector keeps the heap to what they leave. nil is none.
+// SetProcess makes b the budget of the process: arenas without a budget use it, and Go's collector
+// limits the heap to the rest. nil means no budget.
 func SetProcess(b *Budget) {
 	if b != nil {
 		b.process, b.done = true, make(chan struct{})
@@ -285,12 +285,11 @@ func SetProcess(b *Budget) {
 	}
 }
 
-// Process returns the budget of the process, or nil.
 func Process() *Budget { return process.Load() }
 
-// DefaultLimit returns how many bytes a process may take if nobody says it, and whose limit that
-// is; 0 if nobody knows: the least of the memory of the machine, of the limits of its control
-// groups, and of GOMEMLIMIT.
+// DefaultLimit returns the default limit of a process's memory, and a description of it; 0 if
+// unknown. It is the lowest of the machine's memory, the limits of its control groups, and
+// GOMEMLIMIT.
 func DefaultLimit() (bytes int64, from string) {
 	bytes, from = systemLimit()
 	if n := goLimit(); n > 0 && (bytes == 0 || n < bytes) {
@@ -299,12 +298,12 @@ func DefaultLimit() (bytes int64, from string) {
 	return bytes, from
 }
 
-// spillShare is how many times the limit may be spilled by what is known beforehand: with more, a
-// run would only wait for the disk.
+// spillShare is the largest ratio of spilled bytes to the limit in estimates before a run. With
+// more, a run would only wait for the disk.
 const spillShare = 4
 
-// Room returns how many bytes the process can still have, in memory or spilled to files, or 0 if
-// unknown. It frees the spares first: who asks is about to take much.
+// Room returns the bytes that the process can still get, in memory or spilled to files, or 0 if
+// unknown. It frees the spares first, because the caller is about to use much memory.
 func Room() int64 {
 	freeSpares()
 	b, free := Process(), Available()
@@ -317,11 +316,11 @@ func Room() int64 {
 	return b.withFiles(free)
 }
 
-// withFiles returns so many bytes in memory and those that may still be spilled.
+// withFiles adds the bytes that may still be spilled.
 func (b *Budget) withFiles(free int64) int64 { return max(free, 1) + b.Files() }
 
-// Files returns how many bytes the budget has for arrays in files of the spill directory: as many
-// as the disk has free, and a few times the limit at most.
+// Files returns the bytes that the budget has for arrays in spill files. It is limited by the free
+// disk space and by spillShare times the limit.
 func (b *Budget) Files() int64 {
 	if b == nil || b.dir == "" {
 		return 0
@@ -330,10 +329,10 @@ func (b *Budget) Files() int64 {
 	return min(free, max(spillShare*b.limit-b.spilled.Load(), 0))
 }
 
-// RoomText words what Room has returned, what there is in memory apart from files.
+// RoomText formats a result of Room: memory and files separately.
 func RoomText(room int64) string { return Apart(room, Process().Files()) }
 
-// Apart words so many bytes, of which some are in files.
+// Apart formats room bytes, of which files are in files.
 func Apart(room, files int64) string {
 	if files = min(files, room); files <= 0 {
 		return Text(room)
@@ -341,8 +340,8 @@ func Apart(room, files int64) string {
 	return Text(room-files) + " in memory and " + Text(files) + " in files to spill to"
 }
 
-// SpillDir checks that a directory is of use to spill to: files in memory, as of a tmpfs, save
-// none.
+// SpillDir checks whether a directory is useful for spilling. Files in memory, such as in a tmpfs,
+// save nothing.
 func SpillDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {

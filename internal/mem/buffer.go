@@ -2,17 +2,17 @@ package mem
 
 import "runtime"
 
-// Buffer is bytes whose end nobody announces, as those of a frame that came from another worker:
-// they are on Go's heap or, above the soft limit of a budget, mapped from a file until the Buffer
-// is no longer reachable. Who uses Data keeps the Buffer.
+// Buffer has bytes that are freed when the Buffer becomes unreachable, for example those of a frame
+// from another worker. They are on Go's heap or, above the soft limit of a budget, mapped from a
+// file. While Data is used, the Buffer must stay reachable.
 type Buffer struct {
 	Data    []byte
 	kind    string
-	region  region // zero: on the heap
+	region  region // zero if the bytes are on the heap
 	cleanup runtime.Cleanup
 }
 
-// Buffer makes a buffer of so many zeroed bytes, or refuses it by an *[Exhausted].
+// Buffer makes a zeroed buffer. If the budget has no room, the error is an *[Exhausted].
 func (b *Budget) Buffer(kind string, bytes int) (*Buffer, error) {
 	n := int64(bytes)
 	if b == nil || n < b.least {
@@ -30,7 +30,7 @@ func (b *Budget) Buffer(kind string, bytes int) (*Buffer, error) {
 	return &Buffer{Data: make([]byte, bytes)}, nil
 }
 
-// Free gives the bytes back at once: nobody may use them any more.
+// Free frees the bytes at once. They must not be used afterwards.
 func (f *Buffer) Free() {
 	if f == nil {
 		return

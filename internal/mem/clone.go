@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// cloneDepth bounds how deep Clone follows slices and maps.
+// cloneDepth bounds the depth to which Clone follows slices and maps.
 const cloneDepth = 32
 
-// Clone copies a value: its fields, and the elements of its slices and maps. If it is a pointer,
-// what it points to is copied; all other pointers, functions and channels are the same in the copy.
+// Clone copies a value: its fields, and the elements of its slices and maps. For a pointer it
+// copies the value pointed to. All other pointers, functions and channels are shared with the copy.
 func Clone(v any) any {
 	from := reflect.ValueOf(v)
 	if !from.IsValid() {
@@ -28,7 +28,7 @@ func Clone(v any) any {
 	return to.Elem().Interface()
 }
 
-// cloneIn gives a value slices and maps of its own.
+// cloneIn replaces the slices and maps in a value by copies.
 func cloneIn(v reflect.Value, depth int) {
 	if depth == 0 || PointerFreeType(v.Type()) {
 		return
@@ -37,7 +37,7 @@ func cloneIn(v reflect.Value, depth int) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Field(i)
-			// Also if it is not exported.
+			// this works for unexported fields too
 			cloneIn(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem(), depth)
 		}
 	case reflect.Slice:

@@ -2,13 +2,13 @@ package mem
 
 import "fmt"
 
-// Exhausted is what Make panics with when the system has no memory for an array. An error at each
-// of the many places that make arrays would say no more; [Recover] makes one of it, where work
-// began.
+// Exhausted is the panic value of Make if there is no memory for an array. It is a panic because
+// arrays are made in many places, and an error from each would add no information. [Recover] turns
+// it into an error at the beginning of the work.
 type Exhausted struct {
 	Bytes int64 // of the array
-	Err   error // what the system said, or the budget
-	// Budget says that it is the budget that has no room.
+	Err   error // the error of the system or of the budget
+	// Budget means that the budget has no room, not the system.
 	Budget bool
 }
 
@@ -27,11 +27,11 @@ func (e *Exhausted) Error() string {
 	return text
 }
 
-// Unwrap returns what the system said.
+// Unwrap returns the error of the system or of the budget.
 func (e *Exhausted) Unwrap() error { return e.Err }
 
-// Recover turns a panic of an *Exhausted into an error; others go on. It is deferred by itself,
-// with the address of the error that the function returns.
+// Recover turns a panic with an *Exhausted into an error. It repeats other panics. It must be
+// deferred directly, with the address of the caller's error result.
 func Recover(err *error) {
 	v := recover()
 	if exhausted := IsExhausted(v); exhausted != nil {
@@ -41,7 +41,7 @@ func Recover(err *error) {
 	}
 }
 
-// Text returns a number of bytes for people.
+// Text formats a number of bytes with a unit.
 func Text(bytes int64) string {
 	const units = "KMGTPE"
 	if bytes < 1<<10 {

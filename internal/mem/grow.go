@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// growFast is the size in bytes up to which arrays double when they grow; larger ones grow by a
+// growFast is the size in bytes up to which arrays double when they grow. Larger arrays grow by a
 // quarter.
 const growFast = 32 << 20
 
-// Grow returns s with room for n elements more. What is large and without pointers lies in the
-// arena, counted and spilled as its other arrays are, and where it lay before is freed: nobody else
-// may use it. The rest is on Go's heap, as with slices.Grow, but is refused where the budget has no
-// room. It panics with an *[Exhausted] when there is no memory.
+// Grow returns s with room for n more elements. A large array without pointers is in the arena, and
+// the budget counts and spills it like others. Its old array is freed and must not be used. Other
+// arrays are on Go's heap, as with slices.Grow, but the budget may refuse them. Grow panics with an
+// *[Exhausted] if there is no memory.
 func Grow[T any](a *Arena, s []T, n int) []T {
 	if cap(s)-len(s) >= n {
 		return s
@@ -33,9 +33,9 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	return larger
 }
 
-// Ask refuses, by a panic of an *[Exhausted], so many bytes of a kind that are about to be taken on
-// Go's heap, where they cannot be spilled, if the budget of the process has no room for them. They
-// count as a part of the heap, once they are taken.
+// Ask panics with an *[Exhausted] if the process's budget has no room for an allocation on Go's
+// heap, which cannot be spilled. The caller then makes the allocation, which counts as a part of
+// the heap.
 func Ask(kind string, bytes int64) { Process().ask(kind, bytes) }
 
 func (b *Budget) ask(kind string, bytes int64) {
@@ -49,8 +49,8 @@ var errOnHeap = errors.New("what lies on Go's heap stays in memory")
 // SizeOf returns the bytes of a value of T.
 func SizeOf[T any]() int { return int(unsafe.Sizeof(*new(T))) }
 
-// Free gives back an array that Make or Grow made, if it is the arena's own; nobody may use it any
-// more.
+// Free frees an array of Make or Grow, if it belongs to the arena. The array must not be used
+// afterwards.
 func Free[T any](a *Arena, s []T) {
 	if a == nil || cap(s) == 0 {
 		return
@@ -59,7 +59,7 @@ func Free[T any](a *Arena, s []T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.regions = slices.DeleteFunc(a.regions, func(r region) bool {
-		own := unsafe.Pointer(unsafe.SliceData(r.data)) == start // else it is on Go's heap
+		own := unsafe.Pointer(unsafe.SliceData(r.data)) == start // otherwise it is on Go's heap
 		if own {
 			r.release(a.Kind)
 		}
@@ -67,7 +67,7 @@ func Free[T any](a *Arena, s []T) {
 	})
 }
 
-// IsExhausted returns the *[Exhausted] in a value that was recovered, or nil.
+// IsExhausted returns the *[Exhausted] in a recovered value, or nil.
 func IsExhausted(v any) *Exhausted {
 	err, _ := v.(error)
 	exhausted, _ := errors.AsType[*Exhausted](err)

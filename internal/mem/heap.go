@@ -7,14 +7,15 @@ import (
 	"runtime/metrics"
 )
 
-// What Go's runtime counts of objects on the heap: their bytes, with those that are no longer used
-// and were not yet collected, and those that the last collection has found in use.
+// Metrics of Go's runtime for objects on the heap: the bytes of all objects, including unused ones
+// that were not collected yet, and the bytes that the last collection found in use.
 const (
 	heapBytes = "/memory/classes/heap/objects:bytes"
 	liveBytes = "/gc/heap/live:bytes"
 )
 
-// measured returns what the runtime counts. The budget of a test has no part in it.
+// measured returns a metric of the runtime. It returns 0 in tests, whose budgets are not the
+// process's.
 func (b *Budget) measured(name string) int64 {
 	if !b.process {
 		return 0
@@ -24,7 +25,7 @@ func (b *Budget) measured(name string) int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// goLimit returns what GOMEMLIMIT says, or 0.
+// goLimit returns the value of GOMEMLIMIT, or 0.
 func goLimit() int64 {
 	if n := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && n > 0 && n < math.MaxInt64 {
 		return n

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps a file: its pages are those of the system's cache, which all processes share that
-// map it, and which can be had back.
+// mapFile maps a file. Its pages are in the system's page cache: processes that map the file share
+// them, and the system can reclaim them.
 func mapFile(a *Arena, f *os.File, size int) ([]byte, error) {
 	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {

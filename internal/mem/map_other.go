@@ -8,7 +8,6 @@ import (
 	"unsafe"
 )
 
-// mapFile reads a file.
 func mapFile(a *Arena, f *os.File, size int) ([]byte, error) {
 	words := Make[uint64](a, (size+7)/8)
 	data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)

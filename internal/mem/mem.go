@@ -1,8 +1,10 @@
-// Package mem holds the large arrays of a graph and of a run: zeroed, free of pointers, outside the
-// Go heap, on huge pages where the system has them. The garbage collector neither scans them nor
-// counts them. (That is Linux; on other systems arrays stay on the Go heap.)
+// Package mem has the large arrays of graphs and runs. The arrays are zeroed, contain no pointers,
+// and are outside the Go heap, on huge pages if the system supports them. So the garbage collector
+// neither scans nor counts them. (This holds for Linux. On other systems arrays are on the Go
+// heap.)
 //
-// Arrays live in an [Arena] and die with it; whoever holds a slice of one must keep its arena open.
+// Arrays belong to an [Arena] and are freed when it is closed. An arena must stay open while slices
+// of its arrays are used. Read mem.go first, then budget.go, which limits the memory of a process.
 package mem
 
 import (
@@ -16,42 +18,42 @@ import (
 // hugePage is the size of a huge page on amd64 and arm64, in bytes.
 const hugePage = 2 << 20
 
-// small is the size in bytes below which an array stays on the Go heap: a mapping costs a system
-// call and a page.
+// small is the size in bytes below which an array is on the Go heap: a mapping costs a system call
+// and a page.
 const small = 64 << 10
 
-// Arena owns a set of arrays. The zero value is ready; a nil *Arena puts every array on the Go
-// heap. Make may be called by several goroutines at once.
+// Arena owns a set of arrays. The zero value is ready for use. A nil *Arena puts every array on the
+// Go heap. Several goroutines may call Make at once.
 type Arena struct {
-	// Kind says what the arrays are for, and Budget bounds them; with nil that of the process does.
-	// Both are set before the first array is made.
+	// Kind is the purpose of the arrays, and Budget limits them; nil means the budget of the
+	// process. Both are set before the first array is made.
 	Kind   string
 	Budget *Budget
-	// Parent, if not nil, has arrays of arenas that were closed by Keep, for this one. It is set
-	// before the first array is made.
+	// Parent, if not nil, stores arrays for reuse by later arenas (Keep). It is set before the
+	// first array is made.
 	Parent *Arena
 
 	mu      sync.Mutex
 	regions []region
 	heap    int64 // bytes of arrays on the Go heap
-	closed  bool  // keeps no spares; guarded by spares.mu
+	closed  bool  // as a parent it stores no more spares; guarded by spares.mu
 }
 
-// region is one mapping and what part of it is still backed by memory.
+// region is a mapping; the first used bytes are still backed by memory.
 type region struct {
 	data   []byte
 	used   int
-	file   bool    // spilled, or mapped by Map: it is not kept
-	budget *Budget // that counts it, or nil
+	file   bool    // spilled, or mapped by Map: it is never a spare
+	budget *Budget // the budget that counts it, or nil
 }
 
-// release frees the region, which counts as of a kind.
+// release frees the region and subtracts it from its budget.
 func (r region) release(kind string) {
 	release(r.data)
 	r.budget.add(kind, -int64(r.used), r.file)
 }
 
-// budget returns the budget that bounds the arena's arrays, or nil.
+// budget returns the budget that limits the arena's arrays, or nil.
 func (a *Arena) budget() *Budget {
 	if a.Budget != nil {
 		return a.Budget
@@ -59,15 +61,14 @@ func (a *Arena) budget() *Budget {
 	return Process()
 }
 
-// Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small
-// arrays, are put on the Go heap, where they need no closing. It panics with an *[Exhausted] when
-// there is no memory.
+// Make returns a zeroed slice of n elements of type T. Small arrays and types with pointers are on
+// the Go heap. Make panics with an *[Exhausted] if there is no memory.
 func Make[T any](a *Arena, n int) []T { return take[T](a, n, true) }
 
-// MakeAny is Make of elements that may have any value. They are to be written before they are read.
+// MakeAny is Make without zeroing. Elements must be written before they are read.
 func MakeAny[T any](a *Arena, n int) []T {
 	s := take[T](a, n, false)
-	if poisons && n > 0 && PointerFree[T]() { // who reads what was not written finds no zeros
+	if poisons && n > 0 && PointerFree[T]() { // a pattern exposes reads before writes
 		data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), n*SizeOf[T]())
 		for i := range data {
 			data[i] = 0x5a
@@ -92,11 +93,12 @@ func take[T any](a *Arena, n int, zero bool) []T {
 		return make([]T, n)
 	}
 	data := a.reserve(total, zero)
-	// The mapping is page-aligned, at least total bytes long, and T holds no pointers.
+	// The mapping is page-aligned, at least total bytes long, and T contains no pointers.
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n)
 }
 
-// reserve takes a region of the parent, or else of the budget. It panics when there is no memory.
+// reserve takes a region from the parent's spares, or else from the budget. It panics if there is
+// no memory.
 func (a *Arena) reserve(total int, zero bool) []byte {
 	b, file, err := a.budget(), false, error(nil)
 	data := a.borrow(total, b)
@@ -120,9 +122,9 @@ func (a *Arena) reserve(total int, zero bool) []byte {
 	return data
 }
 
-// Map returns the first size bytes of a file, to be read alone, until the arena is closed: mapped
-// into memory where the system can, else read into it. The file must not be changed meanwhile, and
-// may be closed.
+// Map returns the first size bytes of a file, for reading only, until the arena is closed. It maps
+// the file if the system supports that, else it reads the file. The file must not change meanwhile.
+// It may be closed.
 func Map(a *Arena, f *os.File, size int64) ([]byte, error) {
 	if size <= 0 || size != int64(int(size)) {
 		return nil, fmt.Errorf("mapping %d bytes", size)
@@ -134,8 +136,7 @@ func Map(a *Arena, f *os.File, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// Bytes returns how many bytes the arena's arrays take, as asked for, those on the Go heap
-// included.
+// Bytes returns the requested size of the arena's arrays, including those on the Go heap.
 func (a *Arena) Bytes() int64 {
 	if a == nil {
 		return 0
@@ -145,8 +146,8 @@ func (a *Arena) Bytes() int64 {
 	return sum(a.regions) + a.heap
 }
 
-// Trim gives the memory behind s[n:] back to the system. The slice must be one that Make returned,
-// whole, and its tail must not be used again. It returns s[:n:n].
+// Trim returns the memory of s[n:] to the system, and returns s[:n:n]. s must be the whole result
+// of a Make. The tail must not be used afterwards.
 func Trim[T any](a *Arena, s []T, n int) []T {
 	if a == nil || len(s) == 0 {
 		return s[:n:n]
@@ -166,8 +167,8 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 	return s[:n:n]
 }
 
-// Adopt takes over all arrays of another arena, which is empty then: what is made step by step is
-// made in an arena of its own, which is closed when a step fails, and else adopted.
+// Adopt moves all arrays of another arena to this one. A construction of several steps uses a
+// temporary arena: it is closed if a step fails, and otherwise adopted.
 func (a *Arena) Adopt(from *Arena) {
 	from.mu.Lock()
 	regions, heap := from.regions, from.heap
@@ -183,8 +184,8 @@ func (a *Arena) Adopt(from *Arena) {
 	a.mu.Unlock()
 }
 
-// Close unmaps every array of the arena, and those that it keeps as a parent. Slices of them must
-// not be touched afterwards. Close is idempotent.
+// Close frees every array of the arena, and the spares that it stores as a parent. The arrays must
+// not be used afterwards. Close is idempotent.
 func (a *Arena) Close() {
 	if a == nil {
 		return
@@ -197,17 +198,17 @@ func (a *Arena) Close() {
 	a.regions, a.heap = nil, 0
 }
 
-// At is &a[i&63]. The compiler's own form first reads the array's first element, to find out whether
-// there is an array: that may be a cache miss more.
+// At is &a[i&63]. The compiler's code for that expression first reads element 0, as a nil check,
+// which may cost another cache miss.
 func At[T any](a *[64]T, i uint32) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(a), uintptr(i&63)*unsafe.Sizeof(*new(T))))
 }
 
-// PointerFree reports whether values of T hold no pointers, so that they may live outside the Go
-// heap and travel as raw bytes.
+// PointerFree reports whether values of T contain no pointers, so they can be outside the Go heap
+// and be sent as raw bytes.
 func PointerFree[T any]() bool { return PointerFreeType(reflect.TypeFor[T]()) }
 
-// PointerFreeType reports whether values of a type hold no pointers.
+// PointerFreeType reports whether values of a type contain no pointers.
 func PointerFreeType(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

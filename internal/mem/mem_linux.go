@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// whole finds the mapping of an aligned region by the region's first byte.
+// whole has the whole mapping of each aligned region, by the region's first byte.
 var whole sync.Map
 
-// reserve maps total bytes of zeroed memory; if huge pages are wanted, mappings of one and more
-// start at a huge page's border.
+// reserve maps total bytes of zeroed memory. If huge is set, large mappings begin at a multiple of
+// the huge page size.
 func reserve(total int, huge bool) ([]byte, error) {
 	if total < hugePage || !huge {
 		return unix.Mmap(-1, 0, total, unix.PROT_READ|unix.PROT_WRITE,
@@ -26,11 +26,11 @@ func reserve(total int, huge bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// unix.Munmap wants the very slice that unix.Mmap gave, so the mapping stays whole and the
-	// unaligned ends, never touched, cost address space alone.
+	// unix.Munmap needs the same slice that unix.Mmap returned. So the whole mapping is recorded.
+	// Its unaligned ends are never touched, so they cost only address space.
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(data))) & (hugePage - 1))
 	aligned := data[skip : skip+size]
-	_ = unix.Madvise(aligned, unix.MADV_HUGEPAGE) // a hint: small pages do as well, slower
+	_ = unix.Madvise(aligned, unix.MADV_HUGEPAGE) // only a hint: small pages work too, but slower
 	whole.Store(unsafe.SliceData(aligned), data)
 	return aligned, nil
 }
@@ -42,7 +42,7 @@ func release(data []byte) {
 	unmap(data)
 }
 
-// discard gives back the pages of data that lie wholly after the first keep bytes.
+// discard returns to the system the pages of data that are entirely after the first keep bytes.
 func discard(data []byte, keep int) {
 	page := os.Getpagesize()
 	from := (keep + page - 1) / page * page
@@ -51,26 +51,26 @@ func discard(data []byte, keep int) {
 	}
 }
 
-// PeakRSS returns the largest resident set the process has had (VmHWM), in bytes, or 0 where it
-// cannot be known.
+// PeakRSS returns the largest resident set of the process so far (VmHWM), in bytes, or 0 if
+// unknown.
 func PeakRSS() int64 { return field("/proc/self/status", "VmHWM:") }
 
-// Anonymous returns the bytes of the process's memory that are no file's, or 0 where it cannot be
-// known: what the kernel cannot take back.
+// Anonymous returns the bytes of the process's memory that are not backed by files, or 0 if
+// unknown. The kernel cannot reclaim them.
 func Anonymous() int64 {
 	resident, shared := statm()
 	return resident - shared
 }
 
-// RSS returns the resident set of the process in bytes, or 0 where it cannot be known.
+// RSS returns the resident set of the process in bytes, or 0 if unknown.
 func RSS() int64 {
 	resident, _ := statm()
 	return resident
 }
 
-// statm returns the bytes of the resident set, and of those that are files'.
+// statm returns the bytes of the resident set, and its part that is backed by files.
 func statm() (resident, files int64) {
-	data, err := os.ReadFile("/proc/self/statm") // a tenth of the time of status
+	data, err := os.ReadFile("/proc/self/statm") // takes a tenth of the time of reading status
 	if err != nil {
 		return 0, 0
 	}

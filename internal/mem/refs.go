@@ -2,19 +2,18 @@ package mem
 
 import "sync/atomic"
 
-// Refs counts the users of something whose memory is freed by hand, so that nobody uses memory that
-// is free: it is freed when it was closed and its last user has released it. Make it with
-// [NewRefs].
+// Refs counts the users of something that is freed by hand, so that nobody uses freed memory. It
+// frees when Close has been called and the last user has called Release. Make it with [NewRefs].
 type Refs struct {
-	state atomic.Int64 // twice the number of users, and 1 more once closed
+	state atomic.Int64 // twice the number of users, plus 1 if closed
 	free  func()
 }
 
-// NewRefs returns a count without users of what free frees.
+// NewRefs returns a Refs without users, which will call free once.
 func NewRefs(free func()) *Refs { return &Refs{free: free} }
 
-// Acquire makes the caller a user until it calls Release, and reports false, and does nothing, once
-// Close was called.
+// Acquire makes the caller a user until it calls Release. After Close it does nothing and returns
+// false.
 func (r *Refs) Acquire() bool {
 	for {
 		state := r.state.Load()
@@ -27,7 +26,7 @@ func (r *Refs) Acquire() bool {
 	}
 }
 
-// Release ends one use. The last one frees, when Close was called.
+// Release ends one use. After Close, the last Release calls free.
 func (r *Refs) Release() {
 	switch state := r.state.Add(-2); {
 	case state == 1:
@@ -37,8 +36,8 @@ func (r *Refs) Release() {
 	}
 }
 
-// Close lets nobody acquire any more, and frees as soon as there are no users: before it returns,
-// if there are none. It is idempotent.
+// Close makes further calls of Acquire fail. If there are no users, it calls free before it
+// returns; otherwise the last user's Release does. Close is idempotent.
 func (r *Refs) Close() {
 	if state := r.state.Or(1); state == 0 {
 		r.free()

@@ -6,21 +6,21 @@ import (
 	"sync/atomic"
 )
 
-// spares are arrays that arenas have left to their parents (Keep). An arena with the same parent
-// that wants an array of the same size takes one of them, which costs neither system calls nor page
-// faults. No budget counts them: they are freed as soon as something else needs the memory.
+// spares has arrays that arenas have left to their parents (Keep). An arena with the same parent
+// reuses them for arrays of the same size, which saves system calls and page faults. No budget
+// counts the spares: they are freed as soon as anything else needs the memory.
 var spares = struct {
 	mu    sync.Mutex
 	of    map[*Arena][]region // by parent
-	bytes atomic.Int64        // of all
+	bytes atomic.Int64        // of all spares
 }{of: map[*Arena][]region{}}
 
-// mostSpare bounds the bytes of spares where no budget does.
+// mostSpare bounds the bytes of spares if there is no budget.
 var mostSpare = sync.OnceValue(func() int64 { return Available() / 8 })
 
-// Keep closes the arena. Its arrays, which nobody may use any more, take the place of those that
-// the parent has kept so far. They are freed if memory is tight, if some are spilled, or if the
-// parent is closed.
+// Keep closes the arena and leaves its arrays to the parent, in place of the arrays left earlier.
+// The arrays must not be used any more. They are freed instead if memory is tight, if some of them
+// are spilled, or if the parent is closed.
 func (a *Arena) Keep() {
 	defer a.Close()
 	p, b := a.Parent, a.budget()
@@ -43,7 +43,7 @@ func (a *Arena) Keep() {
 	spares.of[p], a.regions = a.regions, old // Close frees the old ones
 }
 
-// borrow returns an array of so many bytes that the parent has kept, or nil.
+// borrow returns a spare of the parent with this number of bytes, or nil.
 func (a *Arena) borrow(bytes int, b *Budget) []byte {
 	if a.Parent == nil || b.Tight(int64(bytes)) {
 		return nil
@@ -62,7 +62,8 @@ func (a *Arena) borrow(bytes int, b *Budget) []byte {
 	return data
 }
 
-// takeSpares takes out what a parent keeps, which is closed then, or with nil what all keep.
+// takeSpares removes and returns the spares of a parent, and marks the parent as closed. With nil
+// it removes and returns all spares.
 func takeSpares(parent *Arena) (all []region) {
 	spares.mu.Lock()
 	defer spares.mu.Unlock()
@@ -85,7 +86,6 @@ func freeSpares() {
 	}
 }
 
-// sum returns the bytes that regions take.
 func sum(regions []region) (bytes int64) {
 	for _, r := range regions {
 		bytes += int64(r.used)

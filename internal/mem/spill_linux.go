@@ -11,7 +11,7 @@ import (
 
 const canSpill = true
 
-// Magic numbers of file systems that are memory (statfs(2)).
+// Magic numbers of file systems in memory (statfs(2)).
 const (
 	tmpfs = 0x01021994
 	ramfs = 0x858458f6
@@ -22,8 +22,7 @@ func inMemory(dir string) bool {
 	return unix.Statfs(dir, &s) == nil && (int64(s.Type) == tmpfs || int64(s.Type) == ramfs)
 }
 
-// DiskRoom returns how many bytes a directory's file system has for this process, and has in all; 0
-// if that is not known.
+// DiskRoom returns the free bytes and the size of a directory's file system, or 0 if unknown.
 func DiskRoom(dir string) (free, total int64) {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -32,9 +31,9 @@ func DiskRoom(dir string) (free, total int64) {
 	return int64(s.Bavail) * s.Bsize, int64(s.Blocks) * s.Bsize
 }
 
-// spillFile maps a new file of so many zeroed bytes, to be read and written. Its room on the disk
-// is taken now: where there is none a write to the mapping would end the process. It has no name,
-// so that nothing is left whatever becomes of the process.
+// spillFile maps a new zeroed file for reading and writing. It allocates the file's blocks now,
+// because a write to the mapping of a full disk would kill the process. The file has no name, so
+// nothing remains when the process ends.
 func spillFile(dir string, bytes int) ([]byte, error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -58,7 +57,7 @@ func spillFile(dir string, bytes int) ([]byte, error) {
 	return data, nil
 }
 
-// named makes a file that has a name for a moment, where the file system has none without.
+// named makes a file and removes its name, for file systems without O_TMPFILE.
 func named(dir string) (int, error) {
 	f, err := os.CreateTemp(dir, ".superstep-spill-")
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poisons says that MakeAny overwrites its arrays.
+// poisons tells whether MakeAny fills its arrays with a pattern.
 const poisons = true
 
-// freed are mappings that were freed and are still there, inaccessible: who touches one dies at
-// once, instead of reading or writing another's array at the same addresses. The oldest make room
-// for new ones, since a process has a limit of mappings.
+// freed has freed mappings that are inaccessible. An access to one crashes at once, instead of
+// using another array at the same address. New mappings replace the oldest, because the number of
+// mappings of a process is limited.
 var freed struct {
 	mu   sync.Mutex
 	last [4096][]byte
 	next int
 }
 
-// unmap gives a mapping's memory back, and lets nobody have its addresses for a long time.
+// unmap frees a mapping's memory. Its addresses are not reused for a long time.
 func unmap(data []byte) {
 	_ = unix.Madvise(data, unix.MADV_DONTNEED)
 	_ = unix.Mprotect(data, unix.PROT_NONE)

@@ -4,7 +4,7 @@ package mem
 
 import "golang.org/x/sys/unix"
 
-// poisons says that MakeAny overwrites its arrays.
+// poisons tells whether MakeAny fills its arrays with a pattern.
 const poisons = false
 
 func unmap(data []byte) { _ = unix.Munmap(data) }

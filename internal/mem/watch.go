@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// What a program itself makes, and buffers that nobody asks the budget for, are only seen once they
-// are there: a watcher looks at what the process really takes, often when that is much, and has the
-// runs end that take it above the hard limit, before the kernel ends the process.
+// The budget does not see allocations of the user's program, nor some buffers, before they exist.
+// So a watcher checks the real memory use of the process. If it exceeds the hard limit, the watcher
+// ends the runs, before the kernel kills the process.
 
-// How often it looks: so often that a process that takes so many bytes a second is seen before it
-// has taken too much.
+// The watcher's interval. It is short enough that a process that allocates watchRate bytes per
+// second is noticed in time.
 const (
 	watchMost  = 200 * time.Millisecond
 	watchLeast = time.Millisecond
 	watchRate  = 4 << 30
-	watchWait  = 200 * time.Millisecond // that runs have to end
+	watchWait  = 200 * time.Millisecond // time for runs to end
 )
 
-// OnOver has f called, once at most, when the process takes more than the hard limit, until cancel
-// is called. f must not wait; it returns err with what it knows of the cause.
+// OnOver registers f, which is called at most once, when the process exceeds the hard limit. cancel
+// removes it. f must not block. It returns err, possibly with more information about the cause.
 func (b *Budget) OnOver(f func(err error) error) (cancel func()) {
 	if b == nil {
 		return func() {}
@@ -41,10 +41,10 @@ func (b *Budget) OnOver(f func(err error) error) (cancel func()) {
 	}
 }
 
-// watch looks after the process until done is closed.
+// watch checks the process until done is closed.
 func (b *Budget) watch(done <-chan struct{}) {
 	if Anonymous() == 0 {
-		return // nobody knows
+		return // memory use is unknown
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -56,8 +56,8 @@ func (b *Budget) watch(done <-chan struct{}) {
 		}
 		if b.spilled.Load() > 0 && !b.waits {
 			b.waits = true
-			// Who waits for the disk in a page fault must not hold up the others: this goroutine,
-			// signs of life.
+			// A goroutine that waits for the disk in a page fault must not block other goroutines,
+			// such as this one and heartbeats.
 			runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 		}
 		left := time.Duration(float64(b.hard-b.look(time.Now())) / watchRate * float64(time.Second))
@@ -65,10 +65,10 @@ func (b *Budget) watch(done <-chan struct{}) {
 	}
 }
 
-// look has the runs end if the process takes too much, or has asked for more than there is and only
-// not written to it yet, and the process itself if that does not help, as when one call of a
-// program goes on asking for more. It returns what the process takes or has asked for, or the limit
-// if that is too much.
+// look ends the runs if the process uses too much memory, or has reserved too much and only not
+// written to it yet. If that does not help, it calls Last, which ends the process; for example, one
+// call of a program may allocate more and more. look returns the memory used or reserved, or the
+// limit if that is too much.
 func (b *Budget) look(now time.Time) int64 {
 	taken, beyond := Anonymous(), b.limit-b.hard
 	if taken > b.hard {
@@ -111,8 +111,8 @@ func (b *Budget) look(now time.Time) int64 {
 	return b.limit
 }
 
-// asked returns what arrays and Go's heap take, written to or not; what the heap no longer uses is
-// not meant.
+// asked returns the bytes of arrays and of Go's heap, whether they were written to or not. It does
+// not count unused objects on the heap.
 func (b *Budget) asked() int64 {
 	asked := b.held.Load() + b.measured(heapBytes)
 	if asked > b.hard+(b.limit-b.hard)/2 {
@@ -122,8 +122,8 @@ func (b *Budget) asked() int64 {
 	return asked
 }
 
-// collect has the collector give back what the heap no longer uses, now and then, beside the
-// watcher, which goes on.
+// collect makes the collector return unused memory to the system, at most once in 5*watchWait, on
+// another goroutine.
 func (b *Budget) collect(now time.Time) {
 	if b.process && now.Sub(b.collected) > 5*watchWait && b.collecting.CompareAndSwap(false, true) {
 		b.collected = now
