@@ -8,43 +8,44 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
-// Columns leave before their superstep begins, to distant partitions, where one can expect that it
-// delivers by columns (Ueno11, 4.2: what is found is sent while the rest is searched): they are
-// under way while the rest of the vertices run, and while the coordinator decides. If it decides
-// otherwise they are dropped.
+// If the next superstep will probably deliver by columns, the engine sends columns to distant
+// partitions before that superstep begins (as in Ueno11, 4.2, which sends found vertices while the
+// search continues). The columns are transferred while the other vertices run and while the
+// coordinator decides. If the coordinator decides otherwise, the receivers drop them.
 
-// manyEdges is the share of a partition's edges that messages cross from which columns are expected
-// after a superstep without.
+// manyEdges: after a superstep without columns, columns are expected next if messages cross at
+// least 1/manyEdges of a partition's edges.
 const manyEdges = 16
 
-// early is the state of a pull that sends what its vertices send before all have run.
+// early is the state of a pull that sends messages while other vertices still run.
 type early struct {
 	*partition
 	on    bool
 	order delivery.EarlyOrder
-	// by worker, which chunk it has begun last, as they are run; all before the least have run
+	// ^By worker, the position in order of the chunk that the worker began last. All chunks before
+	// the lowest position have run.
 	began  []atomic.Int64
-	looked int // how many had run when what may be sent was last looked for
+	looked int // the lowest position at the last check for parts to send
 	err    error
 }
 
-// byColumns reports whether a scheme delivers by columns that are the same in every scheme that
-// does.
+// byColumns reports whether a scheme delivers by columns. These columns are the same in every such
+// scheme.
 func byColumns(s delivery.Scheme) bool { return s != delivery.None && s != delivery.Naive }
 
-// worthDelay is the delay of links, in seconds, from which columns leave early whenever they are
-// expected. Over faster ones little is to be hidden, and columns that are dropped cost as much as
-// others: there they leave early only where nearly all vertices send, as most of PageRank's do.
+// worthDelay is the least delay of links, in seconds, at which expected columns are always sent
+// early. On faster links there is little delay to hide, and dropped columns cost as much as others.
+// There they are sent early only if nearly all vertices send, as in most supersteps of PageRank.
 const worthDelay = 300e-6
 
-// pays reports whether columns should leave early when messages cross so many of the edges.
+// pays reports whether columns should be sent early when messages cross this number of edges.
 func (e *early) pays(edges int) bool {
-	delay := e.job.options.Beta // 0 if it is not known
+	delay := e.job.options.Beta // 0 if unknown
 	return delay == 0 || delay >= worthDelay || edges*10 >= e.out.Edges*9
 }
 
-// sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to
-// want them.
+// sendAhead sends the remaining parts of the next superstep's columns, if that superstep will
+// probably deliver by columns.
 func (e *early) sendAhead() error {
 	choice := e.job.options.Delivery
 	switch {
@@ -70,11 +71,11 @@ func (e *early) sendColumns(ran *delivery.Ran) error {
 	return nil
 }
 
-// looks is how many times a pull looks for what may be sent.
+// looks is how often a pull checks for parts that can be sent.
 const looks = 64
 
-// beginEarly readies a pull to send its columns while it goes on, if there is one of several parts
-// to be sent. many says whether all workers run it.
+// beginEarly prepares a pull that sends its columns while it runs. It does nothing unless some
+// column has several parts. many tells whether all workers run the pull.
 func (e *early) beginEarly(many bool) {
 	end := 0
 	e.err = nil
@@ -100,8 +101,8 @@ func (e *early) beginEarly(many bool) {
 	}
 }
 
-// eachEarly is eachChunk in the order of a pull that sends its columns while it goes on, which the
-// first worker does.
+// eachEarly is eachChunk in the order of a pull that sends its columns while it runs. The first
+// worker sends.
 func (e *early) eachEarly(worker int, f func(lo, hi int) bool) {
 	n := len(e.words) - 1
 	for {
@@ -118,7 +119,7 @@ func (e *early) eachEarly(worker int, f func(lo, hi int) bool) {
 	}
 }
 
-// sendEarly sends what has become final since it was looked for.
+// sendEarly sends the parts that have become complete since the last check.
 func (e *early) sendEarly() {
 	n := len(e.words) - 1
 	done := n

@@ -55,8 +55,8 @@ func (r *runner) become(ctx context.Context, to next) error {
 	return nil
 }
 
-// setVertices makes the vertices of which some did not exist before, owned being how many did, what
-// they are from now on.
+// setVertices sets the values and states of removed and added vertices. owned is the number of
+// owned vertices before the change.
 func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, owned int) {
 	c := &r.changing
 	before := c.absent
@@ -107,7 +107,7 @@ func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, own
 	r.hideAbsent()
 }
 
-// beginAbsent has vertices that the graph does not have any more take no part in a run.
+// beginAbsent excludes vertices from a run that the graph no longer has.
 func (r *runner) beginAbsent() {
 	if r.changing.absent = slices.Clone(r.part.Absent); r.changing.absent != nil {
 		r.hideAbsent()
@@ -115,7 +115,7 @@ func (r *runner) beginAbsent() {
 	}
 }
 
-// hideAbsent keeps vertices that do not exist from running.
+// hideAbsent prevents vertices that do not exist from running.
 func (r *runner) hideAbsent() {
 	for w, absent := range r.changing.absent {
 		r.active[w] &^= absent
@@ -125,8 +125,8 @@ func (r *runner) hideAbsent() {
 	}
 }
 
-// created notes that vertices of word w run, and returns how many of them did not exist: they do
-// now.
+// created records that vertices of word w run. It returns the number of these that did not exist
+// before; now they exist.
 func (r *partition) created(w int, run uint64) int {
 	a := r.changing.absent
 	if a == nil {
@@ -137,8 +137,8 @@ func (r *partition) created(w int, run uint64) int {
 	return n
 }
 
-// moveProperties carries the property columns over to the changed lists, those of other phases too;
-// so many arcs in the out-lists were there before.
+// moveProperties moves the property columns to the changed lists, including those of other phases.
+// outBefore is the number of arcs in the out-lists before the change.
 func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
 	r.shared.columns.Move(changed, outBefore)
 	for _, p := range r.job.methods.properties {
@@ -146,7 +146,7 @@ func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
 	}
 }
 
-// countAll adds up how many vertices and arcs the whole graph has.
+// countAll counts the vertices and arcs of the whole graph.
 func (r *runner) countAll(ctx context.Context, changed *graph.Changed) error {
 	c := &r.changing
 	came, err := r.exchange.Numbers(ctx, uint64(r.part.Owned-bitmap.Count(c.absent)),
@@ -161,7 +161,7 @@ func (r *runner) countAll(ctx context.Context, changed *graph.Changed) error {
 	return nil
 }
 
-// recount counts the vertices anew, by their states.
+// recount counts the active and unfinished vertices again from their states.
 func (r *runner) recount() {
 	p := &r.report
 	p.Active, p.Unfinished, p.UnfinishedEdges = bitmap.Count(r.active), r.part.Owned, r.inEdges

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 )
 
-// fill sets all values to what the program's Start returns, or to zero.
+// fill sets all values to the result of the program's Start, or to zero.
 func (r *runner) fill() {
 	r.revert()
 	r.instance.BeginFill()
@@ -15,7 +15,7 @@ func (r *runner) fill() {
 	r.changing.absent = slices.Clone(r.part.Absent)
 }
 
-// reset sets everything but the values to its state before superstep 0.
+// reset sets everything except the values to its state before superstep 0.
 func (r *runner) reset() {
 	clear(r.active)
 	r.awake.All = true
@@ -52,8 +52,8 @@ func (r *runner) reset() {
 	}
 }
 
-// clearProperties makes every property what it is when a run begins: zero, or what it was given.
-// What phases of a plan share stays.
+// clearProperties sets every property to its state at the beginning of a run: zero, or its initial
+// values. Properties that phases of a plan share keep their values.
 func (r *runner) clearProperties() {
 	if !r.shared.lasting {
 		r.shared.columns = nil
@@ -64,7 +64,7 @@ func (r *runner) clearProperties() {
 	}
 }
 
-// fillProperties gives the properties the values that they were given to begin with.
+// fillProperties sets the properties that have initial values to these values.
 func (r *runner) fillProperties() {
 	for _, c := range r.job.methods.properties {
 		if from, ok := r.prefilled[c.Number]; ok {

@@ -11,22 +11,23 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a
-// vertex cannot run as soon as its row is pulled: messages go to the inbox, as those of a push do,
-// and are folded to their owners first. Before a change of the graph a pull goes to the inbox in
-// every grid, since the vertices run on the changed graph.
+// In a 2D grid, blocks have ghosts on both sides. So a vertex cannot run as soon as its row is
+// pulled. Like those of a push, its messages go to the inbox, and are folded to their owners first.
+// Before a change of the graph, pulls use the inbox in every grid, because the vertices run on the
+// changed graph.
 //
-//	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
-//	expand -> sub-steps along the processor row -> fold -> compute                      RingPull: ringBlocks
+//	block pull (pullBlocks): expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in
+//	                         -> compute
+//	ring pull (ringBlocks):  expand -> sub-steps along the processor row -> fold -> compute
 
-// noEdges says why programs do not see edges in a grid that is not flat.
+// noEdges returns the reason why programs cannot access edges in a 2D grid.
 func noEdges(g graph.Grid) error {
 	flat := graph.Of(g.Partitions())
 	return bsp.GridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
 }
 
-// pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is
-// serial, their results are sent while the owned rows are pulled.
+// pullBlocks pulls every block as a whole (block pull). It pulls ghosts' rows first, and sends
+// their results while it pulls the owned rows, unless the run is serial.
 func (r *puller) pullBlocks(ctx context.Context) error {
 	r.clearWritten()
 	if !r.list {
@@ -44,7 +45,7 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.list { // in a flat grid
+		if r.list { // a program that changes the graph, in a flat grid
 			phase := r.timed(&r.report.Times.Traverse)
 			r.threads[0].count.walked += r.instance.Gather(&p.Pull, p.from.way, r.part.Owned,
 				r.finished)
@@ -75,7 +76,7 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 	return nil
 }
 
-// fold sends partial results to their owners, and folds those received into the owned.
+// fold sends partial results to their owners, and folds the received ones into the inbox.
 func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, reversed); err != nil {
@@ -84,7 +85,7 @@ func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) err
 	return nil
 }
 
-// foldAround is fold with something to be done while the partial results are under way.
+// foldAround is fold that calls meanwhile while the partial results are transferred.
 func (r *partition) foldAround(ctx context.Context, b *graph.Block, reversed bool, meanwhile func() error) error {
 	fold := r.timed(&r.report.Times.Fold)
 	err := r.exchange.FoldOut(b.Receivers, r.inbox, reversed)
@@ -129,8 +130,8 @@ func (r *puller) pullInto(t *thread, p *pull, w int, need uint64) int {
 	return t.PullInto(kernel.ColumnPull{Pull: &p.Pull, Way: p.from.way}, w, need)
 }
 
-// announceFinished sends the partitions of the processor row the newly finished vertices, so that
-// they no longer pull their rows.
+// announceFinished sends the newly finished vertices to the partitions of the processor row, so
+// that these no longer pull their rows.
 func (r *puller) announceFinished(ctx context.Context) error {
 	if !r.command.Finished || r.part.Grid.Flat() {
 		return nil

@@ -11,18 +11,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// changer carries out what the vertices of a partition ask for that changes the graph.
+// changer carries out the requests of a partition's vertices to change the graph.
 type changer struct{ *partition }
 
-// next is what a partition becomes.
+// next describes the changed partition.
 type next struct {
 	changed  *graph.Changed
 	ids      uint64          // one more than the largest id of a vertex
-	vertices []change.Vertex // that were removed or made
-	values   kernel.Column   // theirs
+	vertices []change.Vertex // removed and added vertices
+	values   kernel.Column   // their values
 }
 
-// decide makes the changed partition of what vertices asked for.
+// decide makes the changed partition from the vertices' requests.
 func (r *changer) decide(ctx context.Context) (to next, err error) {
 	list, values, ids, err := r.requested(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func (r *changer) decide(ctx context.Context) (to next, err error) {
 	return to, err
 }
 
-// requested returns the requests about owned vertices, with the values that they bring, and one
-// more than the largest id of a vertex from now on.
+// requested returns the requests about owned vertices, their values, and one more than the largest
+// vertex id after the change.
 func (r *changer) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
 	c, of := &r.changing, uint64(r.part.Of)
 	byOwner, ids := make([][]kernel.Request, of), c.ids
@@ -93,19 +93,19 @@ func (r *changer) requested(ctx context.Context) ([]kernel.Request, kernel.Colum
 		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", change.ErrRequests,
 			ids, limit)
 	}
-	// What nobody adds there is nothing to remove of.
+	// A request about an id that no request adds has no effect.
 	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids,
 		nil
 }
 
-// exists reports whether there is an owned vertex.
+// exists reports whether an owned vertex exists.
 func (r *changer) exists(id uint64) bool {
 	local := id / uint64(r.part.Of)
 	return local < uint64(r.part.Owned) && !r.isAbsent(uint32(local))
 }
 
-// outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie
-// with other partitions, too, which therefore all call it.
+// outArcs returns all arcs that lead out of owned vertices. In a 2D grid other partitions have some
+// of them, so all partitions must call it.
 func (r *changer) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
 	if r.part.Grid.Flat() {
 		if len(from) == 0 {

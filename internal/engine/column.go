@@ -7,29 +7,30 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// column is what a partition's vertices send to all their neighbours: the messages, which the
-// kernel holds, and who sent one.
+// column has the messages of a partition's vertices to all neighbours: the kernel has the messages,
+// and bitmaps tell which vertices sent one.
 type column struct {
 	kernel kernel.Broadcast
 	way    int // its number in the instance
-	// HB: read marks the senders whose messages this superstep delivers, write those of the
-	// vertices that run now. Both are by source slot; expand fills the ghosts' words.
+	// HB of Ueno13. read marks the senders of the messages that this superstep delivers. write
+	// marks the vertices that send in this superstep. Both are by source slot; expand sets the
+	// words of ghosts.
 	read, write *bitmap.Frontier
 
-	out        *graph.Degrees // how many edges a message crosses
-	delivering sending        // what the last superstep sent
+	out        *graph.Degrees // number of edges that a vertex's message crosses
+	delivering sending        // counts of the messages that the last superstep sent
 }
 
-// sending counts senders to all neighbours, and the edges that their messages cross.
+// sending counts the senders to all neighbours, and the edges that their messages cross.
 type sending struct{ senders, edges int }
 
-// pull is the traversal of a block, by the kernel of the column that is delivered through it.
+// pull is the traversal of a block, and the column whose messages it delivers.
 type pull struct {
 	kernel.Pull
 	from *column
 }
 
-// columnOf returns the column that is delivered through block i of the layout.
+// columnOf returns the column that block i of the layout delivers.
 func (r *partition) columnOf(i int) *column {
 	if i > 0 && r.back != nil {
 		return r.back
@@ -42,8 +43,8 @@ func (r *partition) crossed(i int) bool {
 	return r.back == nil || r.command.Ways&(1<<i) != 0
 }
 
-// edgesOf returns the lists of edges that messages of a direction cross, in a flat grid. Columns of
-// edges have the properties of one list after the other.
+// edgesOf returns the lists of edges that messages of a direction cross, in a flat grid. Edge
+// columns have the properties of the first list, then those of the second.
 func (r *partition) edgesOf(d pregel.Direction) ([]*kernel.EdgeLists, error) {
 	if !r.part.Grid.Flat() {
 		return nil, noEdges(r.part.Grid)
@@ -60,11 +61,11 @@ func (r *partition) edgesOf(d pregel.Direction) ([]*kernel.EdgeLists, error) {
 	return both, nil
 }
 
-// edgeLists gives the program the lists of edges, by its direction, and by either, which the graph
-// has in any case.
+// edgeLists sets the lists of edges that the program sees: by its own direction, and by the other
+// one. The graph has both in any case.
 func (r *partition) edgeLists(s *kernel.State) (err error) {
 	other := func(d pregel.Direction) []*kernel.EdgeLists {
-		lists, _ := r.edgesOf(d) // of a flat grid
+		lists, _ := r.edgesOf(d) // no error: the grid is flat
 		lists[0].Other = true
 		return lists
 	}

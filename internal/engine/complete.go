@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Complete returns a program as Go code gives it with its parameters' defaults in the fields that
-// are zero, but for the parameters named in zero: their zero is meant. The program given stays as
-// it is. What Fresh has made is complete.
+// Complete fills in a program's parameters, in a copy: a field that is zero gets the parameter's
+// default, unless zero names the parameter. A program from Fresh is complete already.
 func Complete(p Erased, zero []string) (Erased, error) {
 	v := elem(p.Program)
 	if p.Complete || !v.IsValid() || v.Kind() != reflect.Struct {
@@ -35,7 +34,7 @@ func Complete(p Erased, zero []string) (Erased, error) {
 	return p, nil
 }
 
-// complete fills in the defaults of a struct, and of those that it embeds.
+// complete fills in the defaults of a struct and of its embedded structs.
 func complete(v reflect.Value, zero []string, all *[]Parameter) (changed bool, err error) {
 	own := Parameters(v.Addr().Interface())
 	*all = append(*all, own...)
@@ -64,11 +63,11 @@ func complete(v reflect.Value, zero []string, all *[]Parameter) (changed bool, e
 	return changed, nil
 }
 
-// completes reports whether a zero field means the parameter's default. Vertex 0 is one, and no
-// vertices may be meant.
+// completes reports whether a zero field means the parameter's default. Parameters of vertices are
+// an exception, because vertex 0 is valid, and so is an empty list of vertices.
 func (p Parameter) completes() bool { return p.Default != "" && !strings.HasSuffix(p.Type, "vertex") }
 
-// unknownZeros refuses names of no parameters, and of those that cannot be zero.
+// unknownZeros returns an error if zero names an unknown parameter, or one that cannot be zero.
 func unknownZeros(all []Parameter, zero []string) error {
 	for _, name := range zero {
 		i := slices.IndexFunc(all, func(p Parameter) bool { return p.Name == name })

@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// drain takes what the vertices run of word w did to the partition's states.
-// active are those that were awake.
+// drain updates the partition's states after vertices of word w ran. active are the vertices that
+// were awake before.
 func (r *partition) drain(t *thread, w int, active, run, received, sent, halted, finished uint64) {
 	c := &t.count
 	c.computed += bits.OnesCount64(run)
@@ -39,7 +39,8 @@ func (r *partition) drain(t *thread, w int, active, run, received, sent, halted,
 	}
 }
 
-// drainBack takes who of word w sent to in-neighbours to the second column.
+// drainBack records the vertices of word w that sent separately to in-neighbours, in the second
+// column.
 func (r *partition) drainBack(t *thread, w int, sent uint64) {
 	back := r.back
 	back.write.Words[w] = sent

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// CheckProgram reports what is wrong with a program before any value is known: its
-// methods, and the declarations of its parameters.
+// CheckProgram returns the defects of a program that can be found without values: in its methods,
+// and in the declarations of its parameters.
 func CheckProgram(p Erased) []error {
 	v := reflect.ValueOf(p.Program)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return []error{errors.New("the program is nil")}
 	}
 	problems := checkDeclared(indirect(p.Program))
-	p.Complete = p.Complete || len(problems) > 0 // a wrong default has been reported
+	p.Complete = p.Complete || len(problems) > 0 // skip defaults that have been reported as wrong
 	if _, err := inspect(p); err != nil {
 		problems = append(problems, err)
 	}
 	return problems
 }
 
-// checkDeclared checks the fields of a program with a param tag.
+// checkDeclared checks the fields of a program that have a param tag.
 func checkDeclared(t reflect.Type) (problems []error) {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	fields := map[string]string{} // by the parameter's name
+	fields := map[string]string{} // by parameter name
 	for i := range t.NumField() {
 		f := t.Field(i)
 		refuse := func(format string, args ...any) {

@@ -12,7 +12,7 @@ import (
 )
 
 // deliverAndCompute delivers the messages of the last superstep, and runs their receivers and the
-// vertices that are awake.
+// awake vertices.
 func (r *runner) deliverAndCompute(ctx context.Context) error {
 	c := r.command
 	if c.Superstep == 0 {
@@ -47,7 +47,8 @@ func (r *runner) deliverAndCompute(ctx context.Context) error {
 	return r.sweep.computeInbox()
 }
 
-// sends exchanges the messages to single vertices, into the inbox or the lists.
+// sends exchanges the messages to single vertices, and puts the received ones into the inbox or the
+// lists.
 func (r *runner) sends(ctx context.Context) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	r.came = 0
@@ -63,7 +64,7 @@ func (r *runner) sends(ctx context.Context) error {
 	return err
 }
 
-// sink takes messages that reached their owner.
+// sink receives messages for owned vertices.
 func (r *partition) sink(to []uint32, messages kernel.Column) {
 	r.came += len(to)
 	if !r.list {
@@ -72,7 +73,7 @@ func (r *partition) sink(to []uint32, messages kernel.Column) {
 	r.instance.Take(to, messages)
 }
 
-// makeInbox makes the inbox over destination slots at its first use.
+// makeInbox makes the inbox over destination slots, at its first use.
 func (r *partition) makeInbox() {
 	if r.inbox.Has == nil {
 		r.instance.MakeInbox()
@@ -80,7 +81,7 @@ func (r *partition) makeInbox() {
 	}
 }
 
-// writeAll says that every word of the frontiers being written will be.
+// writeAll declares that every word of the frontiers being written will be written.
 func (r *partition) writeAll() {
 	for _, c := range r.columns {
 		c.write.All = true
@@ -95,7 +96,7 @@ func (r *partition) clearWritten() {
 }
 
 // expand sends a column's frontier to the partitions of the block's processor column, and receives
-// theirs. It reports whether every sender of the block is present.
+// theirs. It reports whether all vertices with edges in the block have sent.
 func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, reversed bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
 	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, reversed)
@@ -105,10 +106,10 @@ func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, re
 	return full && from.delivering.edges == from.out.Edges, nil
 }
 
-// ownChunks are the borders of runs of owned vertices with about equal numbers of in-edges.
+// ownChunks returns the borders of chunks of owned vertices with about equal numbers of in-edges.
 func (r *partition) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
 
-// ran takes what a pull of word w did.
+// ran updates the partition's states after a pull has run word w.
 func (r *partition) ran(t *thread, w int, active, run, received, sent, halted, finished uint64) {
 	if run == 0 {
 		r.nothingSent(w)
@@ -120,7 +121,7 @@ func (r *partition) ran(t *thread, w int, active, run, received, sent, halted, f
 	}
 }
 
-// nothingSent says that no vertex of word w sends to all its neighbours.
+// nothingSent records that no vertex of word w sends to its neighbours.
 func (r *partition) nothingSent(w int) {
 	r.write.Words[w] = 0
 	if r.back != nil {
@@ -128,7 +129,7 @@ func (r *partition) nothingSent(w int) {
 	}
 }
 
-// delivered returns how many edges the messages cross that this superstep delivers.
+// delivered returns the number of edges that the messages delivered in this superstep cross.
 func (r *partition) delivered() int {
 	if r.back != nil {
 		return r.delivering.edges + r.back.delivering.edges
@@ -136,16 +137,16 @@ func (r *partition) delivered() int {
 	return r.delivering.edges
 }
 
-// lap times a phase.
+// lap measures the time of a phase.
 type lap struct {
 	report *bsp.Report
 	to     *float64
-	waited *time.Duration // by the exchange, so far
+	waited *time.Duration // time that the exchange has waited so far
 	start  time.Time
-	before time.Duration // waited at the start
+	before time.Duration // value of *waited at the start
 }
 
-// timed begins a phase; lap.end adds its time, without the time spent waiting for other partitions.
+// timed begins a phase. lap.end adds its time, without the time spent waiting for other partitions.
 func (r *partition) timed(to *float64) lap {
 	return lap{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
 }

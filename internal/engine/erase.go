@@ -19,58 +19,59 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Program is a type-erased vertex program, as the command line and a cluster use it.
+// Program is a type-erased vertex program, for the command line and clusters.
 type Program interface {
 	// Name is the program's type.
 	Name() string
-	// Type is the program's type, of which Restart wants another; Plan is what runs before it, or
-	// nil.
+	// Type is the program's type; Restart must be called with a program of the same type. Plan is
+	// the program's plan, or nil.
 	Type() reflect.Type
 	Plan() *Plan
-	// MaxSupersteps is how many supersteps a run has at most, by the program and by the limit of
-	// the user, which is 0 if there is none; 0 if that is not known.
+	// MaxSupersteps is the largest number of supersteps of a run, by the program's and the user's
+	// limits, or 0 if unknown. A limit of 0 means none.
 	MaxSupersteps(limit int) (int, error)
 	// Mutates reports whether the program, or a phase of its plan, changes the graph.
 	Mutates() bool
-	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or
-	// Unweighted.
+	// Weights is the type of weights that its combiner, or the combiner of a phase of its plan,
+	// needs; or Unweighted.
 	Weights() edges.Weights
 	// Bind makes a job of the program on the partitions of a graph in this process.
 	Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error)
-	// Restart replaces the program of a job, of the same type, once its run is over.
+	// Restart replaces the program of a job whose run is over. The job's program must have the same
+	// type.
 	Restart(job Bound) error
-	// Driver makes a driver of the program over the partitions of several processes, which facts
-	// describe.
+	// Driver makes a driver of the program over the partitions of several processes, described by
+	// facts.
 	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
-	// Printable returns an error if the program's values have no text that a result file could
-	// hold.
+	// Printable returns an error if the program's values have no text form for a result file.
 	Printable() error
-	// Fields are what a value is written as, in a result with columns.
+	// Fields describes the columns of a value in a result file.
 	Fields() []Field
 	ValueType() (string, error)
 	Column(name string) (kernel.Property, error)
 	Properties() []kernel.Property
-	// ValidateGraph refuses a graph, known by name, that the program does not want.
+	// ValidateGraph returns an error if the program rejects a graph. name is the graph's name in
+	// the error.
 	ValidateGraph(name string, about pregel.GraphInfo) error
-	// Keepable returns why there are no checkpoints of its runs, or nil.
+	// Keepable returns the reason why runs of the program cannot have checkpoints, or nil.
 	Keepable() error
-	// HasState reports whether the program has a state of its own, beside its vertices'.
+	// HasState reports whether the program has its own state besides that of its vertices.
 	HasState() bool
-	// Fits refuses a graph, as ValidateGraph does, and one with weights that the program does not
-	// want. Bind asks it of the program that is bound; who binds the phases of a plan asks it of
-	// the plan's program before.
+	// Fits is ValidateGraph that also rejects a graph with weights that the program cannot use.
+	// Bind calls it. Before the phases of a plan are bound, it must be called for the program that
+	// has the plan.
 	Fits(g *graph.Graph) error
-	// Decides is what the values of a run with these options depend on, beside the graph, whose
-	// weights are of this type.
+	// Decides lists everything besides the graph that the values of a run depend on. weights is the
+	// type of the graph's weights.
 	Decides(o Options, weights edges.Weights) map[string]string
-	// Aggregates are the program's aggregators, in a run that is deterministic or is not.
+	// Aggregates returns the program's aggregators, for a deterministic or another run.
 	Aggregates(deterministic bool) bsp.Aggregates
-	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is
-	// an error if they, or what aggregators hold, cannot travel.
+	// Codec encodes messages between processes. It is nil if messages are sent as they are in
+	// memory. The error is not nil if messages or aggregators cannot be encoded.
 	Codec() (transport.Codec, error)
 }
 
-// Bound is a type-erased [Job], which documents the methods.
+// Bound is a type-erased [Job]. The methods are documented there.
 type Bound interface {
 	Prepare()
 	Run(ctx context.Context) (*bsp.Outcome, error)
@@ -96,7 +97,7 @@ type Bound interface {
 	Append(dst []byte, id pregel.VertexID) []byte
 	AppendAs(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte
 	Any(id pregel.VertexID) any
-	// What has become of the vertices: see Job.
+	// The vertices after the run: see Job.
 	IDs() uint64
 	Exists(id pregel.VertexID) bool
 	Label(id pregel.VertexID) uint64
@@ -132,7 +133,6 @@ func (m *methods) MaxSupersteps(limit int) (int, error) {
 	return bsp.LeastLimit(own, limit), nil
 }
 
-// Properties are the program's columns.
 func (m *methods) Properties() []kernel.Property { return m.properties }
 
 func (m *methods) Mutates() bool {
@@ -210,7 +210,7 @@ func (m *methods) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 	return bsp.New(m.describe(o.Deterministic), o.driver(nil), facts)
 }
 
-// describe returns what a driver needs of the program.
+// describe returns the facts about the program that a driver needs.
 func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
 		Name: m.Name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message),
@@ -228,13 +228,13 @@ func (m *methods) describe(deterministic bool) *bsp.Program {
 	return p
 }
 
-// Partitions is the number of partitions of the graph, and ValueType the type of the vertices'
+// Partitions is the number of partitions of the graph. ValueType is the type of the vertices'
 // values.
 func (j *Job) Partitions() int { return len(j.owners) }
 
 func (j *Job) ValueType() reflect.Type { return j.methods.program.Value }
 
-// Own lists the partitions here.
+// Own returns the numbers of the partitions in this process.
 func (j *Job) Own() []int {
 	var own []int
 	for _, r := range j.runners {
@@ -243,19 +243,19 @@ func (j *Job) Own() []int {
 	return own
 }
 
-// Aggregates are the program's; they encode cells for other processes.
+// Aggregates returns the program's aggregators, which encode cells for other processes.
 func (j *Job) Aggregates() bsp.Aggregates { return j.methods.Aggregates(j.options.Deterministic) }
 
-// Refers reports whether lines of values may name vertices.
+// Refers reports whether the text of values may contain vertices.
 func (j *Job) Refers() bool {
 	return j.methods.Has("OutputLabels") || !j.methods.Has("Output") &&
 		Refers(j.methods.program.Value)
 }
 
-// Refers reports whether values of a type may hold vertices.
+// Refers reports whether values of a type may contain vertices.
 func Refers(t reflect.Type) bool { return refers(t, 8) }
 
-// refers reports whether values of a type, to a depth, may hold vertices.
+// refers is Refers down to a depth.
 func refers(t reflect.Type, depth int) bool {
 	switch {
 	case depth == 0 || t == reflect.TypeFor[pregel.VertexID]() || t.Kind() == reflect.Interface:
@@ -272,20 +272,19 @@ func refers(t reflect.Type, depth int) bool {
 	return false
 }
 
-// Any returns a vertex's value.
 func (j *Job) Any(id pregel.VertexID) any {
 	r, local := j.at(id)
 	return r.instance.Values().Any(int(local))
 }
 
-// Append writes a vertex's value as result files have it: by the program's Output, or plainly, with
-// vertices under their input ids.
+// Append appends the text of a vertex's value in result files: by the program's Output, or in the
+// default format. Vertices in the text are input ids.
 func (j *Job) Append(dst []byte, id pregel.VertexID) []byte {
 	return j.AppendAs(dst, id, j.Label, nil)
 }
 
-// vertexName is what the input calls a vertex by its input id, if it has names and they are in this
-// process.
+// vertexName returns the name of the vertex with an input id, or "" if the input has no names or
+// they are not in this process.
 func (j *Job) vertexName(label uint64) string {
 	name, _ := j.graph.NameOf(label)
 	return name

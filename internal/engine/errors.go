@@ -10,12 +10,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// errStopped is what a partition reports when it stopped because another failed or the run was
-// cancelled.
+// errStopped is the error of a partition that stopped because another partition failed or the run
+// was cancelled.
 var errStopped = errors.New("stopped")
 
-// recover turns a panic, or runtime.Goexit in the program, into the failure of the superstep. It is
-// deferred by every task that calls the program.
+// recover turns a panic or runtime.Goexit in the program into the failure of the superstep. Every
+// task that calls the program defers it.
 func (r *partition) recover(t *thread) {
 	v := recover()
 	running, at := t.Interrupted()

@@ -11,8 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Facts are what a driver needs of the job's partitions before the first superstep. Rates are
-// measured once, and not on a state that was taken up: that would not stay as it is.
+// Facts returns the facts about the job's partitions that a driver needs before the first
+// superstep. It measures the rates, unless they are known. It must be called before a checkpoint is
+// restored, because measurements change the state.
 func (j *Job) Facts() *bsp.Facts {
 	f := j.facts()
 	f.Rates = j.measured()
@@ -20,8 +21,8 @@ func (j *Job) Facts() *bsp.Facts {
 	return f
 }
 
-// measured are the job's rates. They are measured once for a kind of combiner on a partition, and
-// kept with it for later jobs.
+// measured returns the job's rates. They are measured once per kind of combiner and partition, and
+// stored in the partition for later jobs.
 func (j *Job) measured() delivery.Rates {
 	if j.rates != nil {
 		return *j.rates
@@ -30,7 +31,7 @@ func (j *Job) measured() delivery.Rates {
 	of := kind{fmt.Sprintf("%T",
 		r.kernel), "", r.traits, r.layout.Blocks[0].Pull, r.team.Size() > 1}
 	if !strings.HasPrefix(of.kernel, "*combiners.") || strings.Contains(of.kernel, ".func") {
-		of.program = j.name // its loops call code of the program's
+		of.program = j.name // its loops call functions of the program
 	}
 	kept, found := r.part.Measured.Load(of)
 	if !found {
@@ -41,15 +42,15 @@ func (j *Job) measured() delivery.Rates {
 	return rates
 }
 
-// kind is what rates depend on, beside the machine and the partition.
+// kind has everything that rates depend on besides the machine and the partition.
 type kind struct {
-	kernel, program string // the type of the combiner's loops; whose functions they call
+	kernel, program string // the type of the loops; the program whose functions they call
 	traits          kernel.Traits
 	through         *graph.Block
 	team            bool
 }
 
-// facts are Facts without the rates, which cost some milliseconds to measure.
+// facts returns Facts without the rates, whose measurement takes some milliseconds.
 func (j *Job) facts() *bsp.Facts {
 	r := j.runners[0]
 	threads := 1
@@ -78,7 +79,8 @@ func (j *Job) facts() *bsp.Facts {
 	return f
 }
 
-// addTo adds what messages meet in the partition to the load of all, and to those of either way.
+// addTo adds the partition's part to the load of all messages, and to the loads of messages in one
+// direction.
 func (r *runner) addTo(l *delivery.Load, ways []delivery.Load) {
 	l.Arcs += r.out.Edges
 	classes(&l.Classes, r.in)
@@ -98,7 +100,7 @@ func (r *runner) addTo(l *delivery.Load, ways []delivery.Load) {
 	}
 }
 
-// changedLoads are the partition's part of the loads after a change of the graph.
+// changedLoads returns the partition's part of the loads after a change of the graph.
 func (r *runner) changedLoads() (l delivery.Load, ways []delivery.Load) {
 	if r.back != nil {
 		ways = make([]delivery.Load, 2)
@@ -107,7 +109,7 @@ func (r *runner) changedLoads() (l delivery.Load, ways []delivery.Load) {
 	return l, ways
 }
 
-// crossing adds to a load what messages meet that cross block i of the layout.
+// crossing adds to a load the partition's part for messages that cross block i of the layout.
 func (r *runner) crossing(l *delivery.Load, i int) {
 	ways := r.layout.Blocks[i]
 	if !r.part.HasSendersView(ways.Pull) {
@@ -117,7 +119,7 @@ func (r *runner) crossing(l *delivery.Load, i int) {
 	l.Ghosts += ways.Push.Receivers.Count()
 }
 
-// classes adds how many vertices have degrees of so many bits.
+// classes adds the number of vertices by the bit length of their degrees.
 func classes(into *[33]int, d *graph.Degrees) {
 	for i, n := range d.Classes {
 		into[i] += n

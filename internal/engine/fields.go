@@ -6,18 +6,18 @@ import (
 	"unicode"
 )
 
-// Field is one of the fields that a vertex's value is written as.
+// Field describes a column of a vertex's value in a result file.
 type Field struct {
-	Name   string // such as hub, in_degree; "value" where a value has no fields
+	Name   string // for example hub or in_degree; "value" if the value is one column
 	Vertex bool   // it is a vertex
-	// of a number or a truth value that is written plainly; Array of an array of JSON; Slice of a
-	// list of numbers; Invalid of what is text
+	// ^Kind is the kind of a number or boolean in its default format, Array for a JSON array, Slice
+	// for a list of numbers, and Invalid for other text.
 	Kind     reflect.Kind
-	Vertices bool // of a list: it is of vertices
+	Vertices bool // Kind is Slice: the elements are vertices
 }
 
-// Fields are those of a type's exported fields, if it is a struct of numbers, truth values,
-// vertices and lists of such; every other value is one field, its whole text.
+// Fields returns a column for each exported field, if the value is a struct of numbers, booleans,
+// vertices, and lists of these. Any other value has a single column with its whole text.
 func (m *methods) Fields() []Field {
 	t := m.program.Value
 	switch {
@@ -41,7 +41,7 @@ func (m *methods) Fields() []Field {
 	return fields
 }
 
-// isCell reports whether the text of a type's values has no blanks in it, but those of names.
+// isCell reports whether the text of a type's values contains no spaces except those in names.
 func isCell(t reflect.Type) bool {
 	switch {
 	case !isComposite(t):
@@ -57,7 +57,6 @@ func isCell(t reflect.Type) bool {
 	return true
 }
 
-// fieldOf is the field of a name and a type.
 func fieldOf(name string, t reflect.Type) Field {
 	f := Field{Name: name, Vertex: t == vertexType}
 	switch {
@@ -69,7 +68,7 @@ func fieldOf(name string, t reflect.Type) Field {
 	return f
 }
 
-// snake writes a field's name as columns are named: InDegree is in_degree, URLCount is url_count.
+// snake returns the column name of a field: in_degree for InDegree, url_count for URLCount.
 func snake(name string) string {
 	var b strings.Builder
 	letters := []rune(name)

@@ -13,9 +13,10 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// given returns the parameters by which Fresh makes the program of a sample of the same type. label
-// returns the input id of a vertex. Fields that are no parameters must equal the sample's, since
-// nothing else is sent. A zero field means its default, unless zero names the parameter.
+// given returns the parameters with which Fresh makes program from sample, a program of the same
+// type. label returns the input id of a vertex. Fields without a param tag must equal the sample's,
+// because only parameters are sent. A zero field means the parameter's default, unless zero names
+// the parameter.
 func given(sample, program any, zero []string, label LabelOf) (map[string]string, error) {
 	from, v := elem(sample), elem(program)
 	if !from.IsValid() || !v.IsValid() {
@@ -39,7 +40,7 @@ func given(sample, program any, zero []string, label LabelOf) (map[string]string
 			return nil, fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
 				Name(program), v.Type().Field(i).Name)
 		case !ok, isZero(f) && (p.NotZero || p.completes() && !slices.Contains(zero, p.Name)):
-			// which is the default
+			// the default
 		default:
 			text, err := textOf(f, label)
 			if err != nil {
@@ -51,7 +52,7 @@ func given(sample, program any, zero []string, label LabelOf) (map[string]string
 	return values, nil
 }
 
-// elem is what a program is, or what it points to.
+// elem returns the value of a program, or the value that it points to.
 func elem(program any) reflect.Value {
 	v := reflect.ValueOf(program)
 	for v.Kind() == reflect.Pointer {
@@ -60,7 +61,7 @@ func elem(program any) reflect.Value {
 	return v
 }
 
-// same reports whether two values are known to be the same.
+// same reports whether two values are known to be equal.
 func same(a, b reflect.Value) bool {
 	switch {
 	case a.CanInterface():
@@ -71,9 +72,9 @@ func same(a, b reflect.Value) bool {
 	return a.Comparable() && b.Comparable() && a.Equal(b)
 }
 
-// Form describes a program as it was registered, by what must be the same in a client that has it
-// run and in the cluster that runs it: its fields and, of those that are no parameters, the values;
-// the types of its messages and aggregators. Its code cannot be compared.
+// Form describes a registered program by the facts that must be the same in the client and in the
+// cluster: its fields, the values of fields that are not parameters, and the types of its messages
+// and aggregators. The program's code cannot be compared.
 func (r Registered) Form() string {
 	var forms []string
 	for _, s := range r.samples {
@@ -82,8 +83,8 @@ func (r Registered) Form() string {
 	return strings.Join(forms, " or ")
 }
 
-// aggregatorsForm describes a program's aggregators: their values are read by who knows their
-// types.
+// aggregatorsForm describes the types of a program's aggregators, because the client decodes their
+// values.
 func aggregatorsForm(program any) string {
 	text := ""
 	for _, a := range traitsOf(program).Aggregators {
@@ -117,11 +118,13 @@ func formOf(program any) string {
 	return Name(program) + "{" + strings.Join(fields, "; ") + "}"
 }
 
-// mostDecides bounds the text of a field in a manifest, in bytes: of a longer one there is a hash.
+// mostDecides is the length in bytes above which a manifest has the hash of a field instead of its
+// text.
 const mostDecides = 256
 
-// Decides is what values depend on beside the graph, whose weights are of this type: the program's
-// fields, and the options that change values, in words that are the same in all processes.
+// Decides lists everything besides the graph that the values depend on: the program's fields, and
+// the options that change values. The texts are the same in all processes. weights is the type of
+// the graph's weights.
 func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
 	all := map[string]string{
 		"seed": strconv.FormatUint(o.Seed,
@@ -141,7 +144,7 @@ func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
 		text := valueForm(v.Field(i))
 		if t := v.Field(i).Type(); t == vertexType || t.Kind() == reflect.Slice &&
 			t.Elem() == vertexType {
-			text = "vertex number " + text // as the graph has it, which is not its input id
+			text = "vertex number " + text // a number in this graph, not an input id
 		}
 		if len(text) > mostDecides {
 			text = fmt.Sprintf("%d bytes with SHA-256 %x", len(text), sha256.Sum256([]byte(text)))
@@ -151,7 +154,8 @@ func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
 	return all
 }
 
-// valueForm is the text of a value, where it has one that is the same in all processes.
+// valueForm returns the text of a value. The text of a pointer, function or similar is only whether
+// it is nil, because the rest differs between processes.
 func valueForm(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan, reflect.Interface,

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/invariants"
 )
 
-// check recounts, after a superstep, what the workers counted in it.
+// check counts again, after a superstep, everything that the workers counted.
 func (r *runner) check() {
 	if !invariants.Enabled {
 		return
@@ -53,7 +53,7 @@ func (r *runner) check() {
 		p.UnfinishedEdges)
 }
 
-// sumAt is degrees without the shortcut.
+// sumAt computes graph.Degrees.Sum directly.
 func sumAt(column []uint32, w int, set uint64) (sum int) {
 	for i, d := range column[w<<6 : w<<6+64] {
 		if set>>i&1 != 0 {

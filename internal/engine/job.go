@@ -20,9 +20,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Job is a program bound to the partitions of a graph that this process has, with its columns
-// allocated. It can be run several times, with other parameters. With all partitions in this
-// process Run drives it; else a driver in another process does, by Begin and Superstep.
+// Job is a program bound to the partitions of a graph in this process, with its columns allocated.
+// It can run several times, with different parameters. If all partitions are in this process, Run
+// drives it. Otherwise a driver in another process does, through Begin and Superstep.
 type Job struct {
 	graph     *graph.Graph
 	options   Options
@@ -31,35 +31,36 @@ type Job struct {
 	direction pregel.Direction
 
 	arena   *mem.Arena
-	runners []*runner        // of the partitions of this process
-	owners  []*runner        // by partition; nil of those of others
-	teams   []*parallel.Team // those the job made
+	runners []*runner        // of the partitions in this process
+	owners  []*runner        // by partition; nil for partitions of other processes
+	teams   []*parallel.Team // the teams that the job has made
 	stop    atomic.Bool
-	over    atomic.Pointer[error] // that there is no memory for the job
+	over    atomic.Pointer[error] // the error if there is no memory for the job
 	fresh   bool                  // no superstep has run since Prepare
-	settled bool                  // the last superstep ended well: nothing writes to the arena
+	settled bool                  // the last superstep succeeded, so nothing writes to the arena
 
-	ownsShared bool // options.Shared is the job's
-	generation int  // of the shared graph that runners and driver are set for
+	ownsShared bool // the job closes options.Shared
+	generation int  // generation of the shared graph that runners and driver use
 
 	driver  *bsp.Driver // nil if other processes have partitions
-	phases  phases      // of the program's plan, which the driver runs before it
+	phases  phases      // of the program's plan; the driver runs them before the program
 	process processStats
 	seconds float64         // of the last run
-	rates   *delivery.Rates // once they are measured
-	// standing is where the partitions stand that go on from a checkpoint, until the run begins.
+	rates   *delivery.Rates // nil until measured
+	// standing is the state of the partitions that continue from a checkpoint; nil after the run
+	// begins.
 	standing *bsp.Standing
 
-	// Of the run, from Begin to End.
+	// These fields are set from Begin to End.
 	running   context.Context
 	group     *runnerGroup
 	broken    func()
-	unwatched func() // ends Budget.OnOver
+	unwatched func() // removes the function of Budget.OnOver
 	stopped   func() // releases the AfterFunc on the run's context
 }
 
-// NewJob binds a program to a graph. The graph must stay open while the job is. ctx ends the making
-// of what the program wants of a graph besides its lists, and is not kept.
+// NewJob binds a program to a graph, which must stay open until the job is closed. ctx can cancel
+// NewJob; it is not used later.
 func NewJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		j, err = newJob(ctx, g, p, o)
@@ -72,7 +73,7 @@ func NewJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 	return j, err
 }
 
-// newJob may return a job with an error: it is to be closed.
+// newJob may return a job together with an error. The caller then closes the job.
 func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -143,13 +144,13 @@ func (j *Job) makeRunners(ctx context.Context) error {
 		team = parallel.NewTeam(1, false)
 	}
 	j.owners = make([]*runner, len(j.graph.Parts))
-	here := slices.DeleteFunc(slices.Clone(j.graph.Parts), // other processes have the others
+	here := slices.DeleteFunc(slices.Clone(j.graph.Parts), // without those of other processes
 		func(p *graph.Partition) bool { return p == nil })
 	for _, p := range here {
 		own := team
 		if len(here) > 1 {
-			// Partitions share the threads: some workers each, or one each and some partitions at a
-			// time.
+			// Partitions share the threads: each gets some threads, or each gets one and not all
+			// run at the same time.
 			own = parallel.NewTeam(max(1, portion(team.Size(), len(here), len(j.runners))), false)
 			j.teams = append(j.teams, own)
 		}
@@ -162,10 +163,10 @@ func (j *Job) makeRunners(ctx context.Context) error {
 	return nil
 }
 
-// portion returns the i-th of n near-equal parts of total.
+// portion returns the i-th of n nearly equal parts of total.
 func portion(total, n, i int) int { return (total*(i+1))/n - total*i/n }
 
-// Restart gives the job another program of the same type, with other parameters.
+// Restart replaces the job's program by one of the same type, with other parameters.
 func (j *Job) Restart(p Erased) error {
 	m, err := inspect(p)
 	if err != nil {
@@ -184,7 +185,7 @@ func (j *Job) Restart(p Erased) error {
 		m.traits.Direction != j.methods.traits.Direction || !m.alike(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.Name(), j.name)
 	}
-	// The job's columns and kernels were made for these.
+	// the job's columns and kernels were made for these
 	m.aggregates, m.properties = j.methods.aggregates, j.methods.properties
 	j.methods = m
 	for _, r := range j.runners {
@@ -198,8 +199,8 @@ func (j *Job) Restart(p Erased) error {
 	return nil
 }
 
-// Prepare sets every vertex's initial value, which Graph500 does not time. Run does it if it was
-// not done; it does the rest of the initialization itself.
+// Prepare sets every vertex's initial value. Graph500 does not time this step. Run calls Prepare if
+// necessary, and does the rest of the initialization.
 func (j *Job) Prepare() {
 	for _, r := range j.runners {
 		r.fill()
@@ -207,8 +208,8 @@ func (j *Job) Prepare() {
 	j.fresh = true
 }
 
-// Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink
-// fails.
+// Run runs the program to its end. It returns an error if ctx ends, the program panics, or an
+// observer fails.
 func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	if j.driver == nil {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
@@ -216,7 +217,7 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	start := time.Now()
 	j.watchCoordinate(ctx)
 	if j.ownsShared {
-		j.options.Shared.Close() // of the run before
+		j.options.Shared.Close() // of the previous run
 	}
 	if _, err := j.rebase(); err != nil {
 		return nil, err
@@ -229,7 +230,7 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
 	if from := j.options.From; from != nil && j.methods.plan == nil { // else see before
-		j.options.From = nil // another run begins anew
+		j.options.From = nil // the next run starts from the beginning
 		if err := j.goOn(ctx, from); err != nil {
 			return nil, err
 		}
@@ -246,36 +247,34 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	return o, err
 }
 
-// Seconds returns how long the last run took, without bsp.Driver.ObserverOverhead and SummaryTime.
+// Seconds returns the time of the last run, without bsp.Driver.ObserverOverhead and SummaryTime.
 func (j *Job) Seconds() float64 { return j.seconds }
 
 // SummaryTime is bsp.Driver.SummaryTime.
 func (j *Job) SummaryTime() time.Duration { return j.driver.SummaryTime() }
 
-// Times returns the seconds of each superstep of the last run.
 func (j *Job) Times() []float64 { return j.driver.Times() }
 
-// Totals are the aggregators' values after the last run, indexed by their numbers; Final has them
-// for reports.
+// Totals returns the aggregators' values after the last run, indexed by their numbers. Final
+// returns them for reports.
 func (j *Job) Totals() []kernel.Cell { return j.driver.Totals() }
 
-// Final returns what the aggregators of the last run ended with, for reports.
+// Final returns the final values of the last run's aggregators, for reports.
 func (j *Job) Final() trace.Aggregates { return j.driver.Final() }
 
-// Graph returns the graph the job is bound to.
 func (j *Job) Graph() *graph.Graph { return j.graph }
 
-// at returns the runner that has a vertex, and its local number.
+// at returns the runner that owns a vertex, and the vertex's local index.
 func (j *Job) at(id pregel.VertexID) (*runner, uint32) {
 	n := uint64(len(j.owners))
 	return j.owners[uint64(id)%n], uint32(uint64(id) / n)
 }
 
-// Owned returns how many vertices a partition has.
+// Owned returns the number of vertices that a partition owns.
 func (j *Job) Owned(partition int) int { return j.owners[partition].part.Owned }
 
-// Values returns the values of a partition's vertices, by their local numbers, for as long as the
-// job holds them.
+// Values returns the values of a partition's vertices, by their local indices. They are valid until
+// the job is closed.
 func (j *Job) Values(partition int) kernel.Column { return j.owners[partition].instance.Values() }
 
 // Close ends the run and frees the job's columns. It is idempotent.

@@ -10,10 +10,10 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Begin prepares the partitions of this process for superstep 0 of a run. They exchange frames at
-// their endpoints; endpoint is nil if there is one partition. broken is called when a partition
-// fails or the run is stopped: it must end all waiting at the endpoints. ctx is the run's, which
-// lasts until End, Close, or the next Begin.
+// Begin prepares the partitions of this process for superstep 0 of a run. endpoint returns a
+// partition's endpoint for frames; it is nil if there is one partition. broken is called when a
+// partition fails or the run is stopped. It must end all waiting at the endpoints. ctx is the run's
+// context, until End, Close, or the next Begin.
 func (j *Job) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
 	j.End()
 	if !j.fresh {
@@ -25,13 +25,13 @@ func (j *Job) Begin(ctx context.Context, endpoint func(partition int) transport.
 	j.stop.Store(false)
 	j.over.Store(nil)
 	j.running, j.broken = ctx, broken
-	j.stopped = afterFunc(ctx, j.halt) // which may run at once
+	j.stopped = afterFunc(ctx, j.halt) // may call halt at once
 	j.unwatched = j.budget().OnOver(j.exhausted)
 	j.group = j.start(ctx, endpoint, broken)
 	return nil
 }
 
-// halt makes the superstep that runs end soon.
+// halt makes the current superstep end soon.
 func (j *Job) halt() {
 	j.stop.Store(true)
 	if j.broken != nil {
@@ -40,7 +40,7 @@ func (j *Job) halt() {
 }
 
 // Superstep runs a command on the partitions of this process. The reports are valid until the next
-// call. When a partition fails or ctx ends, the error is the first cause among these partitions.
+// call. If a partition fails or ctx ends, the error is the first cause among these partitions.
 func (j *Job) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if j.running == nil {
 		return nil, errors.New("a superstep before the run began")
@@ -48,14 +48,14 @@ func (j *Job) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 	j.settled = false
 	run := j.contained
 	if j.driver != nil {
-		run = j.superstep // the driver has a goroutine for it
+		run = j.superstep // the driver already uses a separate goroutine
 	}
 	reports, err = run(ctx, c)
 	j.settled = err == nil
 	return reports, err
 }
 
-// contained is superstep on a goroutine of its own, which the program may end by runtime.Goexit.
+// contained runs superstep on a new goroutine, because the program may call runtime.Goexit.
 func (j *Job) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
 		reports, err = j.superstep(ctx, c)
@@ -67,7 +67,7 @@ func (j *Job) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 	return reports, err
 }
 
-// Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the
+// Failed returns the error of the superstep, or nil. It also works after runtime.Goexit in the
 // program.
 func (j *Job) Failed() error {
 	return firstError(j.group.reports)
@@ -96,7 +96,7 @@ func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 	return reports, firstError(reports)
 }
 
-// End ends the run, if there is one.
+// End ends the current run, if any.
 func (j *Job) End() {
 	if j.running == nil {
 		return
@@ -109,8 +109,8 @@ func (j *Job) End() {
 	j.running, j.group = nil, nil
 }
 
-// afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned.
-// Otherwise the f of a run that was cancelled could stop the next run.
+// afterFunc is context.AfterFunc, but if f was started, stop waits until it returns. Otherwise f of
+// a cancelled run could stop the next run.
 func afterFunc(ctx context.Context, f func()) (stop func()) {
 	done := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {

@@ -15,45 +15,44 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A monotone program whose messages grow by weights that are not negative, such as SSSP, is pulled
-// by the lightest arcs of each receiver first (graph.Partition.Lightest): of a list most arcs are
-// too heavy to matter. How many arcs a pull looks at depends on the distances, so the partition
-// finds out on a sample of its vertices, and tells it with its report: else the model would think
-// of whole lists.
+// In a monotone program whose messages grow by weights that are not negative, such as SSSP, a pull
+// visits the lightest arcs of each receiver first (graph.Partition.Lightest). Most arcs of a list
+// are too heavy to matter. The number of arcs that a pull visits depends on the distances. So the
+// partition estimates it from a sample of its vertices, and reports the estimate. Without it, the
+// cost model would assume whole lists.
 
 const (
-	// sampledAll is how many words of vertices, the first ones, with the longest lists, are all
-	// looked at, and sampledPart the part of the others: one word in so many.
+	// The first sampledAll words, whose vertices have the longest lists, are all sampled. Of the
+	// other words, one in sampledPart is sampled.
 	sampledAll, sampledPart = 16, 64
 )
 
-// lightest is the state of pulls by the lightest arcs, and of pushes through what they leave of the
-// lists.
+// lightest is the state of pulls by the lightest arcs, and of pushes through thinned lists.
 type lightest struct {
 	*partition
 	leastTask, thinTask func(worker int)
 	bounded             kernel.Bounded // nil if pulls walk whole lists
-	pull                *kernel.Pull   // that looks at the lightest arcs first
+	pull                *kernel.Pull   // the pull that visits the lightest arcs first
 	rows                int
-	// the superstep whose messages the bound is of: only then are lists thinned that it allows
+	// ^The superstep that the bound was computed for. Thinned lists are only valid for it.
 	at     int
-	shares bool // pulls deliver at once what is sent, see share
+	shares bool // pulls deliver messages in the superstep that sends them: see share
 	least  []float64
-	ofRead bool // of the column being read; else of the one being written
-	end    int  // the least message is of words below this
+	ofRead bool // leastOf reads the column being read, else the one being written
+	end    int  // leastOf reads the words below end
 	next   parallel.Counter
 
-	// Once few arcs are left that can matter to anyone, as long as no message is less than bound,
-	// pushes walk lists of these alone.
-	thin      *graph.Adjacency // by sender; nil before
+	// When only few arcs can still matter, as long as no message is less than bound, pushes walk
+	// lists of these arcs only.
+	thin      *graph.Adjacency // by sender; nil if lists are not thinned
 	bound     float64
 	bins      []*kernel.ArcBins // by worker
 	lists     graph.Adjacency
-	pushEdges int // that the coming push walks, about
-	few       int // supersteps of this run in which few arcs were left
+	pushEdges int // estimated edges that the next push walks
+	few       int // number of supersteps of this run with few such arcs
 }
 
-// forget begins a run.
+// forget resets the state before a run.
 func (l *lightest) forget() {
 	l.thin, l.few, l.at = nil, 0, -1
 	l.emptyBins()
@@ -68,7 +67,7 @@ func (l *lightest) emptyBins() {
 	}
 }
 
-// bindLightest has pulls look at the lightest arcs first, if the program and the graph allow that.
+// bindLightest makes pulls visit the lightest arcs first, if the program and the graph allow it.
 func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	*l = lightest{partition: l.partition, leastTask: l.leastTask, thinTask: l.thinTask}
 	o := &l.job.options
@@ -88,12 +87,12 @@ func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	return nil
 }
 
-// share delivers what the vertices of word w have just sent, in the pull that is under way: to the
-// receivers that come after them, in place of what they sent before. Vertices are in degree order,
-// so that a message to a hub mostly goes on to the hub's neighbours in the same superstep. In the
-// next superstep all of it is delivered to everyone: a message that is no better than one before
-// has no effect. Only a partition that is alone does it, as what others have recorded of a
-// partition for its recovery must not depend on when it pulls.
+// share delivers messages just sent by the vertices of word w in the running pull, to receivers
+// that run later, in place of the vertices' previous messages. Vertices are in degree order, so a
+// message to a hub mostly reaches the hub's neighbours in the same superstep. The next superstep
+// delivers all messages to all receivers again; a message that is not better than an earlier one
+// has no effect. share requires a single partition, because what other partitions record for a
+// recovery must not depend on the order of the pull.
 func (l *lightest) share(w int, sent uint64) {
 	before := l.read.Words[w]
 	l.bounded.Share(w, sent, before)
@@ -102,7 +101,7 @@ func (l *lightest) share(w int, sent uint64) {
 	}
 }
 
-// leastRun is how many words a worker takes at a time.
+// leastRun is the number of words that a worker takes at a time.
 const leastRun = 512
 
 // leastOf returns the least message of a column's senders.
@@ -135,8 +134,9 @@ func (l *lightest) findLeast(worker int) {
 	}
 }
 
-// estimate finds out how many arcs a pull of the messages just sent would look at, where there are
-// so many of them that one may be chosen, and how many a push through thinned lists.
+// estimate estimates how many arcs a pull of the messages just sent would visit, if there are so
+// many messages that a pull may be chosen. It also estimates how many arcs a push through thinned
+// lists would walk.
 func (l *lightest) estimate() error {
 	p, sizes := &l.report, &l.job.options.Sizes
 	p.PullEdges, p.PushEdges = 0, 0
@@ -168,7 +168,7 @@ func (l *lightest) estimate() error {
 	return nil
 }
 
-// sampled adds up what count says of some words of vertices, as if of all.
+// sampled estimates the sum of count over all words from a sample of words.
 func (l *lightest) sampled(words int, count func(w int) int) int {
 	sum, some, seen := 0, 0, 0
 	for w := range min(sampledAll, words) {
@@ -184,25 +184,25 @@ func (l *lightest) sampled(words int, count func(w int) int) int {
 	return sum
 }
 
-// through is how many arcs of the thinned lists the senders of a word have.
+// through returns the number of arcs in the thinned lists of the senders of a word.
 func (l *lightest) through(w int) int {
 	p := kernel.Push{Lists: &l.thin.Lists, Present: l.write.Words}
 	return p.Find(p.Senders(l.threads[0].rows[:0], w))
 }
 
 const (
-	// fewArcs: lists are thinned when fewer than one in so many arcs can matter, in the thinFrom-th
-	// superstep of a run in which that is so.
+	// Lists are thinned when fewer than one in fewArcs arcs can matter, for the thinFrom-th time in
+	// a run.
 	fewArcs, thinFrom = 16, 3
-	// thinBytes is about how many bytes an arc takes while lists are thinned: in bins that double,
-	// and in the lists.
+	// thinBytes is the approximate number of bytes per arc while lists are thinned: in bins, which
+	// double when they grow, and in the lists.
 	thinBytes = 2*16 + 12
-	// arcBins is about how many bins arcs are sorted into.
+	// arcBins is the approximate number of bins into which arcs are sorted.
 	arcBins = 64
 )
 
-// makeThin thins the lists: it keeps the arcs over which messages that are no less than bound can
-// still matter.
+// makeThin thins the lists: it keeps the arcs over which messages not less than bound can still
+// matter.
 func (l *lightest) makeThin(bound float64) error {
 	start := time.Now()
 	if l.bins == nil {
@@ -235,7 +235,7 @@ func (l *lightest) thinLists(worker int) {
 	})
 }
 
-// thinned returns the lists that are pushed through instead of the whole ones, or nil.
+// thinned returns the thinned lists for the push of this superstep, or nil if it walks whole lists.
 func (l *lightest) thinned() *graph.Adjacency {
 	if l.at != l.command.Superstep || l.uncombined() {
 		return nil
@@ -243,10 +243,10 @@ func (l *lightest) thinned() *graph.Adjacency {
 	return l.thin
 }
 
-// boundPull tells the kernel the least message that a pull will meet.
+// boundPull sets the kernel's lower bound of the messages in a pull.
 func (l *lightest) boundPull(p *pull) error {
-	// vertices may send first whose words the summary leaves out, and whose messages p.All would
-	// have read before
+	// Shared vertices may send for the first time. The summary would omit their words, and with
+	// p.All their old messages would be read.
 	if l.shares {
 		p.from.read.All, p.All = true, false
 		l.probe(delivery.SharedPulls, 1)

@@ -9,15 +9,15 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// samples is the number of chunks of a partition's lists that a coefficient is measured on at a
-// time: about 100,000 edges, from the hubs to the tail. rounds is how often. Each turn has other
-// chunks, also those of a push: lists come from memory then, as in a run, which takes up to twice
-// as long as from a cache, and what favours one way of delivery alone makes the policy choose
-// wrongly.
+// samples is the number of chunks of a partition's lists on which a coefficient is measured: about
+// 100,000 edges, from hubs to vertices of low degree. rounds is the number of measurements. Each
+// one uses other chunks than the measurement before, also between pulls and pushes. So lists are
+// read from memory, as in a run, which takes up to twice as long as from a cache. A bias for one
+// way of delivery would make the policy choose wrongly.
 const samples, rounds = 6, 3
 
-// measure times the kernel's loops on the partition's own lists. What they compute is not used. It
-// costs some milliseconds, when a job is made.
+// measure times the kernel's loops on the partition's own lists. It ignores their results. It takes
+// some milliseconds when a job is made.
 func (r *pusher) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Copy: 5e-11, Frame: 2e-6, ForkJoin: 2e-6,
@@ -25,12 +25,12 @@ func (r *pusher) measure() (rates delivery.Rates) {
 		EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
 	if r.list {
-		// messages of a list program are copied with their receivers, and sorted by these
+		// messages of a list program are copied with their receivers, and sorted by receiver
 		guess.Push = 2e-8
 	}
 	a := r.layout.Blocks[0].Pull.ByReceiver
 	if len(a.Adj) < 1<<12 {
-		return guess // a graph so small that nothing matters
+		return guess // in such a small graph the choice does not matter
 	}
 	defer func() {
 		if recover() != nil {
@@ -62,9 +62,9 @@ func (r *pusher) measure() (rates delivery.Rates) {
 		})
 		return rows, edges
 	}
-	// between is what an edge takes where a part of the vertices sent: the mean of those spread
-	// evenly, of which no branch can be predicted, and of the first ones, the hubs, with which
-	// lists begin. Senders are mostly something of both.
+	// between measures the time per edge if a fraction of the vertices sent. It is the mean of two
+	// cases: senders spread evenly, where no branch can be predicted, and the first vertices, the
+	// hubs, with which lists begin. Real senders are mostly a mixture of both.
 	between := func(spread uint64, part float64) float64 {
 		p.Present = fill(spread)
 		_, even := clock(pull)
@@ -90,7 +90,7 @@ func (r *pusher) measure() (rates delivery.Rates) {
 		return rates
 	}
 	if r.traits.AnyOne {
-		// With every sender present each list ends at its first edge.
+		// If every sender is present, each list ends at its first edge.
 		rates.Row, _ = clock(pull)
 		rates.EdgeAll = rates.Row
 		p.Present, p.All = fill(few), false
@@ -101,8 +101,8 @@ func (r *pusher) measure() (rates delivery.Rates) {
 	return rates
 }
 
-// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves
-// the inbox as it was.
+// measurePush times a push to every receiver, through bins if a large push uses them. It leaves the
+// inbox empty.
 func (r *pusher) measurePush(turn int) float64 {
 	t, b := r.threads[0], r.layout.Blocks[0].Push
 	a := b.BySender
@@ -126,15 +126,15 @@ func (r *pusher) measurePush(turn int) float64 {
 		for k := range to {
 			r.instance.FoldBins(r.lanes[:1], k)
 		}
-		r.kernel.Reset() // else a monotone kernel drops the second call's messages
+		r.kernel.Reset() // otherwise a monotone kernel would drop the messages of the next call
 		r.inbox.Has.Clear()
 		return 0, t.count.walked
 	})
 	return rate
 }
 
-// sample calls f for the borders of a few chunks of words, spread evenly: at every turn others, if
-// there are so many.
+// sample calls f for the ranges of a few chunks of words, spread evenly. Each turn uses other
+// chunks, if there are enough.
 func (r *pusher) sample(turn int, chunks []uint32, words int, f func(lo, hi int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
@@ -146,9 +146,8 @@ func (r *pusher) sample(turn int, chunks []uint32, words int, f func(lo, hi int)
 	}
 }
 
-// clock returns the seconds that f takes for a row and for an edge, the least of some rounds after
-// one that does not count: a preempted measurement must not decide how every superstep is
-// delivered.
+// clock returns the seconds of f per row and per edge: the minimum of some rounds after a warm-up
+// round. With the minimum, a preempted measurement does not influence the choice of schemes.
 func clock(f func() (rows, edges int)) (row, edge float64) {
 	for round := range rounds {
 		start := time.Now()

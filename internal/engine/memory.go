@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// budget returns what bounds the memory of the job, or nil.
+// budget returns the budget that limits the job's memory, or nil.
 func (j *Job) budget() *mem.Budget {
 	if j.options.Budget != nil {
 		return j.options.Budget
@@ -15,7 +15,7 @@ func (j *Job) budget() *mem.Budget {
 	return mem.Process()
 }
 
-// newArena returns an arena for columns, and newStore one for messages.
+// newArena makes an arena for columns. newStore makes one for messages.
 func (j *Job) newArena() *mem.Arena {
 	return &mem.Arena{Kind: mem.Columns, Budget: j.options.Budget, Parent: j.graph.Arena()}
 }
@@ -24,7 +24,7 @@ func (j *Job) newStore() *mem.Arena {
 	return &mem.Arena{Kind: mem.Messages, Budget: j.options.Budget}
 }
 
-// exhausted makes the job fail because there is no memory for it, soon.
+// exhausted makes the job fail soon, because there is no memory for it.
 func (j *Job) exhausted(err error) error {
 	for _, r := range j.runners {
 		if at := r.hub.Load(); at > 0 {
@@ -38,15 +38,15 @@ func (j *Job) exhausted(err error) error {
 	return err
 }
 
-// crowded makes the error of a vertex that was at work when there was no memory.
+// crowded adds to an error the vertex that was running when the memory was exhausted.
 func (r *partition) crowded(at pregel.VertexID, err error) error {
 	local := uint64(at) / uint64(r.part.Of)
 	return fmt.Errorf("vertex %d, of degree %d: %w", r.label(at),
 		max(r.out.Of[local], r.in.Of[local]), err)
 }
 
-// roomy reports whether there is memory for so many messages that travel one by one, in this
-// process's part of the partitions: they lie in bins, in buffers and in lists.
+// roomy reports whether there is enough memory for this number of uncombined messages, in this
+// process's part of the partitions. They are stored in bins, in buffers and in lists.
 func (j *Job) roomy(messages int) bool {
 	here := messages / max(len(j.owners), 1) * len(j.runners)
 	return !j.budget().Tight(3 * int64(here) * (4 + int64(j.methods.program.Message.Size())))

@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// wellNamed are the types of programs that checkNames refuses nothing of.
+// wellNamed has the types of programs that checkNames has accepted.
 var wellNamed sync.Map
 
-// checkNames refuses methods of a program that would be ignored.
+// checkNames returns an error if the program has methods that would be ignored.
 func (m *methods) checkNames(value any) error {
 	program := reflect.TypeOf(value)
 	if _, known := wellNamed.Load(program); known {
@@ -42,8 +42,9 @@ func (m *methods) checkNames(value any) error {
 	return errors.Join(errs...)
 }
 
-// misnamed adds an error if value has a method, one of list, that would be ignored: one of the name
-// with another signature than is wanted, or one of the signature whose name is one letter off.
+// misnamed adds an error if value has a method that would be ignored: the optional method name with
+// another signature than want, or a method with the signature want whose name differs from name in
+// one letter. list has the methods of value's type.
 func misnamed(value any, list []reflect.Method, name string, want reflect.Type, errs *[]error) {
 	if method, ok := reflect.TypeOf(value).MethodByName(name); ok {
 		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name,
@@ -67,7 +68,8 @@ func misnamed(value any, list []reflect.Method, name string, want reflect.Type, 
 	}
 }
 
-// methodsOfType returns the methods of a type, which reflect makes anew at each call.
+// methodsOfType returns the methods of a type. The result is stored because reflect makes them at
+// each call.
 func methodsOfType(t reflect.Type) []reflect.Method {
 	list := make([]reflect.Method, t.NumMethod())
 	for i := range list {
@@ -76,8 +78,8 @@ func methodsOfType(t reflect.Type) []reflect.Method {
 	return list
 }
 
-// oneLetterOff reports whether a is b with one letter changed, left out, added, or swapped with the
-// next.
+// oneLetterOff reports whether b differs from a by one letter that is changed, left out, added, or
+// swapped with the next.
 func oneLetterOff(a, b string) bool {
 	first := 0
 	for first < min(len(a), len(b)) && a[first] == b[first] {

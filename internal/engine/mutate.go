@@ -9,25 +9,25 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// changing is the part of a runner that a program uses which changes the graph
-// (docs/design/mutation.md).
+// changing is the part of a runner for programs that change the graph (docs/design/mutation.md).
 type changing struct {
 	on     bool
-	create bool // a message makes a vertex that was removed anew
+	create bool // a message to a removed vertex creates it again
 	codec  change.Codec
-	absent []uint64 // owned vertices that do not exist; nil if all do
+	absent []uint64 // owned vertices that do not exist; nil if all exist
 
 	graphCounts
 
-	changed *graph.Changed // what part is of; nil before the first change
-	// What the superstep that runs has left behind: frames that it sent may still be read.
+	changed *graph.Changed // the changed graph that part belongs to; nil before the first change
+	// Functions that free what the superstep has replaced. They are called later, because frames
+	// that were sent may still be read.
 	left []func()
 }
 
-// graphCounts are of the whole graph: ids is the first id that no vertex has had.
+// graphCounts has counts of the whole graph. ids is the first id that no vertex has had.
 type graphCounts struct{ ids, vertices, arcs uint64 }
 
-// take returns the changed partition, which belongs to the caller from now on, or nil.
+// take returns the changed partition, which the caller then owns, or nil.
 func (c *changing) take() *graph.Changed {
 	changed := c.changed
 	if c.changed = nil; changed != nil {
@@ -36,12 +36,12 @@ func (c *changing) take() *graph.Changed {
 	return changed
 }
 
-// idsAhead is how many ids may be made in a superstep beside as many as there are: who counts
-// wrongly must not fill the memory.
+// idsAhead limits the new ids in a superstep, in addition to the number of existing ids, so that a
+// defect of a program does not fill the memory.
 const idsAhead = 1 << 16
 
-// beginChanges prepares a runner for a program that changes the graph, or runs beside others that
-// do.
+// beginChanges prepares a runner for a program that changes the graph, or that runs after others
+// that do.
 func (r *runner) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()
@@ -56,8 +56,8 @@ func (r *runner) beginChanges() (err error) {
 	return err
 }
 
-// base is the partition that a run begins with: as it was loaded or, in a plan, as the phases
-// before have left it.
+// base returns the partition with which a run begins: the loaded one or, in a plan, the one after
+// the earlier phases.
 func (r *runner) base() *graph.Partition {
 	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
 		return p.changed.Partition
@@ -65,7 +65,7 @@ func (r *runner) base() *graph.Partition {
 	return r.loaded
 }
 
-// revertCounts makes the counts those of the graph that a run begins with.
+// revertCounts sets the counts to those of the graph with which a run begins.
 func (r *runner) revertCounts() {
 	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
 		r.changing.graphCounts = p.counts
@@ -75,7 +75,7 @@ func (r *runner) revertCounts() {
 	r.changing.graphCounts = graphCounts{uint64(g.N), uint64(g.Vertices()), g.Arcs}
 }
 
-// revert goes back to the graph that a run begins with, before another run.
+// revert goes back to the graph with which a run begins, before another run.
 func (r *runner) revert() {
 	base := r.base()
 	r.revertCounts()
@@ -88,7 +88,7 @@ func (r *runner) revert() {
 	r.leave()
 	r.arena = r.job.newArena()
 	if err := r.place(context.Background(), base); err != nil {
-		panic(err) // it went well before
+		panic(err) // the same call has succeeded before
 	}
 	r.exchange.Become(base)
 	r.freeLeft()
@@ -97,7 +97,7 @@ func (r *runner) revert() {
 	}
 }
 
-// leave leaves the runner's arrays, and the partition if it is a changed one, to freeLeft.
+// leave hands the runner's arrays, and a changed partition, to freeLeft.
 func (r *runner) leave() {
 	c, arena := &r.changing, r.arena
 	c.left = append(c.left, arena.Close)
@@ -107,7 +107,7 @@ func (r *runner) leave() {
 	}
 }
 
-// freeLeft frees what was left, when nobody uses it any more.
+// freeLeft frees what leave has handed over. It must no longer be in use.
 func (r *runner) freeLeft() {
 	for _, free := range r.changing.left {
 		free()
@@ -115,7 +115,7 @@ func (r *runner) freeLeft() {
 	r.changing.left = nil
 }
 
-// closeChanges frees all that the runner of a changing graph has beside the job's arena.
+// closeChanges frees what the runner of a changing graph has besides the job's arena.
 func (r *runner) closeChanges() {
 	if r.arena != r.job.arena {
 		r.leave()
@@ -123,7 +123,6 @@ func (r *runner) closeChanges() {
 	}
 }
 
-// label returns the input id of a vertex.
 func (r *partition) label(id pregel.VertexID) uint64 {
 	if uint64(id) < uint64(r.job.graph.N) {
 		return r.job.graph.Label(id)
@@ -153,8 +152,8 @@ func (r *runner) allow(t *thread) {
 	}
 }
 
-// change carries out what the vertices asked for in the last superstep. It comes between the
-// delivery of messages, which are in the inbox or the lists, and the run of the vertices.
+// change carries out the requests of the last superstep. It is called after the delivery of
+// messages to the inbox or the lists, and before the vertices run.
 func (r *runner) change(ctx context.Context) error {
 	to, err := r.changer.decide(ctx)
 	if err != nil {
@@ -163,11 +162,11 @@ func (r *runner) change(ctx context.Context) error {
 	return r.become(ctx, to)
 }
 
-// changeAtEnd carries out what the vertices asked for in the last superstep of the run. Messages
-// that it sent are dropped.
+// changeAtEnd carries out the requests of the run's last superstep. Messages that it sent are
+// dropped.
 func (r *runner) changeAtEnd(ctx context.Context) (err error) {
 	r.report.Begin()
-	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
+	r.report.Cells = r.threads[0].State().Cells // nothing adds to them
 	r.exchange.Begin(r.command.Superstep)
 	for _, t := range r.threads {
 		t.ResetSends()
@@ -180,7 +179,7 @@ func (r *runner) changeAtEnd(ctx context.Context) (err error) {
 	return err
 }
 
-// asked returns the requests of the threads, and the values of the vertices that they add.
+// asked returns the requests of the threads, and the values of the vertices to add.
 func (r *partition) asked() (list []kernel.Request, values kernel.Column) {
 	values = r.instance.Values().New(nil)
 	for _, t := range r.threads {
@@ -202,8 +201,8 @@ func (r *partition) isAbsent(local uint32) bool {
 	return a != nil && a[local>>6]>>(local&63)&1 != 0
 }
 
-// IDs returns the first id that no vertex has had after the last run, and Exists whether an id
-// below it is a vertex's.
+// IDs returns the first id that no vertex has had, after the last run. Exists reports whether a
+// vertex below it exists.
 func (j *Job) IDs() uint64 { return j.runners[0].changing.ids }
 
 func (j *Job) Exists(id pregel.VertexID) bool {
@@ -211,10 +210,10 @@ func (j *Job) Exists(id pregel.VertexID) bool {
 	return !r.isAbsent(local)
 }
 
-// Label returns the input id of a vertex: of one that was added, too.
+// Label returns the input id of a vertex, including added ones.
 func (j *Job) Label(id pregel.VertexID) uint64 { return j.runners[0].label(id) }
 
-// find returns the input id of a vertex, and whether there is one.
+// find returns the input id of a vertex, if there is such a vertex.
 func (j *Job) find(id pregel.VertexID) (label uint64, ok bool) {
 	if uint64(id) >= j.IDs() {
 		return 0, false
@@ -222,9 +221,9 @@ func (j *Job) find(id pregel.VertexID) (label uint64, ok bool) {
 	return j.Label(id), true
 }
 
-// TakeGraph returns the graph as the last run has changed it, which belongs to the caller from now
-// on, or nil if the run has changed nothing. It needs all partitions in this process. Values are
-// read before it: the next run begins anew.
+// TakeGraph returns the graph as changed by the last run, which the caller then owns, or nil if the
+// run changed nothing. All partitions must be in this process. Values must be read before, because
+// the next run starts from the beginning.
 func (j *Job) TakeGraph() *graph.Graph {
 	var parts []*graph.Changed
 	if s := j.options.Shared; s != nil {

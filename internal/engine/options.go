@@ -16,78 +16,80 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Options say how a program is run.
+// Options are the parameters of a run.
 type Options struct {
-	// Team runs the work of all partitions of the process; nil is one thread.
+	// Team runs the work of all partitions of the process; nil means one thread.
 	Team *parallel.Team
-	// Delivery forces how messages are delivered.
+	// Delivery forces a scheme of delivery.
 	Delivery delivery.Choice
 	delivery.Experiment
-	// Deterministic makes results independent of partitions, threads and delivery, floats included.
+	// Deterministic makes results independent of partitions, threads and delivery, including
+	// floats.
 	Deterministic bool
-	// Seed chooses the random numbers of pregel.Vertex.Rand.
+	// Seed is the seed of pregel.Vertex.Rand.
 	Seed uint64
-	// Alpha, Beta and Gap are what a frame costs to a partition of another process: the seconds of
-	// a byte, until it is there, and until the next one can be sent. They are 0 where there is one
-	// process.
+	// Alpha, Beta and Gap are the cost of a frame between processes: the seconds per byte, the
+	// seconds until it arrives, and the seconds until the next frame can be sent. They are 0 if
+	// there is one process.
 	Alpha, Beta, Gap float64
-	// MaxSupersteps ends the run when so many have run; 0 is no limit.
+	// MaxSupersteps is the limit of supersteps; 0 means no limit.
 	MaxSupersteps int
-	// SuperstepTimeout ends the run when a superstep takes longer; 0 is no limit. Late, if not nil,
-	// is called then: a Compute that does not return holds the run.
+	// SuperstepTimeout ends the run if a superstep takes longer; 0 means no limit. Late, if not
+	// nil, is called at that time, because a Compute that does not return delays the end of the
+	// run.
 	SuperstepTimeout time.Duration
 	Late             func(err error)
-	// Trace, if not nil, gets a record of every superstep of every partition, including an empty
-	// last one, whose messages reached only finished vertices.
+	// Trace, if not nil, gets a record of every superstep of every partition. This includes an
+	// empty last superstep, if its messages reached only finished vertices.
 	Trace trace.Journal
-	// Job names the run in its records.
+	// Job is the name of the run in its records.
 	Job string
 	// Progress, if not nil, is called after each superstep.
 	Progress func(bsp.Progress)
 	// Connect, if not nil, is called when a Job begins a run. It returns the partitions' endpoints,
-	// and a function that ends all waiting at them. By default endpoints pass frames by reference.
+	// and a function that ends all waiting at them. The default endpoints pass frames by reference.
 	Connect func() (endpoint func(partition int) transport.Endpoint, broken func())
-	// Shared is what the phases of a plan share, of a run that is one of them; it is the caller's
-	// to close.
+	// Shared has the state that the phases of a plan share, if the run is one of them. The caller
+	// closes it.
 	Shared *Shared
-	// AnyGraph says that the graph only stands for another: whether the program can run on it does
-	// not matter.
+	// AnyGraph disables the check that the program can run on the graph, because the graph only
+	// represents another one.
 	AnyGraph bool
-	// Trusted says that the program never calls runtime.Goexit: a run needs no goroutine to survive
-	// that, which costs 10 µs, a search of Graph500 in a tiny component a fifth.
+	// Trusted means that the program never calls runtime.Goexit. Then a run needs no separate
+	// goroutine. This saves 10 µs, a fifth of a Graph500 search in a tiny component.
 	Trusted bool
-	// Parts, if not nil, stores the parts of checkpoints that the partitions of this process save.
-	// Checkpoints, where the run is driven, decides when they do, and makes checkpoints of the
-	// parts; Spec is what these say that the run was asked to do.
+	// Parts, if not nil, stores the parts of checkpoints of this process's partitions. Checkpoints,
+	// in the process with the driver, decides when to save, and makes checkpoints from the parts.
+	// Spec is the specification of the run in these checkpoints.
 	Parts       *checkpoint.Writer
 	Checkpoints *checkpoint.Keeper
 	Spec        []byte
-	// Decides, Fork and Account are as bsp.Options has them; nil Decides is what the job's program
-	// and these options say.
+	// Decides, Fork and Account are those of bsp.Options. If Decides is nil, it is computed from
+	// the program and these options.
 	Decides map[string]string
 	Fork    bool
 	Account func() json.RawMessage
-	// Plan is how far the plan is that the run is a part of, for its checkpoints, or nil.
+	// Plan is the progress of the plan that the run is a part of, for its checkpoints, or nil.
 	Plan *checkpoint.Plan
-	// From is the checkpoint that the next run goes on from, of a job with all partitions in this
-	// process, or nil.
+	// From is the checkpoint from which the next run continues, or nil. All partitions must be in
+	// this process.
 	From *checkpoint.Reader
-	// Budget bounds the memory of columns and messages; with nil that of the process does.
+	// Budget limits the memory of columns and messages; nil means the budget of the process.
 	Budget *mem.Budget
-	// Summary has reports tell of the values that the run ends with, if the program says what
+	// Summary adds a summary of the final values to reports, if the program has functions for it
 	// (Group, Score, Reached).
 	Summary bool
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
 	Log func(line string)
-	// Label returns the input id of a vertex, and whether there is one, for a driver in a process
-	// without the graph.
+	// Label returns the input id of a vertex, if it has one, for a driver in a process without the
+	// graph.
 	Label LabelOf
-	// Name returns what the input calls a vertex by its input id, if it has a name for it, for a
-	// driver in a process without the graph.
+	// Name returns the name of the vertex with an input id, if it has one, for a driver in a
+	// process without the graph.
 	Name func(label uint64) (string, bool)
 }
 
-// driver returns the options of a driver on a graph, which is nil where other processes have it.
+// driver returns the options of a driver on a graph, or on a nil graph if other processes have it.
 func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,

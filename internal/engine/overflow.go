@@ -13,21 +13,21 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A path of finite weights may have an infinite length, as a float has it, and infinity means that
-// there is no path. The loops do not check for that. Where the greatest weight times the number of
-// vertices is finite, there is no such path. Otherwise the partitions check when the run has ended:
-// they exchange the lengths of those vertices whose edges could overflow, and which vertices are
-// not reached. Each then looks at its edges from the former to the latter.
+// A path of finite weights may have a length that is infinite as a float, but infinity means that
+// there is no path. The loops do not check for this. If the greatest weight times the number of
+// vertices is finite, there is no such path. Otherwise the partitions check at the end of the run.
+// They exchange the lengths of the vertices whose edges could overflow, and the vertices that were
+// not reached. Then each partition looks for edges from the former to the latter.
 
-// measuresPaths reports whether the values are lengths of paths, and Reached says where there is
-// one.
+// measuresPaths reports whether the values are lengths of paths, and the program's Reached tells
+// whether there is a path.
 func (j *Job) measuresPaths() bool {
 	m := j.methods
 	_, ok := j.runners[0].kernel.(kernel.Bounded)
 	return ok && m.traits.Monotone && m.Reached && m.program.Value == m.program.Message
 }
 
-// largest is the largest float of the weights' type, and its name.
+// largest returns the largest float of the weights' type, and the type's name.
 func (r *summarizer) largest() (largest float64, name string) {
 	if r.job.methods.Methods.Weights == reflect.Float32 {
 		return math.MaxFloat32, "float32"
@@ -35,10 +35,10 @@ func (r *summarizer) largest() (largest float64, name string) {
 	return math.MaxFloat64, "float64"
 }
 
-// checkOverflow finds the vertices that a path leads to whose length overflows, and reports in all
-// partitions whether there is one. The one that owns the first of all, by input id, gets a failure.
+// checkOverflow looks for vertices with a path whose length overflows. It reports in all partitions
+// whether there is one. The owner of the one with the lowest input id gets a failure.
 func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, err error) {
-	// bits rise with floats that are not negative
+	// the bits of floats that are not negative are in the order of the floats
 	weight, err := r.leastOfAll(ctx, ^math.Float64bits(r.heaviest()))
 	if err != nil {
 		return false, nil, err
@@ -79,7 +79,7 @@ func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, er
 	}, nil
 }
 
-// leastOfAll returns the least of what all partitions have.
+// leastOfAll returns the minimum over all partitions.
 func (r *summarizer) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
 	came, err := r.exchange.Numbers(ctx, own)
 	for _, numbers := range came {
@@ -88,7 +88,7 @@ func (r *summarizer) leastOfAll(ctx context.Context, own uint64) (uint64, error)
 	return own, err
 }
 
-// heaviest is the greatest weight of the partition's arcs.
+// heaviest returns the greatest weight of the partition's arcs.
 func (r *summarizer) heaviest() float64 {
 	if r.weighed == r.part {
 		return r.greatest
@@ -110,9 +110,9 @@ func (r *summarizer) heaviest() float64 {
 	return r.greatest
 }
 
-// exchangeLengths returns the lengths of the paths to those vertices of all partitions from which
-// an arc of the greatest weight would overflow, and, by partition, the vertices that are not
-// reached.
+// exchangeLengths returns the path lengths of the vertices, in all partitions, from which an arc of
+// the greatest weight would overflow. It also returns, by partition, the vertices that were not
+// reached. Each partition sends:
 //
 //	| 1 bit for each owned vertex, in words | vertex (8) length (8) | ...
 func (r *summarizer) exchangeLengths(ctx context.Context, greatest float64) (map[uint64]float64, [][]uint64, error) {
@@ -154,8 +154,8 @@ func (r *summarizer) overflows(length float64) bool {
 	return math.IsInf(length, 1)
 }
 
-// overflowing returns the vertices not reached to which an arc of the partition leads that makes a
-// length overflow.
+// overflowing returns the unreached vertices that an arc of the partition leads to, with a length
+// that overflows.
 func (r *summarizer) overflowing(lengths map[uint64]float64, unreached [][]uint64) (ids []pregel.VertexID) {
 	slots, of := r.layout.Slots, uint64(r.part.Of)
 	for _, ways := range r.layout.Blocks {

@@ -8,24 +8,23 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// ownProgram is the coordinator's own copy of a program that has a Coordinate: vertices do not see
-// fields that Coordinate changes, in one process as on a cluster.
+// ownProgram is the coordinator's copy of a program that has a method Coordinate. Vertices do not
+// see fields that Coordinate changes, neither in one process nor on a cluster.
 type ownProgram struct {
 	given   any
 	copy    any
 	watcher CoordinateWatcher // or nil
 }
 
-// CoordinateWatcher is a Watcher that sees what Coordinate does to the program, if that has no
+// CoordinateWatcher is a Watcher that observes how Coordinate changes a program without
 // MarshalBinary.
 type CoordinateWatcher interface {
 	// Coordinate gets the coordinator's copy of the program, and a function that calls its
-	// Coordinate. The job fails with its error.
+	// Coordinate. An error makes the job fail.
 	Coordinate(program any, call func()) error
 }
 
-// Begin makes the copy for a run: of the program as it was given, or with the state that a
-// checkpoint has.
+// Begin makes the copy for a run: of the original program, or with the state from a checkpoint.
 func (o *ownProgram) Begin(kept []byte, resumed bool) error {
 	own := mem.Clone(o.given)
 	if k, ok := own.(Keeping); ok {
@@ -51,7 +50,7 @@ func (o *ownProgram) State() ([]byte, error) {
 	return nil, nil
 }
 
-// Coordinate calls that of the copy.
+// Coordinate calls Coordinate of the copy.
 func (o *ownProgram) Coordinate(c *pregel.Coordinator) {
 	p := o.copy.(Coordinating)
 	if o.watcher == nil {
@@ -61,7 +60,7 @@ func (o *ownProgram) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// watchCoordinate gives the coordinator of a job its watcher, if ctx has one.
+// watchCoordinate sets the watcher of the job's coordinator, if ctx has one.
 func (j *Job) watchCoordinate(ctx context.Context) {
 	o := j.methods.own
 	if o == nil || j.methods.HasState() {

@@ -14,14 +14,16 @@ import (
 type Parameter struct {
 	Name, Default, Help string
 	Type                string
-	// of the field, or of what its list has; Invalid for a parameter that is no field
+	// ^Kind is the kind of the field, or of its elements if it is a slice. It is Invalid for a
+	// parameter without a field.
 	Kind  reflect.Kind
 	List  bool     // the field is a slice
-	Words []string // that the value is one of, if not nil
-	// a vertex has no default, or a list of vertices has no tag for one
+	Words []string // the allowed values, or nil
+	// ^Required is set for a vertex without a default, and for a list of vertices without a tag for
+	// one.
 	Required bool
-	NotZero  bool // 0 cannot be given: in Go it stands for the default
-	// the parameter that, if given, leaves this one without its default
+	NotZero  bool // 0 is not allowed, because in Go it stands for the default
+	// ^If the parameter Unless is given, this one has no default.
 	Unless string
 	field  int
 }
@@ -44,7 +46,7 @@ func Parameters(program any) []Parameter {
 	return all
 }
 
-// parameter is the one that a field declares.
+// parameter returns the parameter that a field declares.
 func parameter(f reflect.StructField, i int) Parameter {
 	p := Parameter{Name: f.Tag.Get("param"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), field: i}
 	p.NotZero, p.Unless = f.Tag.Get("zero") == "refused", f.Tag.Get("unless")
@@ -63,7 +65,7 @@ func parameter(f reflect.StructField, i int) Parameter {
 	return p
 }
 
-// ValueName says in a word what the value of a parameter is, as help texts and forms have it.
+// ValueName returns the placeholder for a parameter's value in help texts and forms.
 func (p Parameter) ValueName() string {
 	if p.List {
 		p.Type, p.List = strings.TrimPrefix(p.Type, "[]"), false
@@ -89,7 +91,7 @@ func (p Parameter) ValueName() string {
 	}
 }
 
-// ParameterError is what is wrong with a parameter. Its text names the parameter, too.
+// ParameterError is an error in a parameter. Its text includes the parameter's name.
 type ParameterError struct {
 	Name string
 	Err  error
@@ -102,7 +104,7 @@ func wrong(parameter, format string, args ...any) error {
 	return &ParameterError{parameter, fmt.Errorf(format, args...)}
 }
 
-// Check reports whether values are known parameters with text of the right form, and none is
+// Check checks that values has only known parameters with well-formed text, and that none is
 // missing. It needs no graph.
 func Check(params []Parameter, values map[string]string) error {
 	known := map[string]Parameter{}
@@ -138,8 +140,8 @@ func Check(params []Parameter, values map[string]string) error {
 	return nil
 }
 
-// Fill sets the parameters of the struct that program points to, defaults included. find translates
-// input ids of vertices; nil sets vertices to None.
+// Fill sets the parameters of the struct that program points to, including defaults. find
+// translates input ids of vertices. If find is nil, vertices become None.
 func Fill(program any, values map[string]string, find Find) error {
 	v := elem(program)
 	for _, p := range Parameters(v.Addr().Interface()) {
@@ -164,7 +166,7 @@ func Fill(program any, values map[string]string, find Find) error {
 	return nil
 }
 
-// Fresh returns a copy of a program with its parameters filled in, and validated.
+// Fresh returns a copy of a program with its parameters filled in and validated.
 func Fresh(p Erased, values map[string]string, find Find) (fresh Erased, err error) {
 	inner := p.Program
 	v := reflect.Indirect(reflect.ValueOf(inner))
@@ -186,7 +188,7 @@ func Fresh(p Erased, values map[string]string, find Find) (fresh Erased, err err
 	return fresh, nil
 }
 
-// validated asks a program whether its parameters make sense.
+// validated calls the program's Validate, if it has one.
 func validated(program any) error {
 	p, ok := program.(Validating)
 	if !ok {

@@ -12,17 +12,17 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The text of a parameter: a number, word or time; of a slice, those of its elements with commas
-// between, and nothing for an empty one. In a slice of strings a backslash stands before a comma or
-// a backslash that belongs to a string, and before anything else it is itself; one that is the
-// whole text is the list of an empty string.
+// The text of a parameter is a number, word or time. The text of a slice has its elements,
+// separated by commas; an empty slice has an empty text. In a slice of strings, a backslash escapes
+// a comma or a backslash. Before any other character a backslash stands for itself. A single
+// backslash is the list of one empty string.
 
 var (
 	vertexType   = reflect.TypeFor[pregel.VertexID]()
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// settable reports whether set has a way to read values of a type.
+// settable reports whether set can read values of a type.
 func settable(t reflect.Type) bool {
 	if t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -31,8 +31,8 @@ func settable(t reflect.Type) bool {
 	return k == reflect.String || k >= reflect.Bool && k <= reflect.Float64
 }
 
-// set sets a field to what a text says. find translates input ids of vertices; nil sets vertices to
-// None.
+// set sets a field from text. find translates input ids of vertices. If find is nil, vertices
+// become None.
 func set(f reflect.Value, text string, find Find) error {
 	if f.Kind() != reflect.Slice || !settable(f.Type()) {
 		return setOne(f, text, find)
@@ -41,7 +41,7 @@ func set(f reflect.Value, text string, find Find) error {
 	if f.SetZero(); len(parts) == 0 {
 		return nil
 	}
-	// not what lies there, which is the registered program's too
+	// a new array, because the registered program shares the old one
 	list := reflect.MakeSlice(f.Type(), len(parts), len(parts))
 	for i, part := range parts {
 		if err := setOne(list.Index(i), part, find); err != nil {
@@ -88,7 +88,7 @@ func setOne(f reflect.Value, text string, find Find) error {
 		f.SetUint(u)
 	case f.CanFloat():
 		x, err := strconv.ParseFloat(text, f.Type().Bits())
-		if err == nil && strings.Contains(text, "_") { // which is Go's alone
+		if err == nil && strings.Contains(text, "_") { // only Go's syntax allows underscores
 			err = strconv.ErrSyntax
 		}
 		if err != nil {
@@ -102,15 +102,15 @@ func setOne(f reflect.Value, text string, find Find) error {
 	return nil
 }
 
-// misfit is a text that is no value of a type.
+// misfit is the error for a text that is not a value of the type.
 type misfit struct{ found, expected string }
 
 func (m *misfit) Error() string { return fmt.Sprintf("found %s, expected %s", m.found, m.expected) }
 
 func unlike(text, expected string) error { return &misfit{fmt.Sprintf("%.150q", text), expected} }
 
-// outside is the misfit of a number that strconv refuses: one outside its type's range, or none at
-// all.
+// outside is the misfit for a number that strconv rejects: it is outside its type's range, or not a
+// number.
 func outside(err error, text, within, number string) error {
 	if errors.Is(err, strconv.ErrRange) {
 		return &misfit{fmt.Sprintf("%.150s", text), within}
@@ -134,10 +134,11 @@ func vertex(text string, find Find) (pregel.VertexID, error) {
 	return id, nil
 }
 
-// SplitNames returns the elements of a list of names, as of strings.
+// SplitNames returns the elements of a list of names. The syntax is that of a list of strings.
 func SplitNames(text string) []string { return splitList(text, true) }
 
-// splitList returns the elements of a list; with escapes, those of strings.
+// splitList returns the elements of a list. With escapes, a backslash escapes a comma or a
+// backslash.
 func splitList(text string, escapes bool) []string {
 	switch {
 	case text == "":
@@ -163,7 +164,7 @@ func splitList(text string, escapes bool) []string {
 	return append(all, string(part))
 }
 
-// joinList is the text of which splitList makes the elements.
+// joinList is the inverse of splitList.
 func joinList(parts []string, escapes bool) string {
 	if !escapes {
 		return strings.Join(parts, ",")
@@ -179,8 +180,8 @@ func joinList(parts []string, escapes bool) string {
 	return strings.Join(escaped, ",")
 }
 
-// textOf is the text that set reads as the value of a field. label returns the input id of a
-// vertex.
+// textOf returns the text from which set makes the value of a field. label returns the input id of
+// a vertex.
 func textOf(f reflect.Value, label LabelOf) (string, error) {
 	if f.Kind() != reflect.Slice {
 		return textOfOne(f, label)
@@ -220,7 +221,7 @@ func textOfOne(f reflect.Value, label LabelOf) (string, error) {
 	}
 }
 
-// isZero reports whether a parameter is 0, also -0, or an empty list.
+// isZero reports whether a parameter is 0, -0, or an empty list.
 func isZero(f reflect.Value) bool {
 	if f.Kind() == reflect.Slice {
 		return f.Len() == 0

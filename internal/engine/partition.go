@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// partition is what the parts of a runner share: a partition of the graph, the states and columns
-// of its vertices, the threads that run them, and the superstep that runs.
+// partition is the state that the parts of a runner share: a partition of the graph, the states and
+// columns of its vertices, the threads that run them, and the current superstep.
 //
 // Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in
 // all bitmaps.
@@ -21,43 +21,44 @@ type partition struct {
 	job      *Job
 	loaded   *graph.Partition // as the graph was loaded
 	part     *graph.Partition // as it is after changes
-	layout   graph.Layout     // of the program's direction
-	arena    *mem.Arena       // of what place makes: the job's, unless the graph may change
-	store    *mem.Arena       // of messages that are kept one by one
+	layout   graph.Layout     // for the program's direction
+	arena    *mem.Arena       // for allocations of place: the job's, unless the graph may change
+	store    *mem.Arena       // for messages that are stored one by one
 	changing changing
 
-	instance Instance      // what the partition has of the program's types
+	instance Instance      // the partition's data that have the program's types
 	traits   kernel.Traits // of both columns
 	list     bool          // the program is a list program
-	// 1 more than the last vertex with so many messages that they want room, of a list program
+	// ^1 more than the last vertex of a list program that has so many messages that they need
+	// memory of their own.
 	hub atomic.Uint64
 
-	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program
-	// of direction Either.
+	// The column of messages to all neighbours, and for direction Either a second column of
+	// messages to in-neighbours.
 	column
 	back    *column
-	columns []*column // the one, or both
-	// in are the degrees along the edges by which messages come to the first column's receivers.
+	columns []*column // one or both of them
+	// Numbers of edges over which messages of the first column reach each vertex.
 	in         *graph.Degrees
-	inEdges    int // along which messages may come to all owned vertices
+	inEdges    int // over which messages may reach all owned vertices
 	active     []uint64
-	awake      *bitmap.Frontier // of active
-	finished   []uint64         // by slot: ghosts never are
-	inbox      delivery.Inbox   // made when first needed
+	awake      *bitmap.Frontier // active with a summary
+	finished   []uint64         // by slot; ghosts are never set in a flat grid
+	inbox      delivery.Inbox   // made at first use
 	shared     *sharedPart
-	properties []kernel.Column // the program's of shared, by their numbers
+	properties []kernel.Column // the program's properties in shared, by their numbers
 
 	team        *parallel.Team
 	threads     []*thread
-	outboxes    []kernel.Sends // the threads'
-	lanes       []Lane         // theirs
+	outboxes    []kernel.Sends // of the threads
+	lanes       []Lane         // of the threads
 	chunks      parallel.Counter
-	words       []uint32 // the borders of the chunks being handed out
-	serialEdges int      // from which the team shares a superstep's work
+	words       []uint32 // borders of the chunks being handed out
+	serialEdges int      // number of edges above which the team shares a superstep's work
 
 	exchange *delivery.Exchange
-	sinking  delivery.Sink // sink, bound once
-	folding  delivery.Sink // the instance's Take, bound once
+	sinking  delivery.Sink // the method value sink, made once
+	folding  delivery.Sink // the method value Take of the instance, made once
 	came     int           // messages to single vertices, in the last superstep that delivered any
 
 	command *bsp.Command
@@ -66,7 +67,7 @@ type partition struct {
 	failure atomic.Pointer[bsp.ProgramError]
 }
 
-// run calls a task on the team, or on the caller alone, over chunks of words.
+// run calls a task on the team, or only on the caller, over chunks of words.
 func (r *partition) run(many bool, chunks []uint32, task func(worker int)) error {
 	r.words = chunks
 	r.chunks.Reset(0)
@@ -78,8 +79,8 @@ func (r *partition) run(many bool, chunks []uint32, task func(worker int)) error
 	return r.failed()
 }
 
-// failed returns why the superstep cannot go on: the program's failure, or that of another
-// partition.
+// failed returns the reason why the superstep cannot continue: the program's failure, or another
+// partition's.
 func (r *partition) failed() error {
 	if err := r.failure.Load(); err != nil {
 		return err
@@ -93,8 +94,8 @@ func (r *partition) failed() error {
 	return nil
 }
 
-// eachRun is eachChunk for chunks that may take less time than taking them one by one does: those
-// of a pull that looks at few of their edges.
+// eachRun is eachChunk for chunks that may take less time than taking them one by one, as in a pull
+// that visits few of their edges.
 func (r *partition) eachRun(f func(lo, hi int) bool) {
 	n := len(r.words) - 1
 	for {
@@ -131,5 +132,5 @@ func (r *partition) probe(kind delivery.Work, n int) {
 	}
 }
 
-// uncombined reports whether pushed messages travel one by one.
+// uncombined reports whether pushed messages are sent one by one.
 func (r *partition) uncombined() bool { return r.list || r.job.options.Uncombined }

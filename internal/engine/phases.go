@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// phases runs the phases of a job's plan in this process, where all partitions are. A job is kept
-// for each type of program.
+// phases runs the phases of a job's plan, if all partitions are in this process. It has a job for
+// each type of program.
 type phases struct {
 	programs []Program
 	jobs     map[reflect.Type]*Job
@@ -24,7 +24,7 @@ func (p *phases) close() {
 	p.jobs = nil
 }
 
-// preparePhases asks the program for its plan.
+// preparePhases gets the phases from the program's plan.
 func (j *Job) preparePhases() (err error) {
 	if j.phases.programs, err = j.methods.plan.Phases(); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (j *Job) preparePhases() (err error) {
 	return nil
 }
 
-// firstPhase makes the job of the phase that the plan begins with, if that is certain, so that a
-// run need not: what it measures takes longer than some runs.
+// firstPhase makes the job of the plan's first phase in advance, if that phase is certain. Its
+// measurements take longer than some runs.
 func (j *Job) firstPhase(ctx context.Context) error {
 	if j.options.From != nil || !j.methods.plan.certain() {
 		return nil
@@ -51,11 +51,11 @@ func (j *Job) firstPhase(ctx context.Context) error {
 	return err
 }
 
-// phaseOptions are the options of the plan's phases.
+// phaseOptions returns the options of the plan's phases.
 func (j *Job) phaseOptions() Options {
 	o := j.options
-	o.From = nil      // which is of one phase
-	o.Summary = false // the values of phases are no results
+	o.From = nil      // belongs to one phase
+	o.Summary = false // the values of phases are not results
 	if o.Trace != nil {
 		o.Trace = recordsOnly{o.Trace}
 	}
@@ -65,10 +65,10 @@ func (j *Job) phaseOptions() Options {
 // before runs the phases of the job's plan.
 func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	from, o := j.options.From, j.phaseOptions()
-	j.options.From = nil // another run begins anew
+	j.options.From = nil // the next run starts from the beginning
 	w := Walk{Program: j.name, Phases: j.phases.programs, Deterministic: o.Deterministic, Ended: o.Plan}
 	if from == nil {
-		j.shareColumns() // else they are in the checkpoint
+		j.shareColumns() // otherwise they are in the checkpoint
 	} else if from.Plan == nil || from.Plan.Program != j.name {
 		return bsp.Outcome{}, nil,
 			fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s",
@@ -113,8 +113,8 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	return sum, w.Times, j.goOn(ctx, from)
 }
 
-// Shared returns what the phases of a plan share, after this job's run if it was one of them; nil
-// if there is no plan. Columns that the program itself was given are there before the first phase.
+// Shared returns the state that the phases of a plan share, after this job's run if it was one of
+// them; nil if there is no plan. Columns given to the program are there before the first phase.
 func (j *Job) Shared() *Shared {
 	if j.options.Shared != nil {
 		j.shareColumns()
@@ -123,14 +123,14 @@ func (j *Job) Shared() *Shared {
 	return j.options.Shared
 }
 
-// shareColumns gives the phases the columns that the program was given.
+// shareColumns makes the columns given to the program available to the phases.
 func (j *Job) shareColumns() {
 	for _, r := range j.runners {
 		r.fillProperties()
 	}
 }
 
-// shareGraph leaves the graph as the last run has changed it to the phases that follow.
+// shareGraph makes the graph, as changed by the last run, available to the following phases.
 func (j *Job) shareGraph() {
 	s := j.options.Shared
 	for _, r := range j.runners {
@@ -138,15 +138,14 @@ func (j *Job) shareGraph() {
 		switch p := s.base(r.part.Index); {
 		case c.changed != nil:
 			s.replace(r.part.Index, c.take(), c.graphCounts, c.create)
-		case c.create && p != nil: // messages may have made vertices, and nothing else has changed
+		case c.create && p != nil: // messages may have created vertices; nothing else has changed
 			p.changed.Partition.Absent, p.recount = c.absent, true
 			s.generation++
 		}
 	}
 }
 
-// rebase moves the job to the graph that its next run begins with, if that is another than the one
-// it is set for.
+// rebase moves the job to the graph with which its next run begins, if that is another one.
 func (j *Job) rebase() (moved bool, err error) {
 	s := j.options.Shared
 	if s == nil || s.generation == j.generation {
@@ -164,7 +163,7 @@ func (j *Job) rebase() (moved bool, err error) {
 	return true, j.fitsBase()
 }
 
-// fitsBase refuses a graph that phases before this have left with what the program does not take.
+// fitsBase returns an error if the program does not accept the graph after earlier phases.
 func (j *Job) fitsBase() error {
 	for _, r := range j.runners {
 		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.traits.NonNegative &&
@@ -175,7 +174,7 @@ func (j *Job) fitsBase() error {
 	return nil
 }
 
-// countBase counts the vertices and arcs that the run begins with, where the phase before could
+// countBase counts the vertices and arcs with which the run begins, if the previous phase could
 // not.
 func (r *runner) countBase(ctx context.Context) error {
 	p := r.job.options.Shared.base(r.loaded.Index)
@@ -200,7 +199,7 @@ func (j *Job) phase(ctx context.Context, i int, o Options) (*Job, error) {
 		if err := program.Restart(made); err == nil {
 			return made, nil
 		}
-		delete(j.phases.jobs, kind) // one of another direction, say
+		delete(j.phases.jobs, kind) // for example if its direction differs
 		made.Close()
 	}
 	bound, err := program.Bind(ctx, j.graph, o)
@@ -215,7 +214,8 @@ func (j *Job) phase(ctx context.Context, i int, o Options) (*Job, error) {
 	return made, nil
 }
 
-// recordsOnly passes supersteps on alone: the run that a phase is a part of begins and ends it.
+// recordsOnly passes on only supersteps. The run that contains the phase records its own beginning
+// and end.
 type recordsOnly struct{ to trace.Journal }
 
 func (r recordsOnly) Record(e trace.Event) error {

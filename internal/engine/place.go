@@ -14,11 +14,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// place makes everything whose size and form depend on the partition's lists, in the runner's
-// arena. Values, states and frontiers are zero.
+// place allocates everything whose size depends on the partition's lists, in the runner's arena.
+// Values, states and frontiers are zero.
 func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	r.part, r.layout = p, p.Layout(r.job.direction)
-	r.tiles.forgetTiles() // they lie in the arena of what was placed before
+	r.tiles.forgetTiles() // they are in the arena of the previous partition
 	direction, reverse := r.job.direction, pregel.In
 	switch direction {
 	case pregel.Either:
@@ -30,7 +30,8 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 		reverse = pregel.Both
 	}
 	r.out, r.in = p.Degrees(direction), p.Degrees(reverse)
-	// how many edges can be numbered, in both directions together where messages go both ways
+	// ^The number of edges that can be numbered, in both directions together if messages go both
+	// ways.
 	places := cmp.Or(r.job.options.Sizes.Places, math.MaxUint32)
 	if most := r.out.Most; direction == pregel.Both && most > uint64(places) {
 		return fmt.Errorf("a vertex has %d edges in both directions: at most %d", most, places)
@@ -66,7 +67,7 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	return nil
 }
 
-// bind makes what the partition has of the program's types, for so many vertices.
+// bind makes the data of the program's types, for size vertices.
 func (r *runner) bind(size int) error {
 	b := kernel.Binding{
 		Sources: r.layout.Slots, Capacity: r.layout.Count,
@@ -115,7 +116,7 @@ func (r *runner) newThread() *thread {
 	return t
 }
 
-// equip gives a thread what depends on the partition's lists.
+// equip sets the parts of a thread that depend on the partition lists.
 func (r *runner) equip(t *thread) {
 	s := t.State()
 	s.IDs = r.changing.ids

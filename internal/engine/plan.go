@@ -13,14 +13,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Plan is a plan whose phases are programs that the engine knows.
+// Plan is a plan whose phases are type-erased programs.
 type Plan struct {
 	plans.Step
-	phase Program // of a phase; nil if Err says what is wrong with it
+	phase Program // if it is a phase; nil if Err is its defect
 	plans []Plan
 }
 
-// PlanOf returns the steps of a plan.
+// PlanOf converts a plan.
 func PlanOf(p pregel.Plan) Plan {
 	step, _ := p.Steps.(plans.Step)
 	return planOf(step)
@@ -29,7 +29,7 @@ func PlanOf(p pregel.Plan) Plan {
 func planOf(step plans.Step) Plan {
 	p := Plan{Step: step}
 	if step.Kind == plans.Phase {
-		// whose Plan is not called: it may be that which makes this phase
+		// its Plan is not called: it may be the one that makes this phase
 		if _, ok := step.Phase.Program.(Planned); ok {
 			p.Err = fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence",
 				Name(step.Phase.Program))
@@ -43,7 +43,7 @@ func planOf(step plans.Step) Plan {
 	return p
 }
 
-// Phases returns the phases in the order in which the plan names them, and what is wrong with any.
+// Phases returns the phases in the plan's order, and the defects of all phases.
 func (p *Plan) Phases() (all []Program, err error) {
 	errs := []error{p.Err}
 	if p.Kind == plans.Phase && p.Err == nil {
@@ -56,34 +56,36 @@ func (p *Plan) Phases() (all []Program, err error) {
 	return all, errors.Join(errs...)
 }
 
-// Ran is how a phase ended.
+// Ran is the result of a phase.
 type Ran struct {
 	Outcome bsp.Outcome
 	Totals  []kernel.Cell
-	Seconds []float64 // that its last supersteps took
+	Seconds []float64 // times of its last supersteps
 }
 
 // Walk is a run of a plan's phases, one after the other.
 type Walk struct {
-	Program       string // that has the plan
+	Program       string // name of the program that has the plan
 	Phases        []Program
 	Deterministic bool
-	From          *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
-	Ended         *checkpoint.Plan     // gets the phases that have ended; or nil
-	// Run runs a phase, by its place in Phases, from the checkpoint if goOn.
+	From          *checkpoint.Manifest // of the checkpoint from which the run continues, or nil
+	Ended         *checkpoint.Plan     // gets the ended phases; or nil
+	// Run runs phase number phase of Phases. If goOn is set, the phase continues from the
+	// checkpoint.
 	Run func(phase int, before bsp.Outcome, goOn bool) (*Ran, error)
-	// Times are the seconds of supersteps of phases that have ended, 0 where they are not known.
+	// Times are the seconds of the ended phases' supersteps, 0 if unknown.
 	Times []float64
 
 	ctx    context.Context
 	sum    bsp.Outcome
-	phases int // that ran
+	phases int // number of phases that ran
 	last   plans.Round
 }
 
-// Walk runs the phases of a program's plan in the plan's order, until one ends at the limit of
-// supersteps, or is stopped. How those ended that ran before the checkpoint, it takes from there. It
-// returns the sum of their outcomes, and whether the program itself goes on from the checkpoint.
+// Walk runs the phases of a program's plan in order, until one ends at the limit of supersteps or
+// is stopped. For phases that ran before the checkpoint, it takes the results from there. It
+// returns the sum of the phases' outcomes, and whether the program itself continues from the
+// checkpoint.
 func (p *Plan) Walk(ctx context.Context, w *Walk) (sum bsp.Outcome, goOn bool, err error) {
 	w.ctx, w.sum = ctx, bsp.Outcome{Ended: trace.Converged, Phase: 1}
 	w.last.Totals = kernel.Pregel.Coordinator(0, 0, nil, nil).(pregel.Context)
@@ -96,7 +98,7 @@ func (p *Plan) Walk(ctx context.Context, w *Walk) (sum bsp.Outcome, goOn bool, e
 	return w.sum, w.From != nil && w.sum.Ended.Complete() && w.phases == kept, err
 }
 
-// kept are the phases that had ended before the checkpoint.
+// kept returns the phases that had ended before the checkpoint.
 func (w *Walk) kept() []checkpoint.Ran {
 	if w.From == nil {
 		return nil
@@ -142,7 +144,7 @@ func (w *Walk) repeat(p *Plan, first int) error {
 	}
 }
 
-// holds asks a plan's condition.
+// holds evaluates a plan's condition.
 func (w *Walk) holds(p *Plan, of string) (holds bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -183,7 +185,7 @@ func (w *Walk) phase(i int) error {
 	return nil
 }
 
-// run runs a phase, or takes from the checkpoint how it ended.
+// run runs a phase, or takes its result from the checkpoint.
 func (w *Walk) run(i int) (*Ran, error) {
 	program, kept := w.Phases[i], w.kept()
 	aggregates := program.Aggregates(w.Deterministic)
@@ -219,8 +221,7 @@ func (w *Walk) ended(r checkpoint.Ran) {
 	}
 }
 
-// certain reports whether the plan begins with the first of its phases, whatever its conditions
-// say.
+// certain reports whether the plan begins with its first phase, whatever its conditions return.
 func (p *Plan) certain() bool {
 	for p.Kind != plans.Phase {
 		if p.Kind == plans.Choose || len(p.plans) == 0 {

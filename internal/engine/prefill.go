@@ -8,17 +8,17 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Prefilled is what a property has when a run begins, by partition here: the values of its vertices
-// in order, or of its edges as an EdgeColumn has them, to be set before the run.
+// Prefilled has the initial values of a property, by partition in this process. They are in the
+// order of the vertices, or of the edges as in an EdgeColumn. They must be set before the run.
 type Prefilled struct {
 	kernel.Property
 	Program string
 	Storage map[int]kernel.Column
-	Ways    map[int][]EdgeWay // of edges
+	Ways    map[int][]EdgeWay // of an edge property
 }
 
-// Column returns the property of a name that the program lists and a run may fill: of vertices
-// rather than of edges, if it lists both.
+// Column returns the program's property with a name, if its initial values can be set. If the
+// program has a vertex and an edge property with the name, it returns the vertex property.
 func (m *methods) Column(name string) (kernel.Property, error) {
 	var names []string
 	var found *kernel.Property
@@ -51,8 +51,8 @@ func (m *methods) Column(name string) (kernel.Property, error) {
 	}
 }
 
-// Prefill returns the storage of what a property of the program has when a run begins, zero at
-// first. The edges of a vertex must lie together.
+// Prefill returns storage for the initial values of a property, which are zero at first. In a 2D
+// grid edge properties are not supported.
 func (j *Job) Prefill(name string) (*Prefilled, error) {
 	c, err := j.methods.Column(name)
 	if err != nil {
@@ -81,13 +81,13 @@ func (j *Job) Prefill(name string) (*Prefilled, error) {
 	return p, nil
 }
 
-// EdgeWay is lists whose edges have a property, and which way these go.
+// EdgeWay has lists whose edges have a property, and their direction.
 type EdgeWay struct {
 	*kernel.EdgeLists
-	In bool // of a directed graph: the lists are of those that the arcs go to
+	In bool // the lists of a directed graph's arcs by their targets
 }
 
-// elements is how many values a property has here.
+// elements returns the number of values that a property has in this partition.
 func (r *partition) elements(c kernel.Property) int {
 	n := r.part.Owned
 	if c.OfEdges {

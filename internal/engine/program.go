@@ -1,9 +1,11 @@
-// Package engine runs vertex programs over the partitions of a graph, superstep by superstep: it
+// Package engine runs vertex programs over the partitions of a graph, superstep by superstep. It
 // delivers messages with the combiners' kernels, calls the program, and counts.
 //
-// A [Job] binds a program to a graph and has a runner for each partition. The coordinator of
-// package bsp takes the runners' reports and commands the next superstep. Several runners are
-// goroutines that exchange columns through a transport; a single one is called directly.
+// A [Job] binds a program to a graph and has a runner for each partition. The driver of package bsp
+// commands each superstep and takes the runners' reports. Several runners are goroutines that
+// exchange columns through a transport; a single runner is called directly.
+//
+// Read job.go and runner.go first, then deliver.go, pull.go and push.go.
 package engine
 
 import (
@@ -22,7 +24,7 @@ import (
 )
 
 // The optional methods of a program whose signatures have no type parameters. The package comment
-// of pregel lists all; Methods has the others.
+// of pregel lists all optional methods; Methods has the others.
 type (
 	Stating    interface{ Traits() pregel.Traits }
 	Validating interface {
@@ -32,13 +34,13 @@ type (
 	Planned      interface{ Plan() pregel.Plan }
 )
 
-// untyped are these as types.
+// untyped has these as types.
 var untyped = []reflect.Type{
 	reflect.TypeFor[Stating](), reflect.TypeFor[Validating](), reflect.TypeFor[Coordinating](),
 	reflect.TypeFor[Planned](),
 }
 
-// replaced are methods of earlier versions, with what has taken their place.
+// replaced has the methods of earlier versions, and what replaces them.
 var replaced = map[string]string{
 	"Direction": "the field Direction of Traits", "Monotone": "the field Monotone of Traits",
 	"Asynchronous":  "the field Asynchronous of Traits",
@@ -54,7 +56,7 @@ var replaced = map[string]string{
 	"Initial": "Start", "Sources": "Start", "ValidateGraph": "Validate",
 }
 
-// The types of package kernel for programs of package pregel.
+// The types of package kernel, for programs of package pregel.
 type (
 	Erased   = kernel.Erased[pregel.VertexID]
 	Named    = kernel.Named[pregel.VertexID]
@@ -63,20 +65,19 @@ type (
 	Lane     = kernel.Lane[pregel.VertexID]
 )
 
-// methods is a Program: its optional methods, found once per job.
+// methods is a Program. It has the program's optional methods, which are found once per job.
 type methods struct {
 	*Methods
 	program     Erased
 	traits      pregel.Traits
-	own         *ownProgram // of programs that have a Coordinate, or a state of their own
+	own         *ownProgram // of programs with Coordinate or their own state
 	coordinates bool
 	validating  Validating
 	aggregates  []kernel.Aggregate
 	properties  []kernel.Property
-	plan        *Plan // that runs first, or nil
+	plan        *Plan // that runs before the program, or nil
 }
 
-// traitsOf returns the traits of a program.
 func traitsOf(program any) (t pregel.Traits) {
 	if p, ok := program.(Stating); ok {
 		t = p.Traits()
@@ -84,8 +85,7 @@ func traitsOf(program any) (t pregel.Traits) {
 	return t
 }
 
-// inspect finds a program's optional methods. One with a known name and another signature is an
-// error.
+// inspect finds a program's optional methods. It returns an error if one has a wrong signature.
 func inspect(p Erased) (m *methods, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		m, err = methodsOf(p)
@@ -189,7 +189,7 @@ func methodsOf(p Erased) (*methods, error) {
 	return m, nil
 }
 
-// byBlock names a method that takes 64 vertices at once, or is empty if the program has none.
+// byBlock returns the name of a method for 64 vertices at once, or "" if the program has none.
 func (m *methods) byBlock() string {
 	switch {
 	case m.Has("ComputeBlock"):
@@ -200,8 +200,7 @@ func (m *methods) byBlock() string {
 	return ""
 }
 
-// alike reports whether columns and kernels that were made for one of two programs of a type serve
-// the other.
+// alike reports whether a job's columns and kernels work for both of two programs of the same type.
 func (m *methods) alike(other *methods) bool {
 	facts := func(m *methods) [12]bool {
 		t := m.traits
@@ -219,7 +218,7 @@ func (m *methods) alike(other *methods) bool {
 		slices.EqualFunc(m.properties, other.properties, column)
 }
 
-// validate refuses parameters that make no sense.
+// validate checks the program's parameters.
 func (m *methods) validate() error {
 	if err := validated(m.program.Program); err != nil {
 		return err
@@ -228,7 +227,7 @@ func (m *methods) validate() error {
 	return err
 }
 
-// bound returns how many supersteps the program says that it runs at most, 0 if it does not say so.
+// bound returns the largest number of supersteps that the program declares, or 0 if unknown.
 func (m *methods) bound() (int, error) {
 	n := m.traits.MaxSupersteps
 	if n < 0 {
@@ -237,7 +236,7 @@ func (m *methods) bound() (int, error) {
 	return n, nil
 }
 
-// Fits refuses a graph that the program cannot run on.
+// Fits returns an error if the program cannot run on the graph.
 func (m *methods) Fits(g *graph.Graph) error {
 	err := m.validateGraph(g.Name, pregel.GraphInfo{
 		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed,
@@ -250,11 +249,11 @@ func (m *methods) Fits(g *graph.Graph) error {
 		return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative",
 			g.Name, from, to, weight)
 	}
-	// the edge is another process's
+	// another process has the edge
 	return fmt.Errorf("%s: an edge has weight %g: no weight may be negative", g.Name, g.LeastWeight)
 }
 
-// validateGraph asks the program, and the phases of its plan, whether they can run on a graph.
+// validateGraph calls Validate of the program, and of the phases of its plan.
 func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 	if m.plan != nil {
 		phases, err := m.plan.Phases()
@@ -275,7 +274,7 @@ func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 	return err
 }
 
-// has reports whether a program, or a pointer to one, has a method.
+// has reports whether a program, or a pointer to it, has a method.
 func has(program any, name string) bool {
 	t := reflect.TypeOf(program)
 	if t.Kind() != reflect.Pointer {
@@ -285,14 +284,15 @@ func has(program any, name string) bool {
 	return ok
 }
 
-// leastMisspelled is the length from which a name that differs in one letter is taken for a
-// mistake. Methods without parameters have results that few others have: leastUnasked is theirs.
+// leastMisspelled is the length at which a name that differs in one letter is considered a mistake.
+// For methods without parameters it is leastUnasked, because few other methods have their result
+// types.
 const (
 	leastMisspelled = 7
 	leastUnasked    = 5
 )
 
-// Name is the name of a program's type, without its package.
+// Name returns the name of a program's type, without its package.
 func Name(program any) string {
 	t := indirect(program)
 	if t == nil {

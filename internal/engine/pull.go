@@ -20,16 +20,16 @@ type puller struct {
 	pullingWords, pullingBlock func(worker int) // pullTask and pullBlockTask
 
 	pulls   []pull              // by block
-	pulling []*pull             // those of this superstep
-	passed  []kernel.ColumnPull // these, as the instance has them
+	pulling []*pull             // the pulls of this superstep
+	passed  []kernel.ColumnPull // pulling, in the form that the instance needs
 
-	announced []uint64         // finished owned vertices that the processor row has been sent
-	fresh     *bitmap.Frontier // and those to be sent now
+	announced []uint64         // finished owned vertices that the processor row knows
+	fresh     *bitmap.Frontier // finished owned vertices to announce now
 }
 
-// pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex
-// that may want a message, a word at a time, and computes the word at once: its messages never
-// leave the cache.
+// pullAndCompute, in a flat grid, expands the frontier. Then it walks the in-edges of the
+// unfinished vertices, one word at a time, and computes the word at once, while its messages are in
+// the cache.
 func (r *puller) pullAndCompute(ctx context.Context) error {
 	r.pulling = r.pulling[:0]
 	for i, ways := range r.layout.Blocks {
@@ -53,7 +53,7 @@ func (r *puller) pullAndCompute(ctx context.Context) error {
 		phase.end()
 		r.sweep.tellComputing()
 	}()
-	r.writeAll() // every word of the owned is written below, and expand writes the ghosts'
+	r.writeAll() // owned words are all written below; expand writes the ghosts' words
 	if r.list {
 		r.instance.Sort(r.part.Owned)
 	} else if r.command.Sends {
@@ -86,7 +86,7 @@ func (r *puller) pullTask(worker int) {
 	}
 }
 
-// setPulls tells the instance what it pulls through in this superstep.
+// setPulls sets the lists that the instance pulls through in this superstep.
 func (r *puller) setPulls(inbox bool) {
 	r.passed = r.passed[:0]
 	for _, p := range r.pulling {
@@ -127,7 +127,7 @@ func (r *puller) pullWords(t *thread, lo, hi int) {
 	t.count.walked += walked
 }
 
-// pullMany is pullWords where messages come in more than one way.
+// pullMany is pullWords for supersteps with several sources of messages.
 func (r *puller) pullMany(t *thread, lo, hi int) {
 	for w := lo; w < hi; w++ {
 		active := r.active[w]

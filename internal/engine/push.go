@@ -14,26 +14,25 @@ import (
 )
 
 const (
-	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the
-	// last-level cache. Messages that a monotone program drops are none.
+	// roundEdges is the number of pairs that a worker puts into bins before they are folded, so
+	// that they stay in the last-level cache. Messages that a monotone program drops do not count.
 	roundEdges = 128 << 10
-	// maxRanges is the largest team that pushes by ranges, where every worker looks at every
-	// sender.
+	// maxRanges is the largest team that pushes by ranges, where every worker visits every sender.
 	maxRanges = 4
 	// rangesEach is the number of ranges per worker, for load balance.
 	rangesEach = 4
-	// runsEach is into how many runs of chunks per worker a pull is divided at first.
+	// runsEach is the number of runs of chunks per worker into which a pull is divided at first.
 	runsEach = 8
-	// longLists is the mean number of edges per sender from which ranges are faster than claims:
+	// longLists is the mean number of edges per sender above which ranges are faster than claims:
 	// ranges split a hub's list, and need no atomics.
 	longLists = 64
-	// hubShares: senders whose words have more of a push's edges than one of so many parts of a
-	// worker's share are pushed by ranges.
+	// hubShares: a word of senders is pushed by ranges if it has more edges than 1/hubShares of a
+	// worker's share of the push.
 	hubShares = 4
-	// hubEdges is the number of edges of a word of senders below which sharing them costs more than
-	// it saves.
+	// hubEdges is the number of edges of a word of senders below which splitting them costs more
+	// than it saves.
 	hubEdges = 4 << 10
-	// binBytes is about how much of the inbox a bin covers, in bytes: half a second-level cache.
+	// binBytes is the approximate size of a bin's part of the inbox: half a second-level cache.
 	binBytes = 256 << 10
 )
 
@@ -41,24 +40,24 @@ const (
 type pusher struct {
 	*partition
 	light *lightest
-	// rangedTask, claimTask, emitTask and foldTask
+	// method values of rangedTask, claimTask, emitTask and foldTask
 	ranging, claiming, emitting, foldingBins func(worker int)
 
 	pushing kernel.Push
-	sending *column      // whose messages are pushed
-	through *graph.Block // that is pushed through
+	sending *column      // the column whose messages are pushed
+	through *graph.Block // the block that is pushed through
 	borders []uint32     // of the ranges of receivers
-	ranged  int          // words of senders that are pushed by ranges, from the first on
-	hubs    int          // of these, that were pushed by ranges before the others
+	ranged  int          // number of words of senders that are pushed by ranges, from the first on
+	hubs    int          // number of words that have already been pushed by ranges
 
-	bins     parallel.Counter // bins being folded
+	bins     parallel.Counter // next bin to fold
 	emitted  []kernel.Pairs
-	reserved bool // room in bins for messages over all edges
-	round    int  // how many pairs a worker emits before the bins are folded
+	reserved bool // bins have room for messages over all edges
+	round    int  // number of pairs that a worker emits before the bins are folded
 }
 
-// pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges
-// of received senders.
+// pushBlocks delivers by pushing along the senders' own edges or, in a mirrored push, along the
+// local edges of received senders.
 func (r *pusher) pushBlocks(ctx context.Context) error {
 	r.clearWritten()
 	if r.command.Scheme == delivery.None {
@@ -125,7 +124,7 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 	return nil
 }
 
-// push pushes the messages of r.pushing, over about so many edges, into the inbox.
+// push pushes the messages of r.pushing into the inbox. edges is the approximate number of edges.
 func (r *pusher) push(chunks []uint32, edges int) error {
 	if from := r.sending; from.read.All {
 		from.read.Tighten()
@@ -142,7 +141,7 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 		if err := r.pushRanges(words, senders, part); err != nil {
 			return err
 		}
-		edges = max(edges-part, 0) // an estimate: others may have messages also where none are left
+		edges = max(edges-part, 0) // An estimate: thinned lists may have no edges of other senders.
 		r.hubs = words
 		defer func() { r.hubs = 0 }()
 	}
@@ -157,24 +156,25 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 	}
 }
 
-// pushAlone pushes the messages of all senders, but for hubs that were pushed apart, on one thread.
+// pushAlone pushes the messages of all senders on one thread, except the words of hubs that have
+// been pushed before.
 func (r *pusher) pushAlone() {
 	t := r.threads[0]
 	r.send(t, &r.pushing, r.hubs, len(r.pushing.Bits), t.Push)
 }
 
-// parting is how the workers of a team divide a push.
+// parting is how the workers of a team divide a push (docs/design.md, Push).
 type parting uint8
 
 const (
-	byClaims parting = iota // each takes senders, and claims receivers atomically
-	byRanges                // each takes ranges of receivers, and looks at every sender for each
-	// each takes senders and fills bins by receiver; each bin is then folded by one worker
+	byClaims parting = iota // a worker takes senders, and claims receivers atomically
+	byRanges                // a worker takes ranges of receivers, and visits every sender
+	// A worker takes senders and puts pairs into bins by receiver. Then one worker folds each bin.
 	byBins
 )
 
-// pushBy returns how the team divides a push through a block. Bins serve where the others do not
-// apply, and for monotone programs, most of whose messages are dropped before they reach a bin.
+// pushBy returns how the team divides a push through a block. Bins are for cases in which the
+// others do not apply, and for monotone programs, which drop most messages before they reach a bin.
 func (r *pusher) pushBy(b *graph.Block, senders, edges int) parting {
 	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.traits.Monotone
 	switch {
@@ -187,10 +187,10 @@ func (r *pusher) pushBy(b *graph.Block, senders, edges int) parting {
 	}
 }
 
-// hubWords returns how many words of senders, from the first on, each have so many of the edges to
-// push that one worker would have more than its share with them, and how many senders and edges
-// these have: they go by ranges, those after them as the others do (Nakao20, 3.4: the choice is
-// made for each sender; here for 64, which in degree order are alike).
+// hubWords returns how many words, from the first on, have so many edges to push that one worker
+// would get more than its share with them. It also returns the number of their senders and edges.
+// These words are pushed by ranges, the following ones by another method. (Nakao20, 3.4, chooses
+// for each sender. Here one choice is for 64 senders, whose degrees are similar in degree order.)
 func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	if !r.through.BySender.Rising {
 		return 0, 0, 0
@@ -209,8 +209,7 @@ func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	return words, senders, part
 }
 
-// pushRanges pushes the messages of the senders in the first words, who have so many edges, by
-// ranges.
+// pushRanges pushes the messages of the senders in the first words by ranges.
 func (r *pusher) pushRanges(words, senders, edges int) error {
 	r.cutRanges(senders, edges)
 	r.ranged = words
@@ -218,8 +217,8 @@ func (r *pusher) pushRanges(words, senders, edges int) error {
 }
 
 // cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20,
-// 3.4): by the list of the first sender, the hub, where fewer than an eighth of all edges are
-// pushed; else by all edges.
+// 3.4). If less than an eighth of all edges are pushed, it uses the distribution of the first
+// sender's list, a hub's. Otherwise it uses that of all edges.
 func (r *pusher) cutRanges(senders, edges int) {
 	n := min(rangesEach*len(r.threads), max(edges/(longLists*max(senders, 1)), len(r.threads)))
 	in, out := &r.through.ByReceiver.Lists, &r.through.BySender.Lists
@@ -242,7 +241,7 @@ func (r *pusher) cutRanges(senders, edges int) {
 	r.borders = append(r.borders, math.MaxUint32)
 }
 
-// firstSender returns the sender of the least slot.
+// firstSender returns the lowest slot of a sender.
 func (r *pusher) firstSender() (first uint32) {
 	words := r.sending.read.Words
 	r.senderWords(0, len(words), func(w int) bool {
@@ -264,7 +263,7 @@ func (r *pusher) rangedTask(worker int) {
 }
 
 // pushRounds alternates between filling the workers' bins and folding them. One worker folds a bin,
-// so that no locks are needed and the bin's receivers stay in a cache.
+// so no locks are needed, and the bin's receivers stay in a cache.
 func (r *pusher) pushRounds(chunks []uint32) error {
 	r.words = chunks
 	r.chunks.Reset(0)
@@ -300,15 +299,15 @@ func (r *pusher) foldTask(int) {
 	}
 }
 
-// binsOf returns a worker's bins, made at their first use.
+// binsOf returns a worker's bins. It makes them at first use.
 func (r *pusher) binsOf(t *thread) kernel.Pairs {
 	if bins := t.Pairs(0); bins != nil {
 		return bins
 	}
 	size := int(r.job.methods.program.Message.Size()) + 1
 	shift := uint(max(bits.Len(uint(binBytes/size))-1, 12))
-	// More bins than workers, for load balance; at least 4096 slots each, a word of the inbox's
-	// summary.
+	// More bins than workers, for load balance. A bin has at least 4096 slots: a word of the
+	// inbox's summary.
 	for shift > 12 && r.layout.Count>>shift < 4*r.team.Size() {
 		shift--
 	}
@@ -318,7 +317,7 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 // rowPush pushes the messages of a column along rows.
 type rowPush = func(p *kernel.Push, way int, rows []kernel.Row)
 
-// send passes on the rows of the senders in words [from, to), some at a time.
+// send calls f with the rows of the senders in words [from, to), some rows at a time.
 func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f rowPush) {
 	before := t.count.walked
 	for from < to {
@@ -331,8 +330,8 @@ func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f rowPush) {
 	r.probe(delivery.PushedEdges, t.count.walked-before)
 }
 
-// senderWords calls f for every word of source slots from one on and below a limit that has a
-// sender, until f returns false.
+// senderWords calls f for every word of source slots in [from, limit) that has a sender, until f
+// returns false.
 func (r *pusher) senderWords(from, limit int, f func(w int) bool) {
 	read := r.sending.read
 	for t := from >> 6; t < min(len(read.Top), (limit+63)>>6); t++ {

@@ -14,11 +14,11 @@ type processStats struct {
 	paused time.Duration // total of the pauses when they were last read
 	asked  time.Time
 	memory int64
-	at     time.Time // when memory was measured
+	at     time.Time // when memory was last measured
 }
 
-// How old the figures may be: reading the resident memory takes as long as a short superstep, and
-// reading pauses a fifth of that.
+// The intervals of measurements. Reading the resident memory takes as long as a short superstep.
+// Reading the pauses takes a fifth of that.
 const (
 	memoryEvery = 500 * time.Millisecond
 	pausesEvery = time.Millisecond
@@ -30,8 +30,8 @@ func (v *processStats) begin() {
 	v.paused, v.asked = v.gc.PauseTotal, time.Now()
 }
 
-// addTo puts the figures into the reports of the process's partitions. Pauses of a superstep too
-// short for a reading are reported with the next.
+// addTo puts the figures into the reports of the process's partitions. Pauses are read at most once
+// per pausesEvery, so pauses of short supersteps may be reported with a later one.
 func (v *processStats) addTo(reports []*bsp.Report) {
 	now, pause := time.Now(), 0.0
 	if now.Sub(v.asked) >= pausesEvery {

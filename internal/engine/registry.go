@@ -15,28 +15,28 @@ import (
 // Find translates the input id of a vertex.
 type Find = func(label uint64) (pregel.VertexID, bool)
 
-// LabelOf returns the input id of a vertex, and whether there is one.
+// LabelOf returns the input id of a vertex, if it has one.
 type LabelOf = func(id pregel.VertexID) (uint64, bool)
 
-// New makes a program with the values of its parameters; find is nil when there is no graph yet.
+// New makes a program with the values of its parameters. find is nil if there is no graph yet.
 type New = func(values map[string]string, find Find) (Program, error)
 
-// Registered is a program with its name; pregel.Registered is its opaque form.
+// Registered is a program with its name. pregel.Registered is its opaque form.
 type Registered struct {
 	Name, Help string
 	Parameters []Parameter
 	New        New
-	Check      func() []error // says what is wrong with the program, one line each
-	// KeepWeights says that the program may look at the weights of edges, whatever its combiner
-	// wants.
+	Check      func() []error // returns the program's defects, one line each
+	// KeepWeights means that the program may read the weights of edges even if its combiner needs
+	// none.
 	KeepWeights bool
-	Own         bool // it is a binary's own
+	Own         bool // a program of this binary, not a built-in one
 
-	samples []sample // of the types of programs that it makes
+	samples []sample // the types of programs that New may return
 }
 
 // sample is a program as it was registered, the type of its messages, and the values of the
-// parameters that choose its type.
+// parameters that select its type.
 type sample struct {
 	program any
 	message string
@@ -45,11 +45,10 @@ type sample struct {
 
 var _ pregel.Registered = Registered{}
 
-// ProgramName returns the name.
 func (r Registered) ProgramName() string { return r.Name }
 
-// Register makes the entry of a program with a name. Its parameters are its fields with a param
-// tag.
+// Register makes the entry of a program with a name. The fields with a param tag are its
+// parameters.
 func Register(name string, p Erased) Registered {
 	make := func(values map[string]string, find Find) (Program, error) {
 		fresh, err := Fresh(p, values, find)
@@ -59,7 +58,7 @@ func Register(name string, p Erased) Registered {
 		return NewProgram(fresh)
 	}
 	help := "a program of this binary"
-	_ = bsp.Contain(name, &bsp.NoSuperstep, func() error { // Check says what is wrong
+	_ = bsp.Contain(name, &bsp.NoSuperstep, func() error { // Check returns the defects
 		help = cmp.Or(traitsOf(p.Program).Help, help)
 		return nil
 	})
@@ -70,8 +69,8 @@ func Register(name string, p Erased) Registered {
 	}
 }
 
-// Or adds a program with the same parameters, and a parameter of two words that chooses between the
-// two, this one first.
+// Or adds a second program with the same parameters, and a parameter with two allowed words that
+// selects one of the two. The first word selects r.
 func (r *Registered) Or(other Registered, parameter, help string, words ...string) {
 	first := r.New
 	r.Parameters = append(r.Parameters,
@@ -86,8 +85,8 @@ func (r *Registered) Or(other Registered, parameter, help string, words ...strin
 		sample{other.samples[0].program, other.samples[0].message, map[string]string{parameter: words[1]}})
 }
 
-// Given returns the parameters by which a program is made, and whether it is of the type that is
-// registered.
+// Given returns the parameters from which New makes a program, and whether the program has a
+// registered type.
 func (r Registered) Given(program any, zero []string, label LabelOf) (values map[string]string, ok bool, err error) {
 	for _, s := range r.samples {
 		if indirect(s.program) != indirect(program) {
@@ -101,7 +100,7 @@ func (r Registered) Given(program any, zero []string, label LabelOf) (values map
 	return nil, false, nil
 }
 
-// indirect is the type of a program, or of what it points to.
+// indirect returns the type of a program, or the type that it points to.
 func indirect(program any) reflect.Type {
 	t := reflect.TypeOf(program)
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -110,10 +109,10 @@ func indirect(program any) reflect.Type {
 	return t
 }
 
-// Registry is the programs of a binary, with different names.
+// Registry has the programs of a binary. Their names are different.
 type Registry []Registered
 
-// Find returns the program of a name.
+// Find returns the program with a name.
 func (r Registry) Find(name string) (Registered, error) {
 	var names []string
 	for _, p := range r {
@@ -127,7 +126,7 @@ func (r Registry) Find(name string) (Registered, error) {
 		strings.Join(names, ", "))
 }
 
-// New returns the function that makes the program of a name, or nil.
+// New returns the function that makes the program with a name, or nil.
 func (r Registry) New(name string) New {
 	p, _ := r.Find(name)
 	return p.New

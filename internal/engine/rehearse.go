@@ -10,9 +10,10 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// Rehearse checks that a program, and each phase of its plan, can run on a cluster with the
-// options, by binding it to a graph of one vertex. If grid has partitions, it checks that the
-// options fit it, without building a graph on it: one of 4,096 partitions takes seconds.
+// Rehearse checks that a program, and each phase of its plan, can run on a cluster with these
+// options. It binds the program to a graph of one vertex. If grid has partitions, it also checks
+// that the options fit the grid, but builds no graph on it: with 4,096 partitions that would take
+// seconds.
 func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
 	if plan := program.Plan(); plan != nil {
 		phases, err := plan.Phases()
@@ -44,7 +45,7 @@ func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) 
 	}
 	defer bound.Close()
 	if n := grid.Partitions(); n < 1 || n > graph.MaxPartitions {
-		return nil // none is given, or it is refused for that
+		return nil // no grid is given, or another check rejects it
 	}
 	f := bound.Facts()
 	f.Partitions, f.Load.Partitions, f.Load.Grid = grid.Partitions(), grid.Partitions(), grid

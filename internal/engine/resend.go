@@ -12,12 +12,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Lightweight checkpoints (LWCP; Yan, Cheng, Yang 2016): the messages of a program with the method
-// Resend to all neighbours are not in a checkpoint, only who sent one. When a run goes on from it,
-// these vertices send again.
+// Lightweight checkpoints (LWCP; Yan, Cheng, Yang 2016): if a program has the method Resend, its
+// checkpoints contain only which vertices sent to all neighbours, not their messages. When a run
+// continues from such a checkpoint, these vertices send again.
 
-// resend has the vertices that sent to all neighbours in a superstep, by the columns being written,
-// send again into these. Aggregators have no totals meanwhile, and what is added to them is dropped.
+// resend calls Resend for the vertices that sent to all neighbours in a superstep. These are marked
+// in the columns being written, which get the messages. Meanwhile aggregators have no totals, and
+// values added to them are dropped.
 func (r *saver) resend(superstep int) error {
 	t, state := r.threads[0], r.threads[0].State()
 	command, totals, step, phase := r.command, state.Totals, state.Superstep, state.Phase
@@ -83,8 +84,8 @@ func (r *saver) resendWord(t *thread, w int) error {
 	return nil
 }
 
-// checkResend compares what Resend sends with what was sent, before a superstep. Tests of programs
-// do it in every superstep, and the checks of -tags invariants whenever a checkpoint is taken.
+// checkResend compares the messages of Resend with those that were sent, before a superstep. Tests
+// of programs do this in every superstep. With -tags invariants it is done for each checkpoint.
 func (r *saver) checkResend(c *bsp.Command) error {
 	if !r.job.methods.Has("Resend") || c.Superstep == 0 || !r.resends &&
 		!(invariants.Enabled && c.Save > 0) {
@@ -93,7 +94,7 @@ func (r *saver) checkResend(c *bsp.Command) error {
 	all := func() (packed [][]byte, err error) {
 		for _, c := range r.columns {
 			if c.kernel.Traits().Bytes == 0 {
-				continue // presence says everything
+				continue // presence is the whole message
 			}
 			data, err := state.Pack(c.messages(r.part.Owned))
 			if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Restore takes up the state of a checkpoint, between Begin and the first superstep, which is then
-// the one that the checkpoint comes before. The run that made it may have had another number of
-// partitions.
+// Restore sets the state from a checkpoint, between Begin and the first superstep. The first
+// superstep is then the one after the checkpoint. The run that made the checkpoint may have had
+// another number of partitions.
 func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 	now := checkpoint.Program{Name: j.name, Types: j.methods.keptTypes(j.options.Deterministic)}
 	if differs := from.Program.Differs(&now); differs != "" {
@@ -25,7 +25,7 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 		return fmt.Errorf("the checkpoint before superstep %d is of a graph of %d vertices and %d arcs: this one has %d and %d",
 			from.Superstep, from.Graph.Vertices, from.Graph.Arcs, j.graph.N, j.graph.Arcs)
 	}
-	j.measured() // not later
+	j.measured() // a later measurement would change the state
 	held, err := j.readGraph(ctx, from)
 	if err != nil {
 		return err
@@ -71,7 +71,8 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 	return nil
 }
 
-// readGraph makes the graph what it was, if the run may change it, and returns the parts, else nil.
+// readGraph restores the graph, if the run may change it, and returns the parts. Otherwise it
+// returns nil.
 func (j *Job) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*checkpoint.Part, err error) {
 	if !j.changes() {
 		return nil, nil
@@ -89,8 +90,8 @@ func (j *Job) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*c
 	return held, nil
 }
 
-// wanted returns the parts that have something of the partitions here. In a grid that is not flat
-// arcs of a changed graph lie anywhere.
+// wanted returns the parts that have data of this process's partitions. In a 2D grid, every part
+// may have arcs of a changed graph.
 func (j *Job) wanted(from *checkpoint.Reader) (parts []int) {
 	for i := range from.Parts {
 		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner) bool { return r.owner().Wants(len(from.Parts), i) }) {
@@ -100,7 +101,7 @@ func (j *Job) wanted(from *checkpoint.Reader) (parts []int) {
 	return parts
 }
 
-// goOn readies the run that Begin has begun to go on from a checkpoint.
+// goOn prepares the current run, after Begin, to continue from a checkpoint.
 func (j *Job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	if err := j.Restore(ctx, from); err != nil {
 		return err
@@ -108,16 +109,16 @@ func (j *Job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	return j.driver.GoOn(from.Manifest, []*bsp.Facts{j.facts()})
 }
 
-// restoring takes the state of one partition from the parts of a checkpoint.
+// restoring restores the state of one partition from the parts of a checkpoint.
 type restoring struct {
 	*runner
-	// begins says that the checkpoint is before the first superstep of a phase: values and messages
-	// are those of the beginning.
+	// begins means that the checkpoint is before the first superstep of a phase: values and
+	// messages are in their initial state.
 	begins bool
-	lacks  bool // the messages of some senders, who are to send them again
+	lacks  bool // the checkpoint lacks messages of some senders, which must send again
 }
 
-// take takes what a part has of the partition.
+// take takes the partition's data from a part.
 func (r *restoring) take(p *checkpoint.Part) error {
 	if err := state.Check(p, r.changing.ids); err != nil {
 		return err
@@ -151,10 +152,11 @@ func (r *restoring) take(p *checkpoint.Part) error {
 	return nil
 }
 
-// owner is what the partition takes of the parts of a checkpoint.
+// owner selects the partition's data in the parts of a checkpoint.
 func (r *partition) owner() state.Owner { return state.Owner{Index: r.part.Index, Of: r.part.Of} }
 
-// column finds a column of the program or, in a plan, of any phase, of so many edges.
+// column returns a column of the program or, in a plan, of any phase. edges is its length if it is
+// an edge column.
 func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, edges int) (kernel.Column, error) {
 	for _, c := range r.job.methods.properties {
 		if c.Name == name && c.OfEdges == ofEdges && (!ofEdges || d == r.job.direction) {
@@ -174,7 +176,7 @@ func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, edges 
 	return nil, fmt.Errorf("%w: the program has no such column", state.Err)
 }
 
-// end has messages sent again that the checkpoint has not, and counts.
+// end sends the messages again that the checkpoint lacks, and computes the counts.
 func (r *restoring) end(superstep int) error {
 	for _, c := range r.columns {
 		c.write.Tighten()
@@ -208,7 +210,7 @@ func (r *restoring) end(superstep int) error {
 	return nil
 }
 
-// stands adds where the partition stands.
+// stands adds the partition's counts to s.
 func (r *restoring) stands(s *bsp.Standing) {
 	p, requests := &r.report, 0
 	if q := r.threads[0].requests; q != nil {

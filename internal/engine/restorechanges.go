@@ -16,12 +16,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// changes reports whether the graph that the job runs on may be another than was loaded.
+// changes reports whether the job's graph may differ from the loaded one.
 func (j *Job) changes() bool { return j.methods.traits.Mutates || j.options.Shared != nil }
 
-// restoreGraph makes the graph what it was when the parts were saved: the changes since it was
-// loaded are one change, in which all partitions of all processes take part. The run begins with
-// that graph as a phase of a plan does with what the phases before have left.
+// restoreGraph restores the graph as it was when the parts were saved. All changes since the graph
+// was loaded are applied as one change, in which all partitions of all processes take part. The run
+// then begins with that graph, as a phase of a plan begins with the graph after the earlier phases.
 func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoint.Part) error {
 	changed := 0
 	for _, p := range parts {
@@ -75,8 +75,8 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 	return nil
 }
 
-// together has all partitions here do what they are to do instead of a superstep, those of other
-// processes taking part.
+// together makes all partitions of this process run their function instead, in place of a
+// superstep. The other processes do the same.
 func (j *Job) together(ctx context.Context, superstep int) error {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
@@ -88,15 +88,15 @@ func (j *Job) together(ctx context.Context, superstep int) error {
 	return firstError(reports)
 }
 
-// graphRestoring is what becomes of a partition.
+// graphRestoring describes the restored graph in one partition.
 type graphRestoring struct {
 	graph.Change
 	counts  graphCounts
-	absent  []uint64 // nil if there are none
+	absent  []uint64 // nil if all vertices exist
 	changed *graph.Changed
 }
 
-// graphIn finds in the parts what becomes of the partition.
+// graphIn reads the partition's part of the restored graph from the parts.
 func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 	first, _ := parts[0].Section(sectionCounts)
 	loaded := uint64(r.job.graph.N)
@@ -138,7 +138,7 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 	return nil
 }
 
-// arcsOf returns the arcs of a section whose sources are the partition's.
+// arcsOf returns the arcs of a section that lead out of the partition's vertices.
 func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []graph.Arc, err error) {
 	data, _ := p.Section(section)
 	var weights []float64
@@ -170,8 +170,8 @@ func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []
 	return arcs, nil
 }
 
-// takeRequests takes the requests of the vertices that are the partition's. Those of one vertex
-// stay in order.
+// takeRequests takes the requests of the partition's vertices. Requests of one vertex stay in
+// order.
 func (r *restoring) takeRequests(p *checkpoint.Part) error {
 	data, ok := p.Section(sectionRequests)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// sendAgain has those send again whose messages are not in the checkpoint before a superstep.
+// sendAgain calls Resend for the senders whose messages are not in the checkpoint.
 func (r *restoring) sendAgain(superstep int) error {
 	if !r.job.methods.Has("Resend") {
 		return fmt.Errorf("%w: it has not the messages, which the program sent again when it was taken: the method Resend is missing", state.Err)
@@ -16,7 +16,8 @@ func (r *restoring) sendAgain(superstep int) error {
 	return r.saving.resend(superstep - 1)
 }
 
-// takeSends takes the messages to the partition's vertices: they are sent from here to here.
+// takeSends takes the messages to the partition's vertices, and puts them into the partition's own
+// outbox.
 func (r *restoring) takeSends(p *checkpoint.Part) error {
 	to, _ := p.Section(sectionTo)
 	from, _ := p.Section(sectionFrom)
@@ -40,7 +41,7 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 		if t.KeepsSenders() {
 			sender = senders[i]
 		}
-		if p.Of == r.part.Of { // as it was
+		if p.Of == r.part.Of { // the same partitions: the sender's outbox is restored
 			t.AddSend(int(id%of), uint32(id/of), sender, messages, i)
 		} else if id%of == uint64(own) {
 			t.AddSend(own, uint32(id/of), sender, messages, i)

@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	// overlappedSubSteps is the number of parts of each owner's vertices that are passed around a
-	// processor row at a time, half of them in each direction (Nakao20, 3.5.3: n = 4).
+	// overlappedSubSteps is the number of parts of each owner's vertices that move around a
+	// processor row at the same time, half of them in each direction (Nakao20, 3.5.3: n = 4).
 	overlappedSubSteps = 4
-	// ringGrain is how many words of rows a worker takes at a time.
+	// ringGrain is the number of words of rows that a worker takes at a time.
 	ringGrain = 32
 )
 
-// ringPull pulls by sub-steps along the processor row, in grids with both sides above 1.
+// ringPull pulls in sub-steps along the processor row, in 2D grids.
 type ringPull struct {
 	*puller
-	searching func(worker int) // searchTask
+	searching func(worker int) // the method value searchTask
 
-	hasIn   []uint64 // owned vertices with in-edges, which may want a message
-	borders []int    // of the parts of the owned vertices in a ring pull, in words
-	open    []uint64 // scratch for an own part; need is the same by slot for another owner's
+	hasIn   []uint64 // owned vertices with in-edges, which may need a message
+	borders []int    // of the parts of the owned vertices, in words
+	open    []uint64 // buffer for an own part; need is one for another owner's part, by slot
 	need    []uint64
-	// The rows that searchTask searches, and the word of the first.
+	// The rows that searchTask searches, and the index of their first word.
 	searched []uint64
 	first    int
 }
 
-// forget forgets what was made for the lists of a partition.
+// forget drops the data made for the lists of a partition.
 func (g *ringPull) forget() {
 	*g = ringPull{puller: g.puller, searching: g.searching}
 }
 
-// ringBlocks pulls by sub-steps along the processor row (ring pull; Nakao20, 3.5): each owner's
-// open vertices are passed from block to block, its own first, and each block searches those that
-// no earlier block found a message for. So it serves combiners that need any one message. The
-// messages found are folded to the owners after the sub-steps.
+// ringBlocks pulls in sub-steps along the processor row (ring pull; Nakao20, 3.5). Each owner's
+// vertices without a message are passed from block to block, beginning with its own. Each block
+// searches those for which no earlier block found a message. So ring pull is for combiners with
+// AnyOne. After the sub-steps, the messages found are folded to the owners.
 func (g *ringPull) ringBlocks(ctx context.Context) error {
 	g.clearWritten()
 	g.makeInbox()
@@ -67,7 +67,8 @@ func (g *ringPull) ringBlocks(ctx context.Context) error {
 	return nil
 }
 
-// subSteps is the number of parts of each owner's vertices in a ring pull: one in a serial run.
+// subSteps returns the number of parts of each owner's vertices in a ring pull. It is 1 in a serial
+// run.
 func (o *Options) subSteps() int {
 	if o.Serial {
 		return 1
@@ -139,8 +140,8 @@ func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool)
 	return nil
 }
 
-// along returns the partition of the processor row that a part is passed to from column: to the
-// right if even, to the left if odd.
+// along returns the partition of the processor row to which a part moves from column: even parts
+// move right, odd parts left.
 func (g *ringPull) along(column, part int) int {
 	grid, step := g.part.Grid, 1
 	if part%2 == 1 {
@@ -149,7 +150,7 @@ func (g *ringPull) along(column, part int) int {
 	return grid.At(grid.Row(g.part.Index), (column+step)%grid.Columns)
 }
 
-// ownOpen returns the vertices of own part k that may want a message and have none.
+// ownOpen returns the vertices of own part k that need a message and have none.
 func (g *ringPull) ownOpen(finished, has []uint64, k int) []uint64 {
 	lo, hi := g.borders[k], g.borders[k+1]
 	open := g.open[:0]
@@ -160,7 +161,7 @@ func (g *ringPull) ownOpen(finished, has []uint64, k int) []uint64 {
 	return open
 }
 
-// searchOwn pulls the open vertices of an own part, and removes those that got a message.
+// searchOwn pulls for the open vertices of an own part, and removes those that got a message.
 func (g *ringPull) searchOwn(t *delivery.Token) error {
 	if err := g.search(t.Open, t.First); err != nil {
 		return err
@@ -171,13 +172,14 @@ func (g *ringPull) searchOwn(t *delivery.Token) error {
 	return nil
 }
 
-// searchGhosts is searchOwn for a part of another owner, some of whose vertices are ghosts here.
+// searchGhosts is searchOwn for a part of another owner. Some of its vertices are ghosts in this
+// partition.
 func (g *ringPull) searchGhosts(b *graph.Block, t *delivery.Token) error {
 	if len(t.Open) == 0 {
 		return nil
 	}
 	list, group := b.Receivers.Ghosts[t.Owner], b.Receivers.Groups[t.Owner]
-	// places in the group, and so slots
+	// positions in the group, and so slots
 	first, last := list.Rank[t.First], list.Rank[t.First+len(t.Open)]
 	lo, hi := first>>6, (last+63)>>6
 	if cap(g.need) < int(hi-lo)+1 {
@@ -216,7 +218,7 @@ func (g *ringPull) searchGhosts(b *graph.Block, t *delivery.Token) error {
 	return nil
 }
 
-// search pulls the rows need, words from first on.
+// search pulls for the rows need, whose first word is word first.
 func (g *ringPull) search(need []uint64, first int) error {
 	defer g.timed(&g.report.Times.Traverse).end()
 	g.searched, g.first = need, first

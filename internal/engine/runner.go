@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// runner runs the supersteps of one partition in a job. Each of its parts has an idea and a small
-// state of its own.
+// runner runs the supersteps of one partition in a job. Each of its parts implements one step or
+// method, and has a small state.
 type runner struct {
 	*partition
 	sweep       sweep
@@ -28,15 +28,15 @@ type runner struct {
 	summarizing summarizer
 	changer     changer
 
-	prefilled map[int]kernel.Column // what properties have when a run begins
-	// of messages to single vertices on their way; nil if they travel one by one
+	prefilled map[int]kernel.Column // initial values of properties, by their numbers
+	// ^For messages to single vertices; nil if they are sent uncombined.
 	combine delivery.Combiner
 	watcher Watcher                         // or nil
-	instead func(ctx context.Context) error // of the superstep that is commanded next, or nil
+	instead func(ctx context.Context) error // runs in place of the next superstep; or nil
 }
 
-// assemble makes the parts. The loops that the team runs are bound once: a closure for each
-// superstep would be garbage.
+// assemble makes the parts. The method values for the team's loops are made once, because a closure
+// per superstep would be garbage.
 func (r *runner) assemble() {
 	p := r.partition
 	r.tiles.partition, r.light.partition, r.early.partition = p, p, p
@@ -58,17 +58,17 @@ func (r *runner) assemble() {
 type thread struct {
 	Lane
 	batch    *kernel.Batch
-	requests *kernel.Requests // nil if the program changes no graph
+	requests *kernel.Requests // nil if the program does not change the graph
 	push     kernel.Push      // the worker's range of a push
-	rows     [256]kernel.Row  // that are pushed at a time
+	rows     [256]kernel.Row  // rows that are pushed at a time
 	count    counts
 	_        [64]byte
 }
 
-// counts are a worker's counters of a superstep.
+// counts has a worker's counters of a superstep.
 type counts struct {
 	computed, receivers int
-	created             int // of the computed, by messages to them
+	created             int // vertices that messages created
 	active              int // change in the number of awake vertices
 	finished            int
 	finishedEdges       int // in-edges of the vertices that finished
@@ -120,7 +120,7 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	return r, nil
 }
 
-// superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the
+// superstep runs a command. r.report is valid until the next call, even after runtime.Goexit in the
 // program.
 func (r *runner) superstep(ctx context.Context, c *bsp.Command) {
 	returned := false
@@ -129,7 +129,7 @@ func (r *runner) superstep(ctx context.Context, c *bsp.Command) {
 		if returned {
 			return
 		}
-		if err := r.failure.Load(); err != nil { // which knows the vertex
+		if err := r.failure.Load(); err != nil { // it includes the vertex
 			r.fail(err)
 		} else if err := r.job.over.Load(); err != nil {
 			r.fail(*err)

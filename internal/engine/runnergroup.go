@@ -9,20 +9,20 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// runnerGroup runs the supersteps of a process's partitions: each in a goroutine, but for the
-// first, which runs in the caller's.
+// runnerGroup runs the supersteps of a process's partitions: the first partition on the caller's
+// goroutine, the others each on its own.
 type runnerGroup struct {
 	process *processStats // nil if nothing is recorded
-	command *bsp.Command  // being run
-	first   func()        // runs it on the first partition
-	wake    []chan bool   // has the others run it
+	command *bsp.Command  // the current command
+	first   func()        // runs the command on the first partition
+	wake    []chan bool   // starts the command on the other partitions
 	reports []*bsp.Report
-	running sync.WaitGroup // partitions but for the first
-	others  sync.WaitGroup // their goroutines
+	running sync.WaitGroup // other partitions that are running the command
+	others  sync.WaitGroup // goroutines of the other partitions
 }
 
-// start readies the job's partitions, if there are several to exchange frames at their endpoints.
-// broken is called when one fails, and must end all waiting there.
+// start prepares the job's partitions. If there are several, they exchange frames at their
+// endpoints. broken is called when one fails; it must end all waiting at the endpoints.
 func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
@@ -43,7 +43,7 @@ func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.
 		r.exchange.Connect(endpoint(r.part.Index), gate)
 		run := func() {
 			gate <- struct{}{}
-			defer func() { // also when the program ends the goroutine
+			defer func() { // also if the program ends the goroutine
 				<-gate
 				if r.report.Err != nil {
 					broken()
@@ -78,7 +78,7 @@ func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
 		wake <- true
 	}
 	func() {
-		defer c.running.Wait() // also when the program ends the goroutine
+		defer c.running.Wait() // also if the program ends the goroutine
 		c.first()
 	}()
 	if c.process != nil {
@@ -95,8 +95,8 @@ func (c *runnerGroup) stop() {
 	c.others.Wait()
 }
 
-// firstError returns the error of the first partition that failed by itself, else of one that
-// stopped because another had failed.
+// firstError returns the error of the first partition that failed by itself. If there is none, it
+// returns the error of one that stopped because another had failed.
 func firstError(reports []*bsp.Report) error {
 	var first error
 	for _, p := range reports {

@@ -20,43 +20,43 @@ import (
 )
 
 // The sections of a part of a checkpoint (docs/design/checkpoints.md). Bits are words of 64
-// vertices; values lie by rising vertex, as in memory if they hold no pointers, else as state.Pack
-// has them. Package state has the sections of columns of the program.
+// vertices. Values are in ascending order of vertices, as in memory if they contain no pointers,
+// else in the format of state.Pack. Package state has the sections of property columns.
 const (
 	sectionValues   = "values"
 	sectionActive   = "active"   // bits
 	sectionFinished = "finished" // bits
-	sectionSent     = "sent"     // bits: who sent to all neighbours; see suffixes
-	// theirs, as the kernel's column has them; not those that Resend sends again
+	sectionSent     = "sent"     // bits: which vertices sent to all neighbours; see suffixes
+	// their messages, in the order of vertices; omitted if the program has Resend
 	sectionMessages = "messages"
-	sectionBest     = "best"  // of a monotone program: the best message that each vertex has had
+	sectionBest     = "best"  // in a monotone program, the best message so far of each vertex
 	sectionTo       = "to"    // receivers of messages to single vertices
-	sectionFrom     = "from"  // their senders, where the order counts
+	sectionFrom     = "from"  // senders of these messages, if the order matters
 	sectionSends    = "sends" // these messages
 
-	// Of a program that changes the graph.
-	// what the last superstep asked for, as partitions send it to each other
+	// Of a program that changes the graph:
+	// requests of the last superstep, encoded as between partitions
 	sectionRequests = "requests"
-	// graphCounts; it and those below are there once the graph has changed
+	// graphCounts; this section and the following exist if the graph has changed
 	sectionCounts = "counts"
-	sectionAbsent = "absent" // bits: vertices that are no more, or not yet
-	// pairs of vertices, 4 bytes each, between which all arcs that were loaded are gone
+	sectionAbsent = "absent" // bits: ids without a vertex
+	// pairs of vertices, 4 bytes each: all loaded arcs between them are removed
 	sectionRemoved = "removed"
-	sectionAdded   = "added"   // those between which there are arcs
-	sectionWeights = "weights" // of these, 8 bytes each
+	sectionAdded   = "added"   // pairs of vertices with added arcs
+	sectionWeights = "weights" // weights of the added arcs, 8 bytes each
 )
 
-// suffixes tell the sections of the two columns of messages to all neighbours apart.
+// suffixes distinguish the sections of the two columns of messages to all neighbours.
 var suffixes = []string{"", " back"}
 
-// Keeping is a program's own state, which changes while it runs: of Coordinate, say. Of a program
-// without these methods nothing is kept but its parameters.
+// Keeping is implemented by a program with its own state, for example one that Coordinate changes.
+// For other programs only the parameters are saved.
 type Keeping interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }
 
-// Keepable returns why runs of a program have no checkpoints, or nil.
+// Keepable returns the reason why runs of the program cannot have checkpoints, or nil.
 func (m *methods) Keepable() error {
 	var errs []error
 	for _, t := range []reflect.Type{m.program.Value, m.program.Message} {
@@ -79,8 +79,8 @@ func (m *methods) Keepable() error {
 			errs = append(errs, p.Keepable())
 			own = own || p.HasState()
 		}
-		// that of a phase which has ended, and may come again, would have to be kept with that of
-		// the one under way
+		// The state of an ended phase that may run again would have to be saved together with that
+		// of the current phase.
 		if own {
 			errs = append(errs,
 				errors.New("it has a plan of phases, and a program of it has a state of its own"))
@@ -97,7 +97,8 @@ func (m *methods) HasState() bool {
 	return ok
 }
 
-// keptTypes are the program's types in words: what goes on from a checkpoint has the same.
+// keptTypes describes the program's types. A run that continues from a checkpoint must have the
+// same.
 func (m *methods) keptTypes(deterministic bool) []string {
 	received, kind := "combiner "+m.Combiner, "a run that is not deterministic"
 	if m.List {
@@ -133,11 +134,12 @@ func (m *methods) keptTypes(deterministic bool) []string {
 // saver copies the state of a partition for checkpoints.
 type saver struct {
 	*partition
-	printed uint64 // see print, once it was asked for
-	resends bool   // Resend is compared with what was sent, in every superstep
+	printed uint64 // result of print; 0 before the first call
+	resends bool   // checkResend runs in every superstep
 }
 
-// save copies the state of the partition as it is before a superstep, to be stored beside the run.
+// save copies the state of the partition before a superstep. The copy is stored while the run
+// continues.
 func (r *saver) save(c *bsp.Command) {
 	began := time.Now()
 	p := &checkpoint.Part{
@@ -145,7 +147,7 @@ func (r *saver) save(c *bsp.Command) {
 		Print: r.print(),
 	}
 	err := r.saveShared(p)
-	if err == nil && c.Superstep > 0 { // else a phase is to begin, by itself
+	if err == nil && c.Superstep > 0 { // before superstep 0 there is only shared state
 		err = r.saveInto(p)
 	}
 	p.Copied = time.Since(began)
@@ -156,16 +158,16 @@ func (r *saver) save(c *bsp.Command) {
 	r.job.options.Parts.Write(p)
 }
 
-// stored is a column of a partition's state, or bits of its vertices, and the section that a part
-// of a checkpoint has it in.
+// stored is a column of a partition's state, or bits of its vertices, with its section in a part of
+// a checkpoint.
 type stored struct {
 	section string
 	kernel.Column
 	bits []uint64
-	sent *column // of messages to all neighbours: whose senders have one
+	sent *column // the column whose senders have one of these messages, or nil
 }
 
-// state returns what a superstep changes: of vertices, and of messages to all neighbours.
+// state returns the state that a superstep changes: of vertices, and of messages to all neighbours.
 func (r *saver) state() []stored {
 	all := []stored{
 		{section: sectionActive, bits: r.active},
@@ -196,7 +198,7 @@ func (r *saver) saveInto(p *checkpoint.Part) error {
 			p.Add(s.section, slices.Clone(wire.Bytes(s.bits[:words])))
 			continue
 		case s.sent == nil:
-		case r.job.methods.Has("Resend"): // they are sent again when a run goes on
+		case r.job.methods.Has("Resend"): // they are sent again when a run continues
 			continue
 		default:
 			copied = s.sent.messages(owned)
@@ -212,7 +214,7 @@ func (r *saver) saveInto(p *checkpoint.Part) error {
 	return nil
 }
 
-// messages copies the messages to all neighbours that are to be delivered.
+// messages copies the messages to all neighbours that the next superstep delivers.
 func (c *column) messages(owned int) kernel.Column {
 	from, senders := c.kernel.Next(), c.write.Words[:bitmap.Words(owned)]
 	to := from.New(nil)
@@ -221,7 +223,7 @@ func (c *column) messages(owned int) kernel.Column {
 	return to
 }
 
-// saveShared adds what outlives a phase of a plan: the graph and the columns.
+// saveShared adds the state that phases of a plan share: the graph and the columns.
 func (r *saver) saveShared(p *checkpoint.Part) error {
 	if err := r.saveChanges(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
@@ -229,7 +231,7 @@ func (r *saver) saveShared(p *checkpoint.Part) error {
 	return r.shared.columns.Save(p, r.edgesOf)
 }
 
-// saveSends adds the messages to single vertices that are to be delivered.
+// saveSends adds the messages to single vertices that the next superstep delivers.
 func (r *saver) saveSends(p *checkpoint.Part) error {
 	var to, from []uint64
 	messages := r.instance.Messages()
@@ -251,8 +253,8 @@ func (r *saver) saveSends(p *checkpoint.Part) error {
 	return state.Save(p, sectionSends, messages, messages.Len())
 }
 
-// print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers,
-// input ids and degrees.
+// print returns a checksum of the loaded graph: of the owned vertices' numbers, input ids and
+// degrees.
 func (r *saver) print() uint64 {
 	if p := r.loaded; r.printed == 0 {
 		for v := range uint32(p.Owned) {

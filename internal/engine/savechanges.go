@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// saveChanges adds what the graph has become, as arcs that differ from those that were loaded, and
-// the requests that are to be carried out.
+// saveChanges adds the changes of the graph, as differences from the loaded arcs, and the requests
+// that are not yet carried out.
 func (r *saver) saveChanges(p *checkpoint.Part) error {
 	if r.part != r.loaded {
 		r.saveGraph(p)
@@ -43,7 +43,7 @@ func (r *saver) saveGraph(p *checkpoint.Part) {
 	p.Add(sectionWeights, wire.Bytes(weights))
 }
 
-// packArcs returns the ends of arcs, which have 4 bytes as in lists.
+// packArcs returns the ends of arcs, 4 bytes each as in lists.
 func packArcs(arcs []graph.Arc) []byte {
 	ends := make([][2]uint32, len(arcs))
 	for i, a := range arcs {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Readable refuses a property whose values have no texts.
+// Readable returns an error if a property's values cannot be read from text.
 func Readable(c kernel.Property) error {
 	if c.Type().Kind() == reflect.Slice || !settable(c.Type()) {
 		return fmt.Errorf("values of type %v are not read from files, only strings, booleans, numbers, time.Duration and pregel.VertexID", c.Type())
@@ -20,8 +20,8 @@ func Readable(c kernel.Property) error {
 	return nil
 }
 
-// SetText sets a value to what a text, as AppendAs writes it, says. It returns what is wrong with
-// the text, if anything, as found and expected.
+// SetText sets a value from text in the format of AppendAs. If the text is wrong, it returns what
+// was found and what was expected.
 func SetText(to reflect.Value, text []byte, find Find) (found, expected string) {
 	err := setValue(to, text, find)
 	if wrong := new(misfit); errors.As(err, &wrong) {
@@ -30,7 +30,7 @@ func SetText(to reflect.Value, text []byte, find Find) (found, expected string) 
 	return "", ""
 }
 
-// setValue sets a value to what a text, as AppendAs writes it, says. An error is a misfit.
+// setValue sets a value from text in the format of AppendAs. An error is a misfit.
 func setValue(to reflect.Value, text []byte, find Find) error {
 	if to.Kind() == reflect.String {
 		return setString(to, string(text))
@@ -47,7 +47,7 @@ func setValue(to reflect.Value, text []byte, find Find) error {
 	return err
 }
 
-// setString sets a string, which is quoted if it could not be a line otherwise.
+// setString sets a string. Text in quotes is unquoted.
 func setString(to reflect.Value, text string) error {
 	if strings.HasPrefix(text, `"`) {
 		plain, err := strconv.Unquote(text)

@@ -6,41 +6,41 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Shared is what the phases of a plan share, of the partitions of one process: the property columns
-// and, once a phase has changed it, the graph.
+// Shared is the state that the phases of a plan share, for the partitions of one process: the
+// property columns and, after a phase has changed it, the graph.
 //
-// Runners use their own partition's part at the same time, each while it changes the graph; all
-// else is done between supersteps.
+// Several runners use their own partition's part at the same time. Everything else is used only
+// between supersteps.
 type Shared struct {
 	parts map[int]*sharedPart
 	known []kernel.Property // of all phases
-	// generation counts the graphs: a job that was made for another moves to this one before it
-	// runs.
+	// generation counts the versions of the graph. A job bound to another version is moved to the
+	// current one before it runs.
 	generation int
 }
 
-// sharedPart is what belongs to one partition.
+// sharedPart is the shared state of one partition.
 type sharedPart struct {
-	// columns are the program's property columns or, in a plan, those of all phases.
+	// columns has the program's property columns or, in a plan, those of all phases.
 	columns state.Columns
-	lasting bool           // the columns outlive a run: it is of a plan
-	changed *graph.Changed // the partition as phases have left it; nil if it is as it was loaded
+	lasting bool           // the columns outlive a run, because it belongs to a plan
+	changed *graph.Changed // the partition as phases have changed it; nil if it is the loaded one
 	counts  graphCounts    // of the changed graph
-	// recount says that messages may have made vertices that the counts do not have. It is the same
-	// in all partitions.
+	// recount means that messages may have created vertices that counts does not include. It is
+	// equal in all partitions.
 	recount bool
 }
 
-// NewShared makes columns that are zero, of the loaded graph.
+// NewShared makes a Shared for the loaded graph, with columns that are zero.
 func NewShared() *Shared { return &Shared{parts: map[int]*sharedPart{}} }
 
-// Knows has the columns of programs known by their names.
+// Knows registers the columns of programs, so that they can be found by name.
 func (s *Shared) Knows(all []kernel.Property) {
 	s.known = append(s.known, all...)
 }
 
-// part returns what is shared of a partition. A runner calls it when it is made, so that it is
-// there when runners ask at the same time.
+// part returns the shared state of a partition. A runner calls it when it is made, so that no
+// runner adds to the map later, when several run.
 func (s *Shared) part(partition int) *sharedPart {
 	p := s.parts[partition]
 	if p == nil {
@@ -50,8 +50,8 @@ func (s *Shared) part(partition int) *sharedPart {
 	return p
 }
 
-// base returns what is shared of a partition that phases have changed, or nil if the partition is
-// as it was loaded.
+// base returns the shared state of a partition that phases have changed, or nil if the partition is
+// the loaded one.
 func (s *Shared) base(partition int) *sharedPart {
 	if s == nil {
 		return nil
@@ -62,8 +62,8 @@ func (s *Shared) base(partition int) *sharedPart {
 	return nil
 }
 
-// Close forgets all columns, and frees the graph if it is not the loaded one. The next run begins
-// so. It is idempotent, and s may be nil.
+// Close drops all columns, and frees the graph if it is not the loaded one. The next run begins
+// with that state. Close is idempotent, and s may be nil.
 func (s *Shared) Close() {
 	if s == nil {
 		return
@@ -77,7 +77,7 @@ func (s *Shared) Close() {
 	}
 }
 
-// take returns the changed partitions, if there are any, which belong to the caller from now on.
+// take returns the changed partitions, if any, which the caller then owns.
 func (s *Shared) take() (parts []*graph.Changed) {
 	for i := range len(s.parts) {
 		if p := s.parts[i]; p != nil && p.changed != nil {
@@ -89,7 +89,7 @@ func (s *Shared) take() (parts []*graph.Changed) {
 	return parts
 }
 
-// replace makes a changed partition the one that the next phases run on, and frees the one before.
+// replace sets the changed partition on which the next phases run, and frees the previous one.
 func (s *Shared) replace(partition int, changed *graph.Changed, counts graphCounts, recount bool) {
 	p := s.part(partition)
 	if p.changed != nil {

@@ -13,24 +13,24 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// summarizes reports whether reports say more of the job's values than its aggregators.
+// summarizes reports whether reports include a summary of the job's values.
 func (j *Job) summarizes() bool {
 	m := j.methods
 	return j.options.Summary && (m.Score || m.Reached || m.Group || m.Number)
 }
 
-// summarizer says what reports tell of the values when a run has ended.
+// summarizer makes the summary of the values at the end of a run.
 type summarizer struct {
 	*partition
-	weighed  *graph.Partition // whose greatest weight is greatest
+	weighed  *graph.Partition // the partition whose greatest weight is greatest
 	greatest float64
 }
 
-// summarize checks lengths of paths, and says what reports tell of the values of the partition's
-// vertices, when the program has ended. Groups are counted by the partition that owns their key.
+// summarize checks the lengths of paths, and summarizes the values of the partition's vertices,
+// after the program has ended. The owner of a group's key counts the group.
 func (r *summarizer) summarize(ctx context.Context) (err error) {
 	r.report.Begin()
-	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
+	r.report.Cells = r.threads[0].State().Cells // nothing adds to them
 	r.exchange.Begin(r.command.Superstep)
 	var overflows bool
 	var overflow error
@@ -50,7 +50,8 @@ func (r *summarizer) summarize(ctx context.Context) (err error) {
 	return overflow
 }
 
-// summarizeValues adds up what the program says of the values.
+// summarizeValues calls the functions of the program's Report for all values, and adds up the
+// results.
 func (r *summarizer) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
 	m := r.job.methods
 	if m.Score {
@@ -79,7 +80,7 @@ func (r *summarizer) summarizeValues(ctx context.Context, s *trace.Summary) (err
 	return err
 }
 
-// each calls f for each owned vertex that exists. What panics is the program's method.
+// each calls f for each owned vertex that exists. A panic in f is a panic of the program's method.
 func (r *summarizer) each(method string, f func(v uint32)) error {
 	current := uint32(0)
 	defer func() {
@@ -88,7 +89,7 @@ func (r *summarizer) each(method string, f func(v uint32)) error {
 			e.Method, e.Vertex, e.Known = method, r.label(r.part.Global(current)), true
 			e.Name = r.job.vertexName(e.Vertex)
 			r.failure.CompareAndSwap(nil, e)
-			panic(v) // for superstep, which tells the others
+			panic(v) // superstep reports it
 		}
 	}()
 	for ; int(current) < r.part.Owned; current++ {
@@ -102,10 +103,10 @@ func (r *summarizer) each(method string, f func(v uint32)) error {
 	return nil
 }
 
-// size is a group and how many vertices are in it.
+// size is a group and its number of vertices.
 type size struct{ key, count uint64 }
 
-// groups counts the groups whose keys the partition owns, of the vertices of all partitions.
+// groups counts the groups whose keys the partition owns, over the vertices of all partitions.
 func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 	of, m := uint64(r.part.Of), r.job.methods
 	keys := make([][]uint64, of)
@@ -164,10 +165,10 @@ func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 	return g, nil
 }
 
-// ids is one more than the largest id of a vertex.
+// ids returns one more than the largest vertex id.
 func (r *partition) ids() uint64 { return r.threads[0].State().IDs }
 
-// sizes counts keys, whose order it changes.
+// sizes counts equal keys. It sorts keys.
 func sizes(keys []uint64) (list []size) {
 	slices.Sort(keys)
 	for len(keys) > 0 {

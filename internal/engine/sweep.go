@@ -9,15 +9,15 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
-// sweep runs the vertices of a superstep: those of superstep 0, and those whose messages have been
-// delivered or that are awake.
+// sweep runs the vertices of a superstep: those of superstep 0, and later those that are awake or
+// have messages.
 type sweep struct {
 	*partition
-	starting, inboxes, lists func(worker int) // startTask, inboxTask and listsTask
+	starting, inboxes, lists func(worker int) // method values of startTask, inboxTask and listsTask
 }
 
-// start runs superstep 0: Init, or else Compute without messages, on every vertex or on the sources
-// alone.
+// start runs superstep 0: Init, or Compute without messages, on every vertex or only on the
+// sources.
 func (r *sweep) start() error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.job.methods.Has("Start") {
@@ -76,8 +76,8 @@ func (r *sweep) startSources() error {
 	return r.failed()
 }
 
-// inboxTask runs the vertices that have a message in the inbox or are awake, up to 64 words of them
-// at a time.
+// inboxTask runs the vertices that are awake or have a message in the inbox, up to 64 words at a
+// time.
 func (r *sweep) inboxTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
@@ -114,7 +114,7 @@ func (r *sweep) inboxTask(worker int) {
 	r.probe(delivery.AwakeWords, looked)
 }
 
-// runBatch runs n words of a thread's batch. No other thread has words of the same runs of 4096
+// runBatch runs n words of a thread's batch. No other thread runs words in the same ranges of 4096
 // vertices.
 func (r *sweep) runBatch(t *thread, n int) {
 	p, b := r.partition, t.batch
@@ -133,7 +133,7 @@ func (r *sweep) runBatch(t *thread, n int) {
 	}
 }
 
-// computeInbox runs the vertices that have a message in the inbox, or are awake.
+// computeInbox runs the vertices that are awake or have a message in the inbox.
 func (r *sweep) computeInbox() error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.list {
@@ -162,8 +162,8 @@ func (r *sweep) listsTask(worker int) {
 	})
 }
 
-// computeLists runs the vertices of words [lo, hi) that are awake or have messages: those that came
-// one by one, and, in a pull, those of the in-neighbours.
+// computeLists runs the vertices of words [lo, hi) that are awake or have messages: those received
+// one by one and, in a pull, those of the in-neighbours.
 func (r *sweep) computeLists(t *thread, lo, hi int, pull bool) {
 	t.BeginLists()
 	for w := lo; w < hi; w++ {
@@ -179,8 +179,8 @@ func (r *sweep) computeLists(t *thread, lo, hi int, pull bool) {
 	t.EndLists()
 }
 
-// tellComputing takes the program's part of a pull, in which gathering lists and running the
-// program go by turns, from the time of traversing.
+// tellComputing moves the program's part of a pull from the traverse time to the compute time. A
+// pull of a list program alternates between gathering messages and running the program.
 func (r *sweep) tellComputing() {
 	var gathering, running float64
 	for _, t := range r.threads {

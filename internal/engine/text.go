@@ -25,7 +25,7 @@ func (m *methods) Printable() error {
 	return nil
 }
 
-// printable reports what of a type, to a depth, appender could not write.
+// printable returns an error if appender cannot write values of a type, down to a depth.
 func printable(t reflect.Type, depth int) error {
 	if depth == 0 || textual(t) {
 		return nil
@@ -48,7 +48,7 @@ func printable(t reflect.Type, depth int) error {
 	return nil
 }
 
-// shown are the exported fields of a struct, which are written.
+// shown returns the exported fields of a struct, which are the ones written.
 func shown(t reflect.Type) iter.Seq2[int, reflect.StructField] {
 	return func(yield func(int, reflect.StructField) bool) {
 		for i := range t.NumField() {
@@ -59,7 +59,7 @@ func shown(t reflect.Type) iter.Seq2[int, reflect.StructField] {
 	}
 }
 
-// parts are what a value is written as in several parts: its exported fields, or its elements.
+// parts returns the parts of a composite value: its exported fields, or its elements.
 func parts(v reflect.Value) iter.Seq[reflect.Value] {
 	return func(yield func(reflect.Value) bool) {
 		if v.Kind() == reflect.Struct {
@@ -78,7 +78,7 @@ func parts(v reflect.Value) iter.Seq[reflect.Value] {
 	}
 }
 
-// textual reports whether values of a type are written by their MarshalText or String. Structs with
+// textual reports whether values of a type are written with MarshalText or String. Structs with
 // exported fields are written field by field instead.
 func textual(t reflect.Type) bool {
 	if t.NumMethod() == 0 || t == vertexType {
@@ -93,22 +93,21 @@ func textual(t reflect.Type) bool {
 		t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
-// AppendAs is Append with another mapping to input ids, and with vertices under the names that name
-// appends for their input ids, unless it is nil. Text that would not be read as one value of one
-// line is quoted.
+// AppendAs is Append with another mapping to input ids. If name is not nil, vertices are written as
+// the names that it appends. A text that could not be read back as one value on one line is quoted.
 func (j *Job) AppendAs(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte {
 	start := len(dst)
 	return quote(j.text(dst, id, label, name), start)
 }
 
-// Label returns the input id of a vertex. AppendName appends what the input calls a vertex, by its
-// input id.
+// Label returns the input id of a vertex. AppendName appends the name of the vertex with an input
+// id.
 type (
 	Label      = func(id pregel.VertexID) uint64
 	AppendName = func(dst []byte, label uint64) []byte
 )
 
-// quote quotes the text that begins at start if it would not be read as one value of one line.
+// quote quotes the text that begins at start if it could not be read back as one value on one line.
 func quote(dst []byte, start int) []byte {
 	if text := dst[start:]; len(text) > 0 && (text[0] == '"' || bytes.IndexByte(text, '\n') >= 0 ||
 		bytes.IndexByte(text, '\r') >= 0) {
@@ -117,8 +116,8 @@ func quote(dst []byte, start int) []byte {
 	return dst
 }
 
-// text appends what a value is written as. A panic in a method of the program goes on, as the
-// program's.
+// text appends the text of a value. If a method of the program panics, it panics with a
+// ProgramError.
 func (j *Job) text(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte {
 	method := "String"
 	r, local := j.at(id)
@@ -154,8 +153,7 @@ func (j *Job) text(dst []byte, id pregel.VertexID, label Label, name AppendName)
 	return appender{j.IDs(), label, name}.value(dst, value)
 }
 
-// escape puts a backslash before the bytes from start on that OutputLabels may write between
-// vertices.
+// escape adds a backslash before each separator of OutputLabels in a name that begins at start.
 func escape(dst []byte, start int) []byte {
 	if !bytes.ContainsAny(dst[start:], ` :;\`) {
 		return dst
@@ -165,11 +163,11 @@ func escape(dst []byte, start int) []byte {
 
 var escaper = strings.NewReplacer(` `, `\ `, `:`, `\:`, `;`, `\;`, `\`, `\\`)
 
-// appender writes values of a graph of n vertices as result files have them.
+// appender writes values of a graph of n vertices in the format of result files.
 type appender struct {
 	n     uint64
 	label Label
-	name  AppendName // or nil, where vertices have no names
+	name  AppendName // nil if vertices have no names
 }
 
 func (a appender) value(dst []byte, v any) []byte {
@@ -196,7 +194,8 @@ func (a appender) value(dst []byte, v any) []byte {
 	return a.reflected(dst, reflect.ValueOf(v))
 }
 
-// between separates fields: names have blanks in them.
+// between returns the separator of fields: a tab if vertices have names, because names may contain
+// spaces.
 func (a appender) between() byte {
 	if a.name != nil {
 		return '\t'
@@ -204,9 +203,8 @@ func (a appender) between() byte {
 	return ' '
 }
 
-// reflected writes the fields of a struct and the elements of a list of numbers, separated by
-// blanks or, where vertices have names, tabs, and textual values by their own method. What is
-// nested is in brackets.
+// reflected writes the fields of a struct, or the elements of a list of numbers, with a separator.
+// It writes textual values by their own method. Nested values are in brackets.
 func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	fields := 0
 	part := func(f reflect.Value) {
@@ -245,8 +243,8 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	}
 }
 
-// nested writes a value as JSON without blanks: lists and structs as arrays, and texts, names,
-// infinities and NaN as strings.
+// nested writes a value as JSON without spaces. Lists and structs are arrays. Texts, names,
+// infinities and NaN are strings.
 func (a appender) nested(dst []byte, v reflect.Value) []byte {
 	start := len(dst)
 	if !isComposite(v.Type()) {
@@ -267,12 +265,12 @@ func (a appender) nested(dst []byte, v reflect.Value) []byte {
 	return append(dst, ']')
 }
 
-// appendString appends a string of JSON.
+// appendString appends a JSON string.
 func appendString(dst []byte, text string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string, which is never refused
+	_ = e.Encode(text) // a string cannot fail
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
 }
 
@@ -282,13 +280,13 @@ func isComposite(t reflect.Type) bool {
 	return (k == reflect.Struct || k == reflect.Array || k == reflect.Slice) && !textual(t)
 }
 
-// isPlain reports whether values of a type are written as numbers, truth values or vertices.
+// isPlain reports whether values of a type are written as numbers, booleans or vertices.
 func isPlain(t reflect.Type) bool {
 	k := t.Kind()
 	return k >= reflect.Bool && k <= reflect.Float64 && !textual(t)
 }
 
-// text appends the MarshalText or String of a value.
+// text appends the result of a value's MarshalText or String.
 func text(dst []byte, v any) []byte {
 	if m, ok := v.(encoding.TextMarshaler); ok {
 		b, err := m.MarshalText()

@@ -8,17 +8,17 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// A pull of sums from all vertices waits for cache misses, since each edge reads the message of a
-// sender anywhere in the column, and for branches at the ends of lists. So such a pull goes by
-// tiles (graph.Tiles): of one range of senders after the other the messages are added to one sum
-// for each receiver, and the vertices compute when all ranges are through. A sum that is ordered is
-// the same, for ranges are in the order of the lists.
+// A pull of sums from all vertices waits for cache misses, because each edge reads the message of
+// some sender in the column, and for mispredicted branches at the ends of lists. So such a pull
+// uses tiles (graph.Tiles). For one range of senders after the other, it adds their messages to a
+// sum for each receiver. The vertices compute after the last range. Ordered sums are the same as
+// without tiles, because the ranges are in the order of the lists.
 
 const (
-	// tiledArcs is the number of arcs from which tiles pay for the memory that they want.
+	// tiledArcs is the number of arcs above which tiles are worth their memory.
 	tiledArcs = 1 << 20
-	// tiledPulls is how many full pulls the tiles must serve: making them takes as long as they
-	// save in 3 to 8.
+	// tiledPulls is the number of full pulls for which tiles are worth making. Making them takes as
+	// long as they save in 3 to 8 pulls.
 	tiledPulls = 10
 )
 
@@ -29,17 +29,17 @@ var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 1
 // tiling is the state of pulls by tiles.
 type tiling struct {
 	*partition
-	add   func(worker int) // addTilesTask
-	fulls int              // pulls of all messages in this run
-	of    *graph.Adjacency // what tiles were made of, or found not worth it
+	add   func(worker int) // the method value addTilesTask
+	fulls int              // number of pulls in this run in which all vertices sent
+	of    *graph.Adjacency // the lists that tiles were made of, or were not worth making for
 	tiles *graph.Tiles     // or nil
-	now   int              // the range that is added to the sums
+	now   int              // the range of senders that is being added
 	on    bool
-	found []uint64 // the receivers, in this superstep's pull by tiles
+	found []uint64 // the receivers of a message, in this superstep's pull
 }
 
-// pullTiles adds up the messages of a pull by tiles, where that is faster, and says so by s.on:
-// then no list is left to be pulled.
+// pullTiles adds up the messages of a pull by tiles, if that is faster. It then sets s.on, and no
+// list remains to be pulled.
 func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) error {
 	s.on = false
 	if len(pulling) != 1 || !pulling[0].All || s.list || s.command.Sends || s.changing.on {
@@ -63,8 +63,7 @@ func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) erro
 	return nil
 }
 
-// makeTiles makes tiles when enough full pulls may come for that, and reports whether there are
-// some.
+// makeTiles makes tiles if enough full pulls can be expected, and reports whether there are tiles.
 func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
 	if s.of == a || s.job.options.WholeLists {
 		return s.tiles != nil, nil
@@ -77,7 +76,7 @@ func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error
 	s.of = a
 	arena := s.job.newArena()
 	defer func() {
-		if s.tiles == nil { // memory was short, now or in the middle of it
+		if s.tiles == nil { // there is not enough memory
 			arena.Close()
 		}
 	}()
@@ -98,14 +97,14 @@ func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error
 	return true, nil
 }
 
-// forgetTiles forgets the tiles, before the arena ends in which they lie.
+// forgetTiles drops the tiles, before their arena is closed.
 func (s *tiling) forgetTiles() {
 	s.of, s.tiles, s.on = nil, nil, false
 	s.instance.MakeSums(nil)
 }
 
-// manyPulls reports whether tiledPulls more full pulls may come: as many as the program has
-// supersteps left, or, if it does not say so, as there were.
+// manyPulls reports whether tiledPulls more full pulls can be expected: the program's remaining
+// supersteps or, if their number is unknown, as many as so far.
 func (s *tiling) manyPulls() bool {
 	if most := s.job.methods.traits.MaxSupersteps; most > 0 {
 		return most-s.command.Superstep >= tiledPulls

@@ -5,7 +5,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// emit puts all messages of r.pushing, over about so many edges, into the workers' bins.
+// emit puts all messages of r.pushing into the workers' bins. edges is the approximate number of
+// edges.
 func (r *pusher) emit(a *graph.Adjacency, edges int) error {
 	if 2*edges >= len(a.Adj) && !r.reserved {
 		r.reserve(a.Adj)
@@ -19,15 +20,15 @@ func (r *pusher) emit(a *graph.Adjacency, edges int) error {
 	return r.run(r.team.Size() > 1, a.Chunks, r.emitting)
 }
 
-// binned reports whether there is memory for the pairs of a list in the bins of a push: else one
-// goroutine pushes right into the inbox.
+// binned reports whether there is enough memory for this number of pairs in the bins of a push. If
+// not, one goroutine pushes directly into the inbox.
 func (r *pusher) binned(edges int) bool {
 	return !r.job.budget().Tight(int64(edges) * (4 + int64(r.job.methods.program.Message.Size())))
 }
 
 // reserve makes room in the bins for a message to each of the receivers, before a superstep in
-// which most edges are crossed: bins that grow as they are filled are copied several times, and
-// leave behind as much as they hold.
+// which messages cross most edges. Otherwise the bins would be copied several times as they grow,
+// and the garbage would take as much memory as the bins.
 func (r *pusher) reserve(receivers []uint32) {
 	r.reserved = true
 	shift, bins := r.binsOf(r.threads[0]).Layout()
@@ -37,7 +38,7 @@ func (r *pusher) reserve(receivers []uint32) {
 	}
 	if k := len(r.threads); k > 1 {
 		for i, n := range counts {
-			counts[i] = n/k + n/(8*k) // workers do not get the same
+			counts[i] = n/k + n/(8*k) // workers do not get equal numbers
 		}
 	}
 	for _, t := range r.threads {

@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// ValueType describes the type of the program's values, by what must be the same in two processes;
-// it is an error if they cannot travel.
+// ValueType describes the type of the program's values. Two processes must have the same
+// description. The error is not nil if values cannot be sent between processes.
 func (m *methods) ValueType() (string, error) {
 	c, err := pack.NewValues(m.program.Value, mem.PointerFreeType(m.program.Value))
 	if err != nil {
@@ -17,7 +17,8 @@ func (m *methods) ValueType() (string, error) {
 	return c.Type(), nil
 }
 
-// AppendBlock appends values of vertices of a partition here, from the first on, for a pack.Column.
+// AppendBlock appends values of a partition of this process, from vertex number first on, for a
+// pack.Column.
 func (j *Job) AppendBlock(dst []byte, partition, first, count int) ([]byte, error) {
 	own := j.owners[partition].instance.Values()
 	c, err := pack.NewValues(own.Type(), own.Raw())

@@ -7,13 +7,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Watcher sees what the program of a job of one partition and one thread does. It is for tests.
+// Watcher observes the program of a job with one partition and one thread. It is for tests.
 type Watcher interface {
-	// Sent gets every message that holds pointers, when it is sent and, combined with others of its
-	// sender, when that has run.
+	// Sent gets every message that contains pointers, first when it is sent. It gets a vertex's
+	// messages again, combined, after the vertex has run.
 	Sent(superstep int, from pregel.VertexID, message any)
-	// Began and Ended are called around a superstep; label returns a vertex's input id. The job
-	// fails with Ended's error.
+	// Began and Ended are called before and after a superstep. label returns a vertex's input id.
+	// An error of Ended makes the job fail.
 	Began(program any)
 	Ended(superstep int, program any, label func(pregel.VertexID) uint64) error
 }
@@ -25,7 +25,7 @@ func Watch(ctx context.Context, w Watcher) context.Context {
 	return context.WithValue(ctx, watching{}, w)
 }
 
-// watchMessages gives the runner of a job its watcher, if ctx has one.
+// watchMessages sets the watcher of the runner of a job, if ctx has one.
 func (r *runner) watchMessages(ctx context.Context) {
 	w, _ := ctx.Value(watching{}).(Watcher)
 	r.saving.resends = w != nil

@@ -5,8 +5,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Places returns, for each arc that edge columns of a direction hold properties of, where it was
-// before the change; nil if no arc has moved.
+// Places returns, for each arc with properties in the edge columns of direction d, its index before
+// the change. It returns nil if no arc has moved.
 func Places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 {
 	out, in := changed.OutFrom, changed.InFrom
 	switch {
@@ -17,7 +17,7 @@ func Places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 
 	case out == nil && in == nil:
 		return nil
 	}
-	// Of both directions, one after the other: see crossedBy.
+	// for both directions, one after the other: see crossedBy
 	places := make([]uint32, 0, len(changed.Partition.Out.Adj)+len(changed.Partition.In.Adj))
 	list := func(from []uint32, n, offset int) {
 		for i := range n {

@@ -1,6 +1,7 @@
-// Package change decides what the requests of vertices come to that change the graph
-// (docs/design/mutation.md): which arcs and vertices go, and which are added. Package engine
-// exchanges the requests, and moves its columns to the changed partition.
+// Package change resolves the requests of vertices to change the graph (docs/design/mutation.md).
+// It determines the removed and added arcs and vertices. Package engine exchanges the requests, and
+// moves its columns to the changed partition. Read resolve.go first, then requests.go (the
+// encoding).
 package change
 
 import (
@@ -15,25 +16,25 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// requestBytes is what a request takes between partitions: its kind, three ids and a weight.
+// requestBytes is the encoded size of a request: its kind, three ids and a weight.
 const requestBytes = 1 + 4*8
 
-// Codec encodes the requests that one partition makes of another.
+// Codec encodes the requests that one partition sends to another.
 //
-//	| ids so far (8) | how many (8) | kind (1) of (8) to (8) by (8) weight (8) | ... | values of the vertices to be added, in order |
+//	| ids (8) | count (8) | kind (1) of (8) to (8) by (8) weight (8) | ... | values |
 //
-// Ids so far is one more than the largest id that the sender's requests need. Values without
-// pointers lie there as in memory.
+// ids is one more than the largest id that the sender's requests need. values are those of the
+// vertices to add, in order. Values without pointers are copied from memory.
 type Codec struct{ values pack.Values }
 
-// NewCodec makes the codec of requests with values of a column's type.
+// NewCodec makes a codec of requests; values has the type of the vertices' values.
 func NewCodec(values kernel.Column) (c Codec, err error) {
 	c.values, err = pack.NewValues(values.Type(), values.Raw())
 	return c, err
 }
 
-// Encode encodes requests, and the values of those that add vertices; ids is one more than the
-// largest id that they need.
+// Encode encodes requests, and the values of vertices to add. ids is one more than the largest id
+// that the requests need.
 func (c Codec) Encode(ids uint64, list []kernel.Request, values kernel.Column) ([]byte, error) {
 	b := make([]byte, 0, 16+requestBytes*len(list))
 	b = binary.LittleEndian.AppendUint64(b, ids)
@@ -57,11 +58,11 @@ func (c Codec) Encode(ids uint64, list []kernel.Request, values kernel.Column) (
 	return c.values.Append(b, some)
 }
 
-// ErrRequests is what is wrong with bytes that are no requests.
+// ErrRequests is the error for bytes that are not valid requests.
 var ErrRequests = errors.New("requests that make no sense")
 
-// Decode appends the requests in b to list, each about a vertex that owns accepts, and returns it
-// with the ids that the sender needs.
+// Decode decodes requests from b and appends them to list, and their values to values. owns must
+// accept the vertex of each request. Decode returns the list and the ids that the sender needs.
 func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, owns func(id uint64) bool) ([]kernel.Request, uint64, error) {
 	if len(b) < 16 {
 		return nil, 0, fmt.Errorf("%w: %d bytes", ErrRequests, len(b))
@@ -103,8 +104,8 @@ func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, own
 	return list, ids, nil
 }
 
-// InOrder sorts requests by the vertex they are about, and those about one by who asked; those of
-// one vertex stay in the order of its calls.
+// InOrder sorts requests by their vertex, and those with the same vertex by the requesting vertex.
+// Requests of one vertex keep the order of its calls.
 func InOrder(list []kernel.Request) {
 	slices.SortStableFunc(list, func(a, b kernel.Request) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.By, b.By)) })
 }

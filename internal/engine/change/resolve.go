@@ -6,39 +6,38 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Resolved is what the requests about the vertices of one partition come to.
+// Resolved is the result of the requests about the vertices of one partition.
 type Resolved struct {
 	Remove, Add []graph.Arc
-	Gone        map[pregel.VertexID]bool // vertices all of whose out-edges go, before any is added
-	Vertices    []Vertex                 // those that were removed or made, by id
+	Gone        map[pregel.VertexID]bool // vertices that lose all out-edges, before edges are added
+	Vertices    []Vertex                 // removed and added vertices, by id
 }
 
-// Vertex is what becomes of a vertex: whether it exists, and its value. If it is made anew, or no
-// more, its messages are dropped.
+// Vertex is the new state of a vertex. Messages to it are dropped if it is removed or created anew.
 type Vertex struct {
 	ID     pregel.VertexID
 	Exists bool
 	Anew   bool
-	Value  int // where in the Resolver's Values; NoValue is zero
+	Value  int // index in the Resolver's Values; NoValue means zero
 }
 
 // NoValue stands for the zero value.
 const NoValue = -1
 
-// Resolver decides what requests come to, in Pregel's order (docs/design/mutation.md).
+// Resolver resolves requests in the order that Pregel defines (docs/design/mutation.md).
 type Resolver struct {
 	Exists func(id uint64) bool // whether a vertex exists
 	Own    kernel.Column        // the vertices' values
-	Of     func(id uint64) int  // where in Own a vertex's value is
-	Values kernel.Column        // those that requests bring, and those that are decided on
-	// Resolve is kernel.Instance.Resolve, or nil if the program has none.
+	Of     func(id uint64) int  // index in Own of a vertex's value
+	Values kernel.Column        // values in requests; Run appends the results
+	// Resolve is kernel.Instance.Resolve, or nil if the program has no method Resolve.
 	Resolve func(id pregel.VertexID, exists, remove bool, value int, add []int,
 		of kernel.Column) bool
 
 	out Resolved
 }
 
-// Run resolves requests that are InOrder.
+// Run resolves requests that InOrder has sorted.
 func (s *Resolver) Run(list []kernel.Request) Resolved {
 	for len(list) > 0 {
 		n := 1
@@ -71,7 +70,8 @@ func (s *Resolver) vertex(list []kernel.Request) {
 		}
 		s.out.Add = kept
 	}
-	// Its own changes to its edges, in the order of its calls, then the edges that others remove.
+	// First the vertex's own changes to its edges, in the order of its calls. Then the edges that
+	// other vertices remove.
 	for i := range list {
 		if r := &list[i]; exists && r.By == r.Of {
 			switch r.Kind {
@@ -95,7 +95,7 @@ func (s *Resolver) vertex(list []kernel.Request) {
 			add = append(add, int(r.Value))
 		}
 	}
-	anew := false // the vertex that was there, if there was one, is gone
+	anew := false // the previous vertex, if any, is removed
 	if remove || len(add) > 0 {
 		if exists {
 			value = s.Values.Len()
@@ -125,7 +125,7 @@ func (s *Resolver) vertex(list []kernel.Request) {
 	}
 }
 
-// decide returns what becomes of a vertex that is to be removed, or added, or both.
+// decide returns the new state of a vertex that requests remove, add, or both.
 func (s *Resolver) decide(id pregel.VertexID, exists, remove bool, value int, add []int) (decided int, exist bool) {
 	if s.Resolve != nil {
 		exist = s.Resolve(id, exists, remove, value, add, s.Values)

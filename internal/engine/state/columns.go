@@ -14,29 +14,29 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The sections of a part that have columns of a program (docs/design/checkpoints.md).
+// The sections of a part for property columns (docs/design/checkpoints.md).
 const (
-	// How many edges with properties each vertex has, 4 bytes each; with a direction and which
-	// lists.
+	// The number of edges with properties of each vertex, 4 bytes each. The name ends with a
+	// direction and the number of the list.
 	sectionRows   = "rows "
-	sectionColumn = "column " // and its name: of vertices
-	sectionEdges  = "edges "  // and the direction and its name: of edges
+	sectionColumn = "column " // of vertices; followed by the column's name
+	sectionEdges  = "edges "  // of edges; followed by the direction and the column's name
 )
 
 // Column is a property column with its values.
 type Column struct {
 	kernel.Property
-	Direction pregel.Direction // of a column of edges, which phases of one direction share
+	Direction pregel.Direction // of an edge column; phases that share it have the same direction
 }
 
-// Columns are the property columns of a partition: of a program or, in a plan, of all phases.
+// Columns has the property columns of a partition: of a program or, in a plan, of all phases.
 type Columns []*Column
 
-// Lists returns the lists of edges that messages of a direction cross: a column of edges has the
-// values of one after the other.
+// Lists returns the lists of edges that messages of a direction cross. An edge column has the
+// values of the lists one after the other.
 type Lists func(d pregel.Direction) ([]*kernel.EdgeLists, error)
 
-// Get returns a column of n elements, made at first use.
+// Get returns a column of n elements. It makes the column at first use.
 func (all *Columns) Get(c kernel.Property, d pregel.Direction, n int) *Column {
 	for _, known := range *all {
 		switch {
@@ -58,12 +58,12 @@ func (all *Columns) Get(c kernel.Property, d pregel.Direction, n int) *Column {
 	return made
 }
 
-// OfEdges reports whether there is a column of edges.
+// OfEdges reports whether there is an edge column.
 func (all Columns) OfEdges() bool {
 	return slices.ContainsFunc(all, func(c *Column) bool { return c.OfEdges })
 }
 
-// ClearVertex makes all columns of vertices zero at a vertex.
+// ClearVertex sets a vertex to zero in all vertex columns.
 func (all Columns) ClearVertex(local uint32) {
 	for _, c := range all {
 		if !c.OfEdges {
@@ -72,7 +72,8 @@ func (all Columns) ClearVertex(local uint32) {
 	}
 }
 
-// Move moves the columns to a changed partition, whose out-lists had so many arcs before.
+// Move moves the columns to a changed partition. outBefore is the number of arcs in the out-lists
+// before the change.
 func (all Columns) Move(changed *graph.Changed, outBefore int) {
 	for _, c := range all {
 		if !c.OfEdges {
@@ -133,7 +134,7 @@ func saveRows(p *checkpoint.Part, d pregel.Direction, lists Lists) error {
 	return err
 }
 
-// Find finds a column by its name, of n elements if it is of edges.
+// Find finds a column by its name. n is the length of an edge column.
 type Find func(name string, ofEdges bool, d pregel.Direction, n int) (kernel.Column, error)
 
 // Properties takes the values of a program's columns from a part.
@@ -164,7 +165,7 @@ func (o Owner) Properties(p *checkpoint.Part, lists Lists, find Find) error {
 	return nil
 }
 
-// edges copies the values of a column of edges from a section's data.
+// edges copies the values of an edge column from a section's data.
 func (o Owner) edges(
 	p *checkpoint.Part, data []byte, name string, d pregel.Direction, lists Lists, find Find,
 ) error {
@@ -172,9 +173,10 @@ func (o Owner) edges(
 	if err != nil {
 		return err
 	}
-	type run struct{ from, to, n int } // the edges of a vertex, in the part and here
+	// the n edges of a vertex: first at from in the part's values, at to in the partition's
+	type run struct{ from, to, n int }
 	var runs []run
-	edges, here := 0, 0 // of the part, and of the partition
+	edges, here := 0, 0 // number of edges in the part and in the partition
 	for i, l := range crossed {
 		here += len(l.Adj)
 		section, ok := p.Section(rowsSection(d, i))

@@ -9,17 +9,18 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Owner is a partition that takes from the parts of a checkpoint what is of its vertices: one of so
-// many.
+// Owner is partition Index of Of partitions, which takes the data of its vertices from the parts of
+// a checkpoint.
 type Owner struct{ Index, Of int }
 
-// Wants reports whether vertices of one of so many parts may be the partition's.
+// Wants reports whether part number part, of parts in all, may have vertices of the partition.
 func (o Owner) Wants(parts, part int) bool { return parts != o.Of || part == o.Index }
 
-// Same reports whether a part has the vertices of the partition alone.
+// Same reports whether a part has exactly the vertices of the partition.
 func (o Owner) Same(p *checkpoint.Part) bool { return p.Of == o.Of && p.Partition == o.Index }
 
-// Each calls f for every vertex of a part that is the partition's: there the k-th, here local.
+// Each calls f for every vertex of a part that the partition owns: k is its index in the part,
+// local its index in the partition.
 func (o Owner) Each(p *checkpoint.Part, f func(k int, local uint32)) {
 	of := uint64(o.Of)
 	for k := range p.Vertices {
@@ -31,7 +32,7 @@ func (o Owner) Each(p *checkpoint.Part, f func(k int, local uint32)) {
 	}
 }
 
-// Vertices copies values of a part's vertices, from a section's data, to those of the partition.
+// Vertices copies values of a part's vertices, from a section's data, to the partition's column.
 func (o Owner) Vertices(p *checkpoint.Part, data []byte, to kernel.Column) error {
 	from, err := Unpack(to, data, p.Vertices)
 	if err != nil {
@@ -45,8 +46,8 @@ func (o Owner) Vertices(p *checkpoint.Part, data []byte, to kernel.Column) error
 	return nil
 }
 
-// Some is Vertices where only those of some bits have a value. Without data it takes none, and
-// reports whether any are missing.
+// Some is Vertices for a section that has values only for the vertices in section bits. If the
+// values are missing, it copies none and returns true.
 func (o Owner) Some(
 	p *checkpoint.Part, bits, section string, to kernel.Column,
 ) (missing bool, err error) {
@@ -71,7 +72,7 @@ func (o Owner) Some(
 	return false, nil
 }
 
-// Bits sets the bits of the partition's vertices that a section of a part has.
+// Bits sets the bits of the partition's vertices that are set in a section of a part.
 func (o Owner) Bits(p *checkpoint.Part, section string, to []uint64) error {
 	set, err := bitsOf(p, section)
 	if err != nil {
@@ -98,7 +99,8 @@ func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 	return set, nil
 }
 
-// Check refuses a part that has not the vertices that it owns of so many ids.
+// Check returns an error if a part does not have the number of vertices that its partition owns of
+// ids vertices.
 func Check(p *checkpoint.Part, ids uint64) error {
 	if n := (int(ids) - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(n, 0) {
 		const text = "%w: %d vertices of partition %d of %d, expected %d"

@@ -1,6 +1,7 @@
-// Package state saves and restores columns of a partition: of its vertices, of its edges, and bits
-// of its vertices. It knows the parts of a checkpoint, which may be of another number of
-// partitions; package engine names the sections.
+// Package state saves and restores columns of a partition: values of its vertices, values of its
+// edges, and bits of its vertices. The parts of a checkpoint may be of another number of
+// partitions. Package engine calls it for all state in a checkpoint, and names most sections. Read
+// pack.go first, then owner.go and columns.go.
 package state
 
 import (
@@ -11,15 +12,15 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// packedAtOnce is how many values with pointers are packed as one block: the guard bounds what a
-// block may hold.
+// packedAtOnce is the number of values with pointers in a packed block. The decoder limits the size
+// of a block.
 const packedAtOnce = 4096
 
-// Err is what is wrong with a part that does not hold what it says.
+// Err is the error for a part whose content is inconsistent.
 var Err = errors.New("the checkpoint does not hold what it says")
 
-// Pack returns a column's values as sections hold them: a view of values without pointers, others
-// in the blocks of a raw result.
+// Pack returns a column's values in the format of a section: a view of values without pointers, or
+// the blocks of a raw result.
 func Pack(c kernel.Column) (b []byte, err error) {
 	if c.Raw() {
 		var p kernel.Packed
@@ -33,8 +34,8 @@ func Pack(c kernel.Column) (b []byte, err error) {
 	return b, err
 }
 
-// Unpack returns the n values of a section, of the type of another column. They may share
-// the section's memory. It bears any bytes.
+// Unpack returns the n values of a section. They have the type of the column like, and may share
+// the section's memory. It returns an error for any invalid input.
 func Unpack(like kernel.Column, b []byte, n int) (kernel.Column, error) {
 	all := like.New(nil)
 	var err error
