@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Apply returns the graph with a delta, whose partitions must all be in this process. g stays as it
-// is. The two share memory if shares is true: g must then not be closed before the other one.
+// Apply returns a graph with a delta applied. All partitions must be in this process. g does not
+// change. If shares is true, the two graphs share memory, so the new one must be closed before g.
 func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) (next *Graph, shares bool, err error) {
 	defer mem.Recover(&err)
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
@@ -41,7 +41,7 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) 
 	if err != nil {
 		return nil, false, err
 	}
-	shares = len(a.labels) == 0 // the maps are g's
+	shares = len(a.labels) == 0 // the maps belong to g
 	for _, c := range parts {
 		a.setAbsent(c.Partition)
 		shares = shares ||
@@ -53,19 +53,19 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) 
 	return next, shares, nil
 }
 
-// applier makes the changes of partitions that a delta means.
+// applier converts a delta to changes of partitions.
 type applier struct {
 	g       *Graph
 	changes []Change
-	removed []uint64 // vertices, by id
-	back    []uint64 // those of absent vertices that there are again, by id
-	labels  []uint64 // input ids of new vertices, rising
+	removed []uint64 // removed vertices, by id
+	back    []uint64 // absent vertices that are added again, by id
+	labels  []uint64 // input ids of new vertices, ascending
 }
 
 func (a *applier) arc(to *[]Arc, u, v pregel.VertexID, w float64) { *to = append(*to, Arc{u, v, w}) }
 
-// of returns the change of the partition that owns an arc's source. An undirected edge goes from
-// its smaller end, so that the order of edges stays.
+// of returns the change of the partition that owns an arc's source. The source of an undirected
+// edge is its end with the smaller id, which preserves the order of edges.
 func (a *applier) of(u, v *pregel.VertexID) *Change {
 	if !a.g.Directed && *v < *u {
 		*u, *v = *v, *u
@@ -154,7 +154,7 @@ func (a *applier) add(d pregel.Delta) error {
 	return nil
 }
 
-// setAbsent says which of a new partition's vertices there are no more.
+// setAbsent sets the absent vertices of a new partition.
 func (a *applier) setAbsent(p *Partition) {
 	absent := p.Absent
 	if absent == nil {
@@ -177,7 +177,7 @@ func (a *applier) setAbsent(p *Partition) {
 	}
 }
 
-// label gives the last vertices input ids, which rise and are new.
+// label sets the input ids of the new vertices, which have the last ids. labels is ascending.
 func (g *Graph) label(labels []uint64) {
 	if len(labels) == 0 {
 		return

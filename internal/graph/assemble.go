@@ -9,9 +9,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Assemble returns the graph of partitions after changes, all of those that base has here; base is
-// the graph that they come from. It takes the partitions over, which must not be in use: closing
-// the graph frees them. What they share with base is base's.
+// Assemble returns a graph of changed partitions. base is the graph before the changes; parts are
+// all of its partitions in this process. The new graph owns the partitions and frees them when it
+// is closed. They must not be in use. Memory that they share with base still belongs to base.
 func Assemble(base *Graph, parts ...*Changed) *Graph {
 	g := assemble(base, parts)
 	g.extendMaps()
@@ -41,7 +41,8 @@ func assemble(base *Graph, parts []*Changed) *Graph {
 	return g
 }
 
-// extendMaps gives the maps the vertices that came after loading: their input ids are the largest.
+// extendMaps adds the vertices that were added after loading to the maps. Their input ids are the
+// largest.
 func (g *Graph) extendMaps() {
 	if g.Order == nil || g.added == nil {
 		return

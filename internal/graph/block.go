@@ -11,20 +11,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Block is the arcs that a grid assigns to a partition, between two sides. Messages come from the
-// owners of the senders' side (expand), cross the block along its lists, and go on to the owners of
+// Block has the arcs that a grid assigns to a partition, between two sides. Messages come from the
+// owners of the senders' side (expand), cross the block along its lists, and go to the owners of
 // the receivers' side (fold).
 //
 //	             processor column                 processor row
 //	owners --------- expand --------> Senders -> lists -> Receivers --------- fold --------> owners
 //
-// In the P x 1 grid every receiver is owned, in the 1 x P grid every sender: that exchange is
-// nothing.
+// In the P x 1 grid the partition owns every receiver, so fold does nothing. In the 1 x P grid it
+// owns every sender, so expand does nothing.
 type Block struct {
 	Senders, Receivers *Side
-	// ByReceiver are the lists that are pulled along, BySender those that are pushed along. The 1 x
-	// P block has no ByReceiver, and the P x 1 block no BySender until Partition.SendersView makes
-	// it.
+	// ByReceiver has the lists for pulls, BySender those for pushes. The 1 x P block has no
+	// ByReceiver. The P x 1 block has no BySender until Partition.SendersView makes it.
 	ByReceiver, BySender *Adjacency
 }
 
@@ -33,19 +32,18 @@ func (b *Block) reversed() *Block {
 	return &Block{Senders: b.Receivers, Receivers: b.Senders, ByReceiver: b.BySender, BySender: b.ByReceiver}
 }
 
-// Side is one end of a block: the owned vertices, and ghosts of vertices of the other owners of a
-// line of the grid, the processor column of the senders, the row of the receivers.
+// Side is one side of a block: the owned vertices, and ghosts of the other owners in a line of the
+// grid. The line is the processor column of the senders, or the processor row of the receivers.
 type Side struct {
-	// Line is the other partitions of the line, in the order in which this one sends to them. It is
-	// empty where all vertices are owned.
+	// Line has the other partitions of the line, in the order in which this partition sends to
+	// them. It is empty if all vertices are owned.
 	Line []int
-	// Groups has, for each partition, the slots of its vertices here.
+	// Groups has the ghost slots of each partition's vertices.
 	Groups []Group
-	// Peers has, for each partition, the owned vertices that are ghosts of its.
+	// Peers has, for each partition, the owned vertices that are ghosts there.
 	Peers Peers
-	// Ghosts has, for each partition q, those of its vertices that the slots of its group stand
-	// for: what q has as Peers. When the graph is built it is left to the receivers' side of a grid
-	// that is not flat.
+	// Ghosts has, for each partition q, the vertices of q that its group's slots represent. It is
+	// what q has as Peers. The construction sets it only on the receivers' side in a 2D grid.
 	Ghosts []bitmap.Ranked
 }
 
@@ -58,44 +56,46 @@ func (s *Side) Count() int {
 	return n
 }
 
-// Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for
-// one owner's vertices in the order of their local indices.
+// Group is a range of ghost slots: Count slots from Start, which is a multiple of 64. They
+// represent one owner's vertices in the order of their local indices.
 type Group struct{ Start, Count uint32 }
 
-// Words returns the group's run of words in a bitmap over slots.
+// Words returns the group's range of words in a bitmap over slots.
 func (g Group) Words() (lo, hi int) {
 	return int(g.Start >> 6), int(g.Start>>6) + bitmap.Words(int(g.Count))
 }
 
-// Adjacency is a block's lists: from the slots of one side to those of the other.
+// Adjacency has a block's lists, from the slots of one side to the slots of the other.
 type Adjacency struct {
 	kernel.Lists
-	// Chunks are the borders, in words, of runs of rows with about as many edges each. The first
-	// Owned runs are of owned vertices, the others of ghosts.
+	// Chunks has the borders, in words, of chunks of rows with about equal numbers of edges. The
+	// first Owned chunks have owned vertices, the others ghosts.
 	Chunks []uint32
 	Owned  int
-	// Rising says that each list rises by slot. All rise by the neighbours' ids otherwise.
+	// Rising means that each list is in ascending order of slots. Otherwise it is in ascending
+	// order of the neighbours' ids.
 	Rising bool
 }
 
-// OwnChunks returns the borders of the runs of owned rows, and GhostChunks those of ghosts'.
+// OwnChunks returns the borders of the chunks of owned rows. GhostChunks returns those of ghosts'
+// rows.
 func (a *Adjacency) OwnChunks() []uint32   { return a.Chunks[:a.Owned+1] }
 func (a *Adjacency) GhostChunks() []uint32 { return a.Chunks[a.Owned:] }
 
-// Blocks are the blocks that messages cross: where they are pushed, and where they are pulled. In a
-// flat grid push is that of 1 x P and pull that of P x 1; in others they are the same.
+// Blocks has the block for pushes and the block for pulls. In a flat grid Push is the 1 x P block
+// and Pull the P x 1 block. In a 2D grid they are the same.
 type Blocks struct{ Push, Pull *Block }
 
-// Layout is what a partition's part of a job is made over.
+// Layout has the lists and slots that a job uses in a partition.
 type Layout struct {
-	// Blocks are those of the arcs, of the reversed arcs, or of both, one after the other.
+	// Blocks has the blocks of the arcs, of the reversed arcs, or of both in this order.
 	Blocks []Blocks
-	// Slots are the vertices that slots stand for: Count of them, a multiple of 64.
+	// Slots maps the Count slots to vertices. Count is a multiple of 64.
 	Slots *kernel.Slots
 	Count int
 }
 
-// Layout returns the partition's blocks for messages that go in a direction.
+// Layout returns the partition's blocks for messages of a direction.
 func (p *Partition) Layout(d pregel.Direction) Layout {
 	if !p.graph.Directed || d == pregel.Out {
 		return Layout{Blocks: []Blocks{p.along}, Slots: &p.slots, Count: p.Slots}
@@ -112,7 +112,7 @@ func (p *Partition) Layout(d pregel.Direction) Layout {
 	return l
 }
 
-// chunk cuts words of rows, of which so many are owned, into runs of about the same cost.
+// chunk cuts words of rows into chunks of about equal cost. The first owned words have owned rows.
 func (a *Adjacency) chunk(owned, words int) {
 	a.Chunks = []uint32{0}
 	cost := 0
@@ -140,7 +140,7 @@ func (a *Adjacency) chunk(owned, words int) {
 	}
 }
 
-// heads puts the first two neighbours of each row apart.
+// heads stores the first two neighbours of each row separately.
 func (a *Adjacency) heads(arena *mem.Arena) {
 	a.Heads = mem.Make[uint32](arena, len(a.Starts)-1)
 	for r := range a.Heads {
@@ -149,7 +149,7 @@ func (a *Adjacency) heads(arena *mem.Arena) {
 	a.seconds(arena)
 }
 
-// seconds puts the second neighbours apart where the first ones are.
+// seconds stores the second neighbours separately, next to the first ones.
 func (a *Adjacency) seconds(arena *mem.Arena) {
 	a.Seconds = mem.Make[uint32](arena, len(a.Heads))
 	for r := range a.Seconds {
@@ -158,8 +158,8 @@ func (a *Adjacency) seconds(arena *mem.Arena) {
 	}
 }
 
-// SendersView returns a block's lists by sender. Those of the P x 1 block are made at the first
-// call that ctx does not end.
+// SendersView returns a block's lists by sender. For the P x 1 block, the first call makes them,
+// unless ctx ends before it is done.
 func (p *Partition) SendersView(ctx context.Context, b *Block) (*Adjacency, error) {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
@@ -172,14 +172,14 @@ func (p *Partition) SendersView(ctx context.Context, b *Block) (*Adjacency, erro
 	return b.BySender, nil
 }
 
-// HasSendersView reports whether SendersView has been made.
+// HasSendersView reports whether the lists of SendersView exist.
 func (p *Partition) HasSendersView(b *Block) bool {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
 	return b.BySender != nil
 }
 
-// transpose makes lists by sender of lists by receiver. It returns nil when ctx ends.
+// transpose makes lists by sender from lists by receiver. It returns nil if ctx ends.
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 	arena, done := &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Graph}, false
 	defer func() { p.keepLists(done, arena) }()

@@ -11,9 +11,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Builder makes those partitions of a graph that are in this process. Package build finds the
-// vertices' ids and brings their facts and arcs, in any order. The lists of both directions are
-// made at once or one after the other, which takes less memory.
+// Builder makes the partitions of a graph that are in this process. Package build determines the
+// vertices' ids, and passes their facts and arcs in any order. The lists of both directions are
+// made at the same time, or one after the other, which takes less memory.
 //
 //	NewBuilder -> Own -> Vertex ... -> { Scatter -> Arcs or Tuples ... -> Finish } -> Link
 type Builder struct {
@@ -21,21 +21,21 @@ type Builder struct {
 	o    Options
 	team *parallel.Team
 	tmp  *mem.Arena
-	// of the lists of in-edges, and of out-edges, that Scatter makes: the graph's, if they are kept
+	// ^Arenas of the lists of in-edges and of out-edges that Scatter makes. If the lists are kept,
+	// it is the graph's arena.
 	lists, outLists *mem.Arena
 	open            []*Scatter
 	built           bool
 }
 
-// Facts are a vertex's input id, the lengths of its stored lists and, for TEPS, how many tuples,
-// without loops, touch it.
+// Facts are the facts about a vertex: its input id, the lengths of its stored lists and, for TEPS,
+// the number of tuples, without loops, that touch it.
 type Facts struct {
 	Label           uint64
 	Out, In, Tuples uint32
 }
 
-// NewBuilder begins a graph that has no partitions yet. The caller fills in what else is known of
-// it.
+// NewBuilder begins a graph without partitions. The caller sets the graph's other fields.
 func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	if err := o.Place(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	return a, nil
 }
 
-// Place sets the number of partitions and their grid, and refuses invalid ones.
+// Place sets the number of partitions and their grid, and returns an error if they are invalid.
 func (o *Options) Place() error {
 	if int(o.Duplicates) >= len(DuplicateWords) {
 		return fmt.Errorf("there is no way %d with duplicates", o.Duplicates)
@@ -75,13 +75,12 @@ func (o *Options) Place() error {
 	return nil
 }
 
-// Arena is the memory of the graph: what lies there goes with the graph, or with End if that is not
-// built.
+// Arena returns the graph's arena. It is freed with the graph, or by End if the graph is not built.
 func (a *Builder) Arena() *mem.Arena { return a.g.arena }
 
-// Own makes the partitions of this process, with room for the facts of their vertices. The graph's
-// number of vertices must be set and, if it has them, its maps. wide says that input ids may need
-// more than 32 bits.
+// Own makes the partitions of this process, with arrays for the facts of their vertices. The
+// graph's number of vertices must be set before and, if it has them, its maps. wide means that
+// input ids may need more than 32 bits.
 func (a *Builder) Own(own []int, wide bool) {
 	g := a.g
 	for _, i := range own {
@@ -120,12 +119,12 @@ func here(parts []*Partition) iter.Seq[*Partition] {
 	}
 }
 
-// Has reports whether a vertex belongs to a partition that is made here.
+// Has reports whether a vertex belongs to a partition of this process.
 func (a *Builder) Has(id pregel.VertexID) bool {
 	return id < pregel.VertexID(a.g.N) && a.g.Parts[id%pregel.VertexID(len(a.g.Parts))] != nil
 }
 
-// Owned returns how many vertices belong to partitions that are made here.
+// Owned returns the number of vertices in partitions of this process.
 func (a *Builder) Owned() int {
 	n := 0
 	for p := range a.g.here() {
@@ -135,7 +134,7 @@ func (a *Builder) Owned() int {
 }
 
 // Vertex sets the facts of a vertex of this process, except those in the graph's maps. It may be
-// called for different vertices concurrently.
+// called concurrently for different vertices.
 func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	n := pregel.VertexID(len(a.g.Parts))
 	p, i := a.g.Parts[id%n], id/n
@@ -155,9 +154,8 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	}
 }
 
-// Scatter makes room for the lists of in-edges or, of a directed graph, for those of out-edges.
-// length returns the number of arcs of a row. The lists of out-edges, in a grid that is not flat,
-// become the blocks of reversed arcs.
+// Scatter allocates the lists of in-edges or, in a directed graph, of out-edges. length returns the
+// number of arcs of a row. In a 2D grid the lists of out-edges become the blocks of reversed arcs.
 func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	l, err := a.newScatter(in, length)
 	if err == nil {
@@ -166,8 +164,9 @@ func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*
 	return l, err
 }
 
-// Link makes the partitions' blocks of their lists; exchange reaches the partitions of other
-// processes. The graph's Arcs and LeastWeight are of the partitions here.
+// Link makes the partitions' blocks from their lists. exchange sends messages to partitions of
+// other processes. Afterwards the graph's Arcs and LeastWeight cover only the partitions of this
+// process.
 func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	g := a.g
 	for p := range g.here() {
@@ -197,8 +196,8 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	return nil
 }
 
-// End frees the memory of building and, if Link did not finish, the graph. It must always be
-// called.
+// End frees the temporary memory of the build and, if Link did not finish, the graph. It must
+// always be called.
 func (a *Builder) End() {
 	for _, l := range a.open {
 		l.tmp.Close()
@@ -208,11 +207,11 @@ func (a *Builder) End() {
 		a.lists.Close()
 		a.outLists.Close()
 	}
-	if !a.built { // an error, or a panic for want of memory
+	if !a.built { // an error, or a panic because memory was exhausted
 		a.g.Close()
 		return
 	}
-	// A graph that becomes unreachable without Close frees its memory, too.
+	// A graph that becomes unreachable without Close is freed, too.
 	runtime.AddCleanup(a.g, func(arena *mem.Arena) { arena.Close() }, a.g.arena)
 }
 

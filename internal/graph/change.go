@@ -11,59 +11,57 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Change is what becomes of the vertices and of the arcs that go out from one partition's vertices.
-// An edge of an undirected graph is an arc from either of its ends.
+// Change is a change of the arcs that lead out of one partition's vertices, and of the number of
+// vertices. An edge of an undirected graph is an arc from either of its ends.
 type Change struct {
-	// N is the number of vertices of the whole graph from now on, the same in every partition and
-	// at least as many as before: the ids from the old number on are new vertices, without edges
-	// yet.
+	// N is the new number of vertices of the whole graph, the same in every partition. It is at
+	// least the old number. Ids from the old number on are new vertices without edges.
 	N int
-	// Remove are arcs of which all parallel ones go: weights do not matter, and what is not there
-	// is ignored.
+	// Remove has arcs to remove, with all their parallel arcs. Weights are ignored, and so are arcs
+	// that do not exist.
 	Remove []Arc
-	// Add are arcs that are added after that, in this order: parallel arcs and loops become what
-	// the graph's Options say, and of several arcs between the same ends of an undirected graph
-	// those from the smaller id come first.
+	// Add has arcs to add after that, in this order. The graph's Options apply to parallel arcs and
+	// loops. Of several arcs between the same two vertices of an undirected graph, those from the
+	// smaller id come first.
 	Add []Arc
-	// AsStored says that the weights are those of a graph like this one, as Partition.Difference
-	// has them: they stay as they are.
+	// AsStored means that the weights come from Partition.Difference, so they are stored unchanged.
 	AsStored bool
-	// Places asks for Changed.OutFrom and InFrom.
+	// Places requests Changed.OutFrom and InFrom.
 	Places bool
-	// Team does the work; nil is one goroutine.
+	// Team does the work; nil means one goroutine.
 	Team *parallel.Team
 }
 
-// Arc is an arc between vertices, its source owned by the partition that changes.
+// Arc is an arc between vertices. The partition to change owns its source.
 type Arc struct {
 	From, To pregel.VertexID
 	Weight   float64
 }
 
-// AllToAll sends data[q] to each other partition q, and returns what each of them sent here. All
-// partitions call it at the same time. What stands at the caller's own place is ignored.
+// AllToAll sends data[q] to each other partition q, and returns the data received from each. All
+// partitions call it at the same time. The element of the caller's own partition is ignored.
 type AllToAll func(ctx context.Context, data [][]byte) ([][]byte, error)
 
-// NewPlace stands for an arc that was in no place before.
+// NewPlace is the old index of an arc that did not exist before.
 const NewPlace = math.MaxUint32
 
-// Changed is a partition after a change. Its Absent is a copy, which the caller may change as long
-// as nobody else has the partition.
+// Changed is a partition after a change. Its Absent is a copy. The caller may change it while
+// nobody else uses the partition.
 type Changed struct {
 	Partition *Partition
-	// Arcs counts the arcs that the partition stores, each with the owner of its receiver, or in
-	// its block of the grid.
+	// Arcs is the number of arcs that the partition stores. In a flat grid, an arc is counted by
+	// the owner of its receiver, in a 2D grid by the partition with its block.
 	Arcs int64
-	// OutFrom and InFrom say of each arc of Partition.Out and, of a directed graph, Partition.In
-	// where it was before, or NewPlace. They are nil if no list has changed, in a grid that is not
-	// flat, or if Change.Places did not ask for them.
+	// OutFrom and InFrom have the old index, or NewPlace, of each arc of Partition.Out and, in a
+	// directed graph, of Partition.In. They are nil if no list has changed, in a 2D grid, or if
+	// Change.Places is not set.
 	OutFrom, InFrom []uint32
 
 	uses []*storage
 }
 
-// Close frees what the partition alone uses. It is idempotent. A partition that Assemble has taken
-// is its graph's to close.
+// Close frees the memory that only this partition uses. It is idempotent. After Assemble, the graph
+// closes the partition instead.
 func (c *Changed) Close() {
 	for _, r := range c.uses {
 		r.release()
@@ -71,10 +69,10 @@ func (c *Changed) Close() {
 	c.uses = nil
 }
 
-// Changed returns the partition as it is after a change. All partitions of the graph call it at the
-// same time, each from its own goroutine, and exchange reaches the others: with one partition it is
-// not called. p does not change. What the caller holds of p, its memory, must stay until the graph
-// that p was built with is no longer used: lists are shared with it, if none here changes.
+// Changed returns the partition after a change. All partitions of the graph call it at the same
+// time, each on its own goroutine. exchange sends data to the others; it is not called if there is
+// only one partition. p does not change. The memory of the graph that p was built with must stay
+// until the result is no longer used, because the two share unchanged lists.
 func (p *Partition) Changed(ctx context.Context, c Change, exchange AllToAll) (_ *Changed, err error) {
 	defer mem.Recover(&err)
 	if err := p.valid(c); err != nil {
@@ -89,7 +87,7 @@ func (p *Partition) Changed(ctx context.Context, c Change, exchange AllToAll) (_
 	return out, nil
 }
 
-// valid refuses a change that is not of this partition.
+// valid checks that a change is valid for this partition.
 func (p *Partition) valid(c Change) error {
 	switch {
 	case c.N < p.graph.N:
@@ -118,16 +116,16 @@ type changer struct {
 	Change
 	p        *Partition
 	exchange AllToAll
-	tmp      *mem.Arena // of what is needed until the partition is there
+	tmp      *mem.Arena // memory until the partition is complete
 
 	next *Partition
 	uses []*storage
 }
 
-// run makes the new partition, and frees what it made of it when it fails.
+// run makes the new partition. If that fails, it frees what it has made.
 func (a *changer) run(ctx context.Context) (out *Changed, err error) {
 	defer func() {
-		if out == nil { // an error, or a panic for want of memory
+		if out == nil { // an error, or a panic because memory was exhausted
 			(&Changed{uses: a.uses}).Close()
 		}
 	}()
@@ -135,8 +133,7 @@ func (a *changer) run(ctx context.Context) (out *Changed, err error) {
 	return a.blocks(ctx)
 }
 
-// header makes the new partition, still without lists, in a graph of which no other partition is
-// known.
+// header makes the new partition, without lists, in a graph that has no other partition.
 func (a *changer) header() *Partition {
 	old := a.p.graph
 	g := &Graph{

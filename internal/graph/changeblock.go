@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// blocks changes the partition's blocks: that of the arcs and, of a directed graph, that of the
-// reversed arcs. Those of a flat grid are its lists of in-edges and of out-edges.
+// blocks changes the partition's blocks: the block of the arcs and, in a directed graph, that of
+// the reversed arcs. In a flat grid these are the lists of in-edges and of out-edges.
 func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	p, next := a.p, a.next
 	all, err := a.sendArcs(ctx, a.own())
@@ -67,7 +67,8 @@ func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	return c, nil
 }
 
-// keep makes the new blocks of the old ones, of which nothing changed. Sides get their peers later.
+// keep makes the new blocks from the old ones, of which nothing changed. Their sides get peers
+// later.
 func (a *changer) keep(blocks []*blockChange) {
 	p, next := a.p, a.next
 	if p.lists != nil {
@@ -93,8 +94,8 @@ func (s *Side) without() *Side {
 	return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts}
 }
 
-// continued makes what holds the reversed arcs of a partition in a grid that is not flat. Its slots
-// continue those of the partition.
+// continued returns a partition for the reversed arcs in a 2D grid. Its slots continue those of the
+// partition.
 func (p *Partition) continued() *Partition {
 	return &Partition{
 		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
@@ -105,7 +106,7 @@ func (p *Partition) continued() *Partition {
 // link makes the new blocks.
 func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
 	arena := a.next.graph.arena
-	var flat []*Side // the sides with ghosts in a flat grid, whose blocks are of one partition
+	var flat []*Side // the sides with ghosts in a flat grid; they share slots
 	for _, b := range blocks {
 		if b.part != a.p {
 			b.next = a.next.continued()
@@ -136,26 +137,27 @@ func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
 	return nil
 }
 
-// blockChange changes a block, of the arcs or of the reversed arcs.
+// blockChange changes a block of the arcs, or of the reversed arcs.
 type blockChange struct {
 	a    *changer
-	part *Partition // that the old block's slots are of
+	part *Partition // the partition with the old block's slots
 	old  *Block
 	next *Partition
 	new  *Block
-	// forward and backward say which rows an arc has here: its target's, its source's.
+	// forward and backward tell which rows of this block contain an arc: the row of its target, the
+	// row of its source.
 	forward, backward bool
 
 	e edits
 	s *splices
-	// slotIDs are the vertices of the old slots, and behind them those of added arcs; nil if each
-	// slot is its vertex. At the end senders puts the new slots there.
+	// slotIDs has the vertices of the old slots, and after them those of added arcs; nil if each
+	// slot is its vertex. At the end senders replaces them by the new slots.
 	slotIDs []uint32
-	places  []uint32 // where the new arcs were, if Change.Places asked for it
+	places  []uint32 // old indices of the new arcs, if Change.Places is set
 }
 
-// number returns the number of a vertex's row, in the order of the lists: the partition's own rows,
-// then those of others by owner.
+// number returns the number of a vertex's row in the order of the lists: first the partition's own
+// rows, then those of other owners in their order.
 func (b *blockChange) number(id uint32) uint32 {
 	q, local := id%uint32(b.a.p.Of), id/uint32(b.a.p.Of)
 	if own := uint32(b.a.p.Index); q == own {
@@ -166,10 +168,10 @@ func (b *blockChange) number(id uint32) uint32 {
 	return q*b.stride() + local
 }
 
-// stride is how many numbers the rows of an owner have.
+// stride returns the number of row numbers for each owner.
 func (b *blockChange) stride() uint32 { return uint32(owned(b.a.N, 0, b.a.p.Of)) }
 
-// vertex returns the vertex of a row's number.
+// vertex returns the vertex of a row number.
 func (b *blockChange) vertex(row uint32) uint32 {
 	q, own := row/b.stride(), uint32(b.a.p.Index)
 	if q == 0 {
@@ -180,7 +182,7 @@ func (b *blockChange) vertex(row uint32) uint32 {
 	return row%b.stride()*uint32(b.a.p.Of) + q
 }
 
-// row returns where the old list of a vertex is or would be.
+// row returns the range of a vertex's old list, or the position where it would be.
 func (b *blockChange) row(id uint32) (lo, hi uint32) {
 	l := &b.old.ByReceiver.Lists
 	slot, ok := b.part.slotOf(b.old.Receivers, id)
@@ -194,8 +196,8 @@ func (b *blockChange) row(id uint32) (lo, hi uint32) {
 	return lo, l.Starts[r+1]
 }
 
-// slotOf returns the slot that a vertex has on a side that knows its ghosts, or where it would be,
-// and whether it has one.
+// slotOf returns the slot of a vertex on a side with known ghosts, and whether it has one. If not,
+// it returns the slot where it would be.
 func (p *Partition) slotOf(s *Side, id uint32) (slot uint32, ok bool) {
 	q, local := id%uint32(p.Of), id/uint32(p.Of)
 	if int(q) == p.Index {
@@ -208,7 +210,7 @@ func (p *Partition) slotOf(s *Side, id uint32) (slot uint32, ok bool) {
 	return group.Start + ghosts.Of(local), ghosts.Get(local)
 }
 
-// gather takes the edits of the block's rows.
+// gather collects the edits of the block's rows.
 func (b *blockChange) gather(all []*arcs) {
 	b.e.idBits = uint(bits.Len(uint(b.a.N)))
 	put := func(row, neighbor uint32, what uint64) {
@@ -243,7 +245,7 @@ func (b *blockChange) gather(all []*arcs) {
 	}
 }
 
-// receivers makes the new block's side of receivers, and returns the lengths of its rows.
+// receivers makes the receivers' side of the new block, and returns the lengths of its rows.
 func (b *blockChange) receivers() (lengths []uint32, err error) {
 	p, old := b.next, b.old.ByReceiver
 	seen := make([][]uint64, p.Of)
@@ -254,7 +256,7 @@ func (b *blockChange) receivers() (lengths []uint32, err error) {
 	for _, r := range b.s.rows {
 		set, local := seen[r.id%uint32(p.Of)], r.id/uint32(p.Of)
 		switch {
-		case set == nil: // the partition's own
+		case set == nil: // an owned vertex
 		case r.count > 0:
 			bitmap.Set(set, local)
 		default:
@@ -266,7 +268,7 @@ func (b *blockChange) receivers() (lengths []uint32, err error) {
 		return nil, err
 	}
 	n := p.Slots
-	if len(p.Row) == 0 { // p.Slots has ghosts of the other block by now
+	if len(p.Row) == 0 { // p.Slots already includes ghosts of the other block
 		n = p.Owned
 	}
 	lengths = mem.Make[uint32](b.a.tmp, n)
@@ -288,7 +290,8 @@ func (b *blockChange) receivers() (lengths []uint32, err error) {
 	return lengths, nil
 }
 
-// senders makes the new block's side of senders, and gives the neighbours in its lists their slots.
+// senders makes the senders' side of the new block, and converts the neighbours in its lists to
+// slots.
 func (b *blockChange) senders(ctx context.Context) (err error) {
 	a, p, adj := b.a, b.next, b.new.ByReceiver.Adj
 	parts := uint32(p.Of)

@@ -12,19 +12,20 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// changedSide is a side of a block whose ghosts' owners must know of them.
+// changedSide is a side of a block whose ghosts must be sent to their owners.
 type changedSide struct {
 	new, old *Side
-	part     *Partition // that the old side's slots are of
-	sets     [][]uint64 // of owned vertices that are ghosts of the others'
-	// degrees, if not nil, are those of owned vertices that change with the arcs at this side,
-	// changes by owner.
+	part     *Partition // the partition with the old side's slots
+	sets     [][]uint64 // owned vertices that are ghosts of others, by partition
+	// degrees, if not nil, has the degrees of owned vertices that change with the arcs at this
+	// side. changes has these changes, by owner.
 	degrees []uint32
 	changes [][]degreeChange
 }
 
-// shareSides tells the owners which of their vertices become ghosts here or are ghosts no longer,
-// how their degrees change, and the least weight. If nothing changed here, same is true.
+// shareSides tells the owners which of their vertices become ghosts of this partition or stop being
+// ghosts, the changes of their degrees, and the least weight. same means that nothing changed in
+// this partition.
 //
 //	| least weight (8) | for each side: size of the set (4) | set of ghosts that change | degree changes (4) | local (8) | more (8) |
 func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChange) error {
@@ -100,7 +101,7 @@ func (a *changer) least(b *blockChange) float64 {
 	return least
 }
 
-// appendSide encodes what a side has of partition q.
+// appendSide encodes a side's data about partition q.
 func (a *changer) appendSide(data []byte, s changedSide, q int, same bool) []byte {
 	set := mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, a.p.Of)))
 	if !same {
@@ -119,7 +120,7 @@ func (a *changer) appendSide(data []byte, s changedSide, q int, same bool) []byt
 	return append(data, wire.Bytes(s.changes[q])...)
 }
 
-// ghosts adds those of q's vertices that are ghosts on a side to a set.
+// ghosts adds the vertices of q that are ghosts on a side to a set.
 func (p *Partition) ghosts(s *Side, q int, set []uint64) {
 	group := s.Groups[q]
 	for slot := group.Start; slot < group.Start+group.Count; slot++ {
@@ -127,7 +128,7 @@ func (p *Partition) ghosts(s *Side, q int, set []uint64) {
 	}
 }
 
-// takeSides reads a message of shareSides.
+// takeSides decodes a message of shareSides.
 func (a *changer) takeSides(data []byte, q int, sides []changedSide) (err error) {
 	if len(data) < 8 {
 		return errMessage
@@ -155,7 +156,8 @@ func (a *changer) takeSides(data []byte, q int, sides []changedSide) (err error)
 	return nil
 }
 
-// takeSet reads which owned vertices become ghosts on a side of partition q, or are no longer.
+// takeSet decodes the owned vertices that become ghosts of partition q on a side, or stop being
+// ghosts.
 func (a *changer) takeSet(data []byte, q int, s changedSide) ([]byte, error) {
 	if len(data) < 4 || uint64(len(data)-4) < uint64(binary.LittleEndian.Uint32(data)) {
 		return nil, errMessage
@@ -171,7 +173,7 @@ func (a *changer) takeSet(data []byte, q int, s changedSide) ([]byte, error) {
 	return data[4+size:], nil
 }
 
-// takeDegrees reads how degrees change.
+// takeDegrees decodes changes of degrees, and applies them.
 func (a *changer) takeDegrees(data []byte, degrees []uint32) ([]byte, error) {
 	if len(data) < 4 || uint64(len(data)-4)/16 < uint64(binary.LittleEndian.Uint32(data)) {
 		return nil, errMessage
@@ -180,13 +182,13 @@ func (a *changer) takeDegrees(data []byte, degrees []uint32) ([]byte, error) {
 	return data[end:], a.changeDegrees(degrees, wire.Slice[degreeChange](data[4:end]))
 }
 
-// degreeChange is by how much a block changes the degree of a vertex.
+// degreeChange is a block's change of a vertex's degree.
 type degreeChange struct {
 	local uint64
 	more  int64
 }
 
-// degreeChanges returns by owner how a block changes the degrees of its receivers.
+// degreeChanges returns the block's changes of its receivers' degrees, by owner.
 func (b *blockChange) degreeChanges() [][]degreeChange {
 	parts := uint32(b.a.p.Of)
 	all := make([][]degreeChange, parts)
@@ -197,7 +199,7 @@ func (b *blockChange) degreeChanges() [][]degreeChange {
 	return all
 }
 
-// degrees copies the degrees, which the blocks change.
+// degrees copies the degrees before the blocks change them.
 func (a *changer) degrees() {
 	p, next := a.p, a.next
 	next.OutDegrees = mem.Make[uint32](next.graph.arena, int(next.slots.Ghost))
@@ -209,7 +211,7 @@ func (a *changer) degrees() {
 	}
 }
 
-// changeDegrees applies changes that a block has found.
+// changeDegrees applies changes of degrees.
 func (a *changer) changeDegrees(degrees []uint32, changes []degreeChange) error {
 	for _, c := range changes {
 		if c.local >= uint64(a.next.Owned) || c.more > math.MaxUint32 || c.more < -math.MaxUint32 {

@@ -5,7 +5,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// compact closes the gaps that dropped duplicates left between buckets.
+// compact closes the gaps that dropped duplicates have left between buckets.
 func (s *Scatter) compact() {
 	at := 0
 	for i := range s.buckets {
@@ -27,8 +27,8 @@ func (s *Scatter) compact() {
 	}
 }
 
-// cutLists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths
-// by partition.
+// cutLists divides the arrays among the partitions, and makes BCSR for each. counts has the rows'
+// lengths, by partition.
 func (s *Scatter) cutLists(counts [][]uint32) {
 	at, k := 0, 0
 	for p := range s.a.g.here() {
@@ -48,7 +48,7 @@ func (s *Scatter) cutLists(counts [][]uint32) {
 	}
 }
 
-// bcsr makes lists of rows of the lengths given.
+// bcsr makes lists of rows with these lengths.
 func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) kernel.Lists {
 	words := (len(counts) + 63) / 64
 	l := kernel.Lists{
@@ -82,7 +82,8 @@ func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) kernel.Lists {
 	return l
 }
 
-// same returns how long all rows between these starts are, or 0 if they differ or there are none.
+// same returns the common length of all rows between these starts, or 0 if lengths differ or there
+// are no rows.
 func same(starts []uint32) uint32 {
 	length := uint32(0)
 	for i, end := range starts[1:] {

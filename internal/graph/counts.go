@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// AppendCounts encodes counts as varints, with runs of zeros as 0 and how many there are.
+// AppendCounts encodes counts as varints. A run of zeros is encoded as 0 and its length.
 func AppendCounts(dst []byte, counts []uint32) []byte {
 	for i := 0; i < len(counts); {
 		if counts[i] > 0 {
@@ -23,8 +23,8 @@ func AppendCounts(dst []byte, counts []uint32) []byte {
 	return dst
 }
 
-// ReadCounts calls f with the n counts that data begins with, but for zeros, and returns the bytes
-// after them.
+// ReadCounts calls f with the nonzero counts among the first n in data. It returns the rest of
+// data.
 func ReadCounts(data []byte, n int, f func(i int, count uint32)) ([]byte, error) {
 	for i := 0; i < n; {
 		x, size := binary.Uvarint(data)

@@ -10,27 +10,29 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// cutter makes the blocks of a grid with both sides above 1. It cuts each list of neighbours' ids,
-// by receiver, which its owner holds, by the processor columns of the neighbours; the pieces go to
-// the blocks of the owner's processor row.
+// cutter makes the blocks of a 2D grid. An owner has the lists of neighbours' ids, by receiver.
+// cutter cuts each list by the processor columns of the neighbours, and sends the pieces to the
+// blocks of the owner's processor row.
 //
 //	owner (i,j), row v:   | 3 8 | 12 20 | 31 |   by the columns of the neighbours
 //	                         |      |      |
 //	block              (i,0)  (i,1)  (i,2), row v:  owned by (i,j), a ghost in the others
 type cutter struct {
-	a     *Builder
-	parts []*Partition // what is made, nil elsewhere; of reversed arcs not the graph's own
+	a *Builder
+	// parts has the partitions of this process, else nil. For reversed arcs they are not the
+	// graph's own partitions.
+	parts []*Partition
 	lists []*kernel.Lists
-	// exchange reaches the partitions of other processes, if there are any.
+	// exchange sends messages to partitions of other processes, if there are any.
 	exchange Exchange
-	// counts[q][c] are the lengths of the pieces for column c, by q's vertices, and next[q][c]
-	// where in their block's Adj the next piece goes.
+	// counts[q][c] has the lengths of the pieces for column c, by q's vertices. next[q][c] is the
+	// position in the block's Adj of the next piece.
 	counts [][][]uint32
 	next   [][]uint32
 }
 
-// cut returns the blocks of the partitions here. The lists are not needed afterwards: free is
-// called when they are not.
+// cut returns the blocks of the partitions of this process. It calls free when the lists are no
+// longer needed.
 func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	a, n := c.a, len(c.parts)
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
@@ -68,8 +70,8 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	})
 }
 
-// each calls f with those of some partitions that are here, each from one goroutine of the team, until ctx ends, and
-// returns the first error.
+// each calls f for the partitions of this process, one per goroutine of the team, until ctx ends.
+// It returns the first error.
 func (a *Builder) each(ctx context.Context, parts []*Partition, stage string, f func(p *Partition) error) error {
 	failed := make([]error, len(parts))
 	a.team.For(len(parts), 1, func(_, i, _ int) {
@@ -89,7 +91,7 @@ func (c *cutter) column(id uint32) uint32 {
 	return id % uint32(g.Partitions()) / uint32(g.Rows)
 }
 
-// count measures the pieces of an owner's lists.
+// count counts the lengths of the pieces of an owner's lists.
 func (c *cutter) count(p *Partition) error {
 	counts := make([][]uint32, p.Grid.Columns)
 	for j := range counts {
@@ -106,9 +108,9 @@ func (c *cutter) count(p *Partition) error {
 	return nil
 }
 
-// rows makes the receivers' side of a block, and its lists, still without neighbours: the owned
-// vertices' rows, then, for each other owner of the processor row, those of its vertices that have
-// a piece here.
+// rows makes the receivers' side of a block, and its lists without neighbours. First come the owned
+// vertices' rows. Then, for each other owner in the processor row, the rows of its vertices that
+// have a piece in this block.
 func (c *cutter) rows(p *Partition) (*Block, error) {
 	column := p.Grid.Column(p.Index)
 	seen := make([][]uint64, p.Of)
@@ -162,8 +164,8 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 	return b, nil
 }
 
-// deal copies the pieces of an owner's lists to the blocks of its row that are here, where the rows
-// of an owner are consecutive.
+// deal copies the pieces of an owner's lists to the blocks of its row that are in this process. In
+// a block, the rows of an owner are consecutive.
 func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error {
 	c.eachPiece(ctx, p, true, dealtArcs, func(q int, k *piece) bool {
 		to, at := &blocks[q].ByReceiver.Lists, int(c.next[q][p.Index]+k.first)
@@ -174,8 +176,8 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error 
 	return nil
 }
 
-// linkBlocks makes the senders' sides of blocks, and turns their lists' ids into slots. Their
-// ghosts by owner, which share tells these, are in tmp.
+// linkBlocks makes the senders' sides of blocks, and converts the ids in their lists to slots. The
+// ghosts by owner are in tmp; share sends them to the owners.
 func (p *Partition) linkBlocks(ctx context.Context, tmp *mem.Arena, blocks ...*Block) error {
 	var sides []*Side
 	for _, b := range blocks {
@@ -196,14 +198,14 @@ func (p *Partition) linkBlocks(ctx context.Context, tmp *mem.Arena, blocks ...*B
 	return nil
 }
 
-// index makes what finds the way through lists by receiver: the heads of rows, and runs of them.
+// index makes the data for pulls along lists by receiver: the heads of rows, and chunks.
 func (p *Partition) index(a *Adjacency) {
 	a.Rising = p.Of == 1
 	a.heads(p.graph.arena)
 	a.chunk(p.Words(), len(a.Bits))
 }
 
-// cut cuts the lists of in-edges into the blocks of a grid that is not flat.
+// cut cuts the lists of in-edges into the blocks of a 2D grid.
 func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
 	c := &cutter{
 		a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts)),
@@ -224,8 +226,8 @@ func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
 	return nil
 }
 
-// cutReversed cuts the lists of out-edges, which lie with the senders' owners, into blocks of
-// reversed arcs, of which these are the receivers.
+// cutReversed cuts the lists of out-edges, which the senders' owners have, into blocks of reversed
+// arcs. The senders are the receivers of reversed arcs.
 func (a *Builder) cutReversed(ctx context.Context, exchange Exchange) error {
 	n := len(a.g.Parts)
 	c := &cutter{

@@ -11,10 +11,10 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// What owners and blocks of a processor row send each other that are in different processes: first
-// how long the pieces of lists are, then the pieces.
+// This file has the messages between owners and blocks of a processor row in different processes:
+// first the lengths of the pieces of lists, then the pieces.
 
-// sendCounts sends the blocks of a row how long the pieces for them are.
+// sendCounts sends the lengths of pieces to the blocks of a row.
 func (c *cutter) sendCounts(ctx context.Context) error {
 	if c.exchange == nil {
 		return nil
@@ -62,8 +62,8 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	return nil
 }
 
-// addressee returns the partition here that a message is for, whose sender must be in its row and
-// elsewhere.
+// addressee returns the receiving partition of a message. The sender must be in the same row and in
+// another process.
 func (c *cutter) addressee(m Message) (*Partition, error) {
 	if m.To < 0 || m.To >= len(c.parts) || c.parts[m.To] == nil ||
 		!slices.Contains(c.parts[m.To].Row, m.From) || c.parts[m.From] != nil {
@@ -72,18 +72,19 @@ func (c *cutter) addressee(m Message) (*Partition, error) {
 	return c.parts[m.To], nil
 }
 
-// pieceArcs is how many arcs a message has at most, and dealtArcs how many are copied at a time
-// where the block is here: each thread holds as many for each processor column.
+// pieceArcs is the largest number of arcs in a message. dealtArcs is the number of arcs that are
+// copied at a time to a block in this process: each thread buffers that many for each processor
+// column.
 const pieceArcs, dealtArcs = 1 << 16, 1 << 10
 
-// piece is arcs of an owner's lists that go to one block, one after the other.
+// piece has consecutive arcs of an owner's lists for one block.
 type piece struct {
-	first   uint32 // of all that go there
+	first   uint32 // position among all of the owner's arcs for the block
 	ids     []uint32
 	weights WeightColumn
 }
 
-// sendPieces sends the pieces to the blocks that are elsewhere, as messages of many arcs.
+// sendPieces sends the pieces to the blocks in other processes, as messages of many arcs.
 //
 //	| number of the first arc (4) | id (4) ... | weight ... |
 func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
@@ -130,8 +131,8 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	return nil
 }
 
-// length is how many arcs go from q's lists to a block: rows has refused more than have numbers of
-// 32 bits.
+// length returns the number of arcs from q's lists in a block. It fits into 32 bits, because rows
+// has checked the total.
 func (c *cutter) length(p *Partition, q int) uint32 {
 	sum := uint32(0)
 	for _, n := range c.counts[q][p.Grid.Column(p.Index)] {
@@ -140,8 +141,8 @@ func (c *cutter) length(p *Partition, q int) uint32 {
 	return sum
 }
 
-// eachPiece calls f with the arcs of an owner's lists that go to blocks here, or to those elsewhere,
-// at most so many at a time, until it says no.
+// eachPiece calls f with the arcs of an owner's lists for blocks in this process, or for blocks in
+// other processes. Each call has at most most arcs. It ends when f returns false.
 func (c *cutter) eachPiece(ctx context.Context, q *Partition, here bool, most int, f func(p int, k *piece) bool) bool {
 	l := c.lists[q.Index]
 	weights := weightsOf(l)
@@ -178,8 +179,7 @@ func (c *cutter) eachPiece(ctx context.Context, q *Partition, here bool, most in
 	return true
 }
 
-// place writes a message's arcs into a block's lists, from start on, where there is room for so
-// many.
+// place writes a message's arcs into a block's lists, from start on. There is room for room arcs.
 func (c *cutter) place(m Message, to *kernel.Lists, start, room uint32) (uint32, error) {
 	size := 4 + WeightBytes(c.a.g.Weights)
 	wrong := fmt.Errorf("arcs from partition %d to %d: %w", m.From, m.To, errMessage)

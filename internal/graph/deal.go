@@ -7,28 +7,27 @@ import (
 	"slices"
 )
 
-// BlockArcs is the most arcs of a block that goes to a bucket.
+// BlockArcs is the largest number of arcs in a block for a bucket.
 const BlockArcs = staged
 
-// Deal tells where the arcs of all partitions belong, wherever these are made: in which bucket, and
-// with what code.
+// Deal maps arcs to buckets of all ranks, and to the arcs' codes in their buckets.
 type Deal struct {
 	idBits uint
 	parts  divider
-	find   [][]uint64 // of each partition's rows, by place: bucket << 32 | the bucket's first row
+	find   [][]uint64 // by partition and row place: bucket << 32 | the bucket's first row
 	rankOf []int32    // by bucket
-	begin  []int      // by rank: its first bucket, and after the last the number of all
-	wide   bool       // some codes have more than narrowBits
+	begin  []int      // by rank: its first bucket; the last element is the number of buckets
+	wide   bool       // some codes have more than narrowBits bits
 }
 
-// Plan is which buckets a Scatter has: by partition, the first row of each. Wide says that an arc
-// has wideBits there.
+// Plan describes the buckets of a Scatter: the first row of each, by partition. Wide means that an
+// arc has wideBits bits.
 type Plan struct {
 	Wide  bool
 	First map[int][]uint32
 }
 
-// Plan returns the Scatter's.
+// Plan returns the plan of a Scatter.
 func (s *Scatter) Plan() Plan {
 	plan := Plan{s.arcBits == wideBits, map[int][]uint32{}}
 	for p := range s.a.g.here() {
@@ -41,8 +40,7 @@ func (s *Scatter) Plan() Plan {
 	return plan
 }
 
-// NewDeal takes the plans of all ranks, which together have so many partitions, of a graph of n
-// vertices.
+// NewDeal makes a Deal from the plans of all ranks, for a graph of n vertices in parts partitions.
 func NewDeal(n, parts int, plans ...Plan) (*Deal, error) {
 	d := &Deal{idBits: idBits(n), find: make([][]uint64, parts), begin: make([]int, 1,
 		len(plans)+1)}
@@ -62,7 +60,6 @@ func NewDeal(n, parts int, plans ...Plan) (*Deal, error) {
 	return d, nil
 }
 
-// add adds a rank's plan.
 func (d *Deal) add(n int, plan Plan) error {
 	d.wide = d.wide || plan.Wide
 	for _, p := range slices.Sorted(maps.Keys(plan.First)) {
@@ -91,16 +88,16 @@ func (d *Deal) add(n int, plan Plan) error {
 	return nil
 }
 
-// Buckets is how many there are, of all ranks, in their order.
+// Buckets returns the number of buckets of all ranks. They are numbered in the order of ranks.
 func (d *Deal) Buckets() int { return len(d.rankOf) }
 
-// Of returns the buckets of a rank: [lo, hi).
+// Of returns the buckets [lo, hi) of a rank.
 func (d *Deal) Of(rank int) (lo, hi int) { return d.begin[rank], d.begin[rank+1] }
 
 // Rank returns the rank that has a bucket.
 func (d *Deal) Rank(bucket uint32) int { return int(d.rankOf[bucket]) }
 
-// High is how many bytes a code has beside its first 32 bits.
+// High returns the number of bytes of a code in addition to its low 32 bits.
 func (d *Deal) High() int {
 	if d.wide {
 		return 1
@@ -108,7 +105,8 @@ func (d *Deal) High() int {
 	return 0
 }
 
-// Locate finds the buckets of arcs, and their codes there. All slices are of one length.
+// Locate finds the buckets of arcs, and their codes in the buckets. All slices have the same
+// length.
 func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 	neighbors, buckets, codes = neighbors[:len(rows)], buckets[:len(rows)], codes[:len(rows)]
 	shift := d.idBits & 63
@@ -129,9 +127,9 @@ func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 	}
 }
 
-// Block adds arcs to the bucket given, of this Scatter's own: their codes' first 32 bits and, if
-// Deal.High says so, another byte of each, and their weights, if the graph has any. Each worker of
-// the team may call it at the same time.
+// Block adds arcs to one of the Scatter's buckets: the low 32 bits of their codes, another byte of
+// each if Deal.High returns 1, and their weights, if the graph has any. The workers of the team may
+// call it at the same time.
 func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, w WeightColumn) error {
 	if bucket >= uint64(len(s.buckets)) {
 		return fmt.Errorf("%w: arcs of bucket %d of %d", errMessage, bucket, len(s.buckets))

@@ -8,19 +8,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Degrees are how many edges each owned vertex of a partition has in one direction.
+// Degrees has the degrees of a partition's owned vertices in one direction.
 type Degrees struct {
-	Of      []uint32 // by local number, padded to whole words
-	Edges   int      // of all vertices together
+	Of      []uint32 // by local index, padded to whole words
+	Edges   int      // sum of all degrees
 	Most    uint64   // the greatest degree
-	Classes [33]int  // how many vertices have a degree of so many bits
+	Classes [33]int  // number of vertices by the bit length of the degree
 
 	// words has, for each word of vertices, the sum of their degrees, shifted left by one. The
-	// lowest bit says that all 64 are equal. In degree order they nearly always are.
+	// lowest bit means that all 64 are equal. In degree order they nearly always are.
 	words []uint64
 }
 
-// Sum adds up the degrees of the vertices at the ones of word w.
+// Sum returns the sum of the degrees of the vertices set in word w.
 func (d *Degrees) Sum(w int, set uint64) int {
 	if all := d.words[w]; all&1 != 0 {
 		return int(all>>7) * bits.OnesCount64(set)
@@ -28,7 +28,7 @@ func (d *Degrees) Sum(w int, set uint64) int {
 	return d.unequal(w, set)
 }
 
-// unequal is Sum of a word whose vertices have several degrees.
+// unequal is Sum for a word whose vertices have different degrees.
 func (d *Degrees) unequal(w int, set uint64) (sum int) {
 	if set == ^uint64(0) {
 		return int(d.words[w] >> 1)
@@ -40,7 +40,7 @@ func (d *Degrees) unequal(w int, set uint64) (sum int) {
 	return sum
 }
 
-// newDegrees adds up a column of degrees.
+// newDegrees makes Degrees of a column of degrees.
 func newDegrees(column []uint32) *Degrees {
 	d := &Degrees{Of: column, words: make([]uint64, len(column)/64)}
 	for w := range d.words {
@@ -67,9 +67,9 @@ func newDegrees(column []uint32) *Degrees {
 	return d
 }
 
-// Degrees returns the degrees along edges of a direction: Out, In, or Both, which adds them up.
-// They are made at their first use and kept with the partition. In an undirected graph, Out and In
-// are the same. A sum that 32 bits do not hold is in Most alone.
+// Degrees returns the degrees in a direction: Out, In, or Both, which is their sum. They are made
+// at first use and stored in the partition. In an undirected graph, Out and In are the same. A sum
+// that exceeds 32 bits is truncated in Of, but not in Most.
 func (p *Partition) Degrees(direction pregel.Direction) *Degrees {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()

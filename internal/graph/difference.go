@@ -9,14 +9,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Difference returns the arcs that make this partition of the one that it came from by changes, of
-// those that the partition stores for a push: what all partitions return, by the owners of the
-// sources, is one Change of the graph. Of an edge of an undirected graph it is the arc from the
-// smaller id. Between the same two vertices all parallel arcs go and come, if any of them differs.
+// Difference returns the arcs that changes have removed and added since the partition was from,
+// among the arcs that the partition stores for pushes. The results of all partitions, grouped by
+// the owners of the sources, are one Change of the graph. An edge of an undirected graph is
+// returned as the arc from the smaller id. If any of the parallel arcs between two vertices
+// differs, all of them are removed and added.
 func (p *Partition) Difference(from *Partition) (remove, add []Arc) {
 	is, was := p.pushed(), from.pushed()
 	if len(is.Adj) == len(was.Adj) && (len(is.Adj) == 0 || &is.Adj[0] == &was.Adj[0]) {
-		return nil, nil // no list of it has changed
+		return nil, nil // none of its lists has changed
 	}
 	d := differing{directed: p.graph.Directed}
 	rows := from.rowsOf()
@@ -24,11 +25,11 @@ func (p *Partition) Difference(from *Partition) (remove, add []Arc) {
 		id := p.slots.ID(slot)
 		row, ok := rows(id)
 		if !ok {
-			row = math.MaxUint32 // which has no list
+			row = math.MaxUint32 // this row has no list
 		}
 		d.row(id, arcsOf(p, is, slot, &d.is), arcsOf(from, was, row, &d.was))
 	})
-	// Rows that are gone.
+	// rows that no longer exist
 	rows = p.rowsOf()
 	bitmap.Each(was.Bits, func(slot uint32) {
 		id := from.slots.ID(slot)
@@ -40,14 +41,14 @@ func (p *Partition) Difference(from *Partition) (remove, add []Arc) {
 	return d.remove, d.add
 }
 
-// pushed are the lists from the sources of the arcs that the partition stores.
+// pushed returns the lists by source of the arcs that the partition stores.
 func (p *Partition) pushed() *Adjacency { return p.along.Push.BySender }
 
-// rowsOf returns what finds the slot of a vertex.
+// rowsOf returns a function that finds the slot of a vertex.
 func (p *Partition) rowsOf() func(id uint64) (slot uint32, ok bool) {
 	of, index := uint64(p.Of), uint64(p.Index)
 	var ghosts map[uint64]uint32
-	if !p.Grid.Flat() { // else all sources are owned
+	if !p.Grid.Flat() { // otherwise all sources are owned
 		ghosts = make(map[uint64]uint32, len(p.slots.Ghosts))
 		for i, id := range p.slots.Ghosts {
 			ghosts[id] = p.slots.Ghost + uint32(i)
@@ -69,7 +70,7 @@ type end struct {
 	weight float64
 }
 
-// arcsOf returns the list of a slot by ids, rising, in a buffer.
+// arcsOf returns the list of a slot, in ascending order of ids. It uses buffer.
 func arcsOf(p *Partition, l *Adjacency, slot uint32, buffer *[]end) []end {
 	lo, hi := l.Row(slot)
 	list, weights := (*buffer)[:0], weightsOf(&l.Lists)
@@ -84,7 +85,7 @@ func arcsOf(p *Partition, l *Adjacency, slot uint32, buffer *[]end) []end {
 	return list
 }
 
-// differing gathers the arcs that differ.
+// differing collects the arcs that differ.
 type differing struct {
 	directed    bool
 	is, was     []end // buffers
@@ -117,7 +118,7 @@ func (d *differing) row(id uint64, is, was []end) {
 	}
 }
 
-// run returns how many arcs at the beginning of a list have a target.
+// run returns the number of arcs with a target at the beginning of a list.
 func run(list []end, to pregel.VertexID) (n int) {
 	for n < len(list) && list[n].to == uint64(to) {
 		n++

@@ -11,14 +11,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// edit is a change of one row's list. In the order of keys edits of a row are together, by
-// neighbour; those with the same key stay as they came: removals first.
+// edit is a change of one row's list. Sorted by key, the edits of a row are together, in the order
+// of neighbours. Edits with the same key keep their order: removals first.
 //
 //	key:  | row | neighbour's id |
 type edit struct {
 	key uint64
-	// what is the number of an added arc's weight, times 4, and 1 if the arc is mirrored: an edge's
-	// that was given from the neighbour. It is 2 if the arcs go.
+	// what is, for an added arc, the number of its weight times 4. It has mirroredEdit added if the
+	// arc is the mirrored arc of an undirected edge that was given from the neighbour. It is
+	// removalEdit if arcs are removed.
 	what uint64
 }
 
@@ -27,7 +28,7 @@ const (
 	removalEdit  = 2
 )
 
-// edits are those of the lists of one direction.
+// edits has the edits of the lists of one direction.
 type edits struct {
 	list    []edit
 	weights []float64 // of added arcs, by number
@@ -42,14 +43,14 @@ func (e *edits) weight(what uint64) float64 {
 	return e.weights[what>>2]
 }
 
-// arcs are those that go and those that come, as partitions send them to each other.
+// arcs has removed and added arcs, as partitions send them to each other.
 type arcs struct {
-	ends     []uint32 // pairs from, to: removals, then added ones
-	removals int      // how many pairs are removals
+	ends     []uint32 // pairs from, to: first the removed arcs, then the added ones
+	removals int      // number of removed arcs
 	weights  []float64
 }
 
-// sort orders the edits. It refuses more than have numbers of 32 bits.
+// sort sorts the edits. It returns an error if there are too many for 32-bit numbers.
 func (e *edits) sort() error {
 	if err := checkChanges(len(e.list)); err != nil {
 		return err
@@ -99,8 +100,9 @@ func (a *changer) own() *arcs {
 	return own
 }
 
-// sendArcs sends each partition the arcs whose block, or whose reversed arc's block, it has. It
-// returns those of all partitions, its own at its place, and finds the input ids of new vertices.
+// sendArcs sends each partition the arcs for its block, and the arcs whose reversed arcs are for
+// its block. It returns the arcs from all partitions, including its own. It also computes the input
+// ids of new vertices.
 //
 //	| N (8) | 1 if there are vertices (1) | their largest input id (8) | removals (4) | from (4) | to (4) | ... | weight (8) ... |
 func (a *changer) sendArcs(ctx context.Context, own *arcs) (all []*arcs, err error) {
@@ -146,7 +148,7 @@ func (a *changer) sendArcs(ctx context.Context, own *arcs) (all []*arcs, err err
 	return all, nil
 }
 
-// allToAll exchanges messages, of which there must be one from each other partition.
+// allToAll exchanges messages, and checks that there is one from each other partition.
 func (a *changer) allToAll(ctx context.Context, data [][]byte) ([][]byte, error) {
 	came, err := a.exchange(ctx, data)
 	if err == nil && ctx.Err() != nil {
@@ -163,7 +165,7 @@ func (a *changer) block(from, to uint32) int {
 	return a.p.Grid.Arc(pregel.VertexID(from), pregel.VertexID(to))
 }
 
-// headerBytes are those of a message before its arcs.
+// headerBytes is the size of a message before its arcs.
 const headerBytes = 8 + 1 + 8 + 4
 
 // encode makes the messages of arcs to the other partitions.
@@ -200,7 +202,7 @@ func (a *changer) encode(own *arcs, some bool, largest uint64) [][]byte {
 	return data
 }
 
-// decode reads a message of arcs from partition q, and whether q has vertices and their largest
+// decode decodes a message of arcs from partition q, whether q has vertices, and their largest
 // input id.
 func (a *changer) decode(data []byte, q int) (got *arcs, some bool, largest uint64, err error) {
 	if len(data) < headerBytes || data[8] > 1 {

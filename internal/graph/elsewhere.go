@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// WithVertices returns a graph that is Elsewhere as a program has left it: with so many ids and
-// arcs, has having a bit for each id that a vertex has.
+// WithVertices returns the changed version of a graph from Elsewhere, with ids ids and arcs arcs.
+// has has a bit for each id that has a vertex.
 func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 	v := &Graph{
 		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Names: g.Names,
@@ -44,8 +44,8 @@ func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 	return v
 }
 
-// Elsewhere is a graph whose partitions are in other processes: this one has its figures and, by
-// number, the input ids of its vertices.
+// Elsewhere returns a graph whose partitions are in other processes. This process only has its
+// figures, and the input ids of its vertices, by vertex id.
 func Elsewhere(name string, labels []uint64, arcs uint64, directed bool, grid Grid) *Graph {
 	n := len(labels)
 	g := &Graph{
@@ -57,7 +57,7 @@ func Elsewhere(name string, labels []uint64, arcs uint64, directed bool, grid Gr
 	if n == 0 {
 		return g
 	}
-	// all there are from the first on
+	// all ids from the first to the last
 	if first := slices.Min(labels); slices.Max(labels)-first < uint64(n) {
 		g.Labels = edges.Consecutive(first)
 		for id, label := range labels {

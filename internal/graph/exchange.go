@@ -12,19 +12,19 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Message is what one partition sends another, which is in another process.
+// Message is a message from one partition to a partition in another process.
 type Message struct {
 	From, To int
 	Data     []byte
 }
 
-// Exchange sends messages and calls take with those that come, until all processes have had theirs.
-// All processes call it at the same time. A message's data is its sender's again when the next one
-// is asked for.
+// Exchange sends messages and calls take with received messages, until all processes have received
+// theirs. All processes call it at the same time. A message's data are valid only until the next
+// message is requested from send.
 type Exchange func(ctx context.Context, send iter.Seq[Message], take func(Message) error) error
 
-// share makes lists of what partitions know of each other: p's ghosts of q's vertices become q's
-// list for p. It runs when all partitions have the sides.
+// share makes the Peers of partitions from each other's ghosts: p's ghosts of q's vertices become
+// q's list for p. It is called after all partitions have their sides.
 func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*Partition) *Side) error {
 	type place struct{ side, to, from int }
 	parts := a.g.Parts
@@ -79,8 +79,8 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*P
 
 var errMessage = errors.New("the message makes no sense")
 
-// appendSet encodes a set: as words or, where that is shorter, as the distances between its
-// members, varints.
+// appendSet encodes a set: as words, or as varints of the distances between its members if that is
+// shorter.
 //
 //	| 0 | word (8) ... |        | 1 | distance ... |
 func appendSet(dst []byte, set []uint64) []byte {

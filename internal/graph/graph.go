@@ -1,9 +1,12 @@
-// Package graph is the storage of partitions: vertices in degree order dealt cyclically to
-// partitions, adjacency lists as BCSR over 32-bit slots, ghosts, and the lists that columns run
-// over, the same at both ends. Package build, kernel 1 of Graph500, finds the vertices' ids; a
-// Builder makes the partitions of this process from their arcs.
+// Package graph stores the partitions of a graph. Vertices are in degree order and dealt cyclically
+// to partitions. Adjacency lists are in BCSR over 32-bit slots. Ghosts represent vertices of other
+// partitions, and both partitions have the same lists of them, for columns. Package build (kernel 1
+// of Graph500) determines the vertices' ids. A Builder makes the partitions of this process from
+// their arcs:
 //
 //	facts of vertices, arcs -> scatter into buckets -> sort each -> lists -> slots, blocks, columns
+//
+// Read graph.go first, then block.go and builder.go.
 package graph
 
 import (
@@ -20,23 +23,22 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Duplicates says how parallel edges are stored: tuples with the same source and target.
+// Duplicates selects how parallel edges are stored: tuples with the same source and target.
 type Duplicates uint8
 
 const (
 	KeepDuplicates   Duplicates = iota // all are stored
-	FirstDuplicate                     // the first of the input is stored
+	FirstDuplicate                     // the first in the input is stored
 	LeastDuplicate                     // one is stored, with the least weight
 	SumDuplicates                      // one is stored, with the sum of the weights
-	RefuseDuplicates                   // the graph is refused
+	RefuseDuplicates                   // the graph is rejected
 )
 
-// DuplicateWords are what ParseDuplicates reads, the first being usual.
+// DuplicateWords has the names for ParseDuplicates; the first is the default.
 var DuplicateWords = []string{"keep", "first", "min", "sum", "error"}
 
 func (d Duplicates) String() string { return DuplicateWords[d] }
 
-// ParseDuplicates reads keep, first, min, sum or error.
 func ParseDuplicates(s string) (Duplicates, error) {
 	for i, name := range DuplicateWords {
 		if s == name {
@@ -46,78 +48,78 @@ func ParseDuplicates(s string) (Duplicates, error) {
 	return 0, fmt.Errorf("found %q, expected keep, first, min, sum or error", s)
 }
 
-// Options say how a graph is stored.
+// Options tell how a graph is stored.
 type Options struct {
-	// Partitions is the number of partitions, 1 if 0; Grid how they are laid out, in a column if it
-	// is not set.
+	// Partitions is the number of partitions; 0 means 1. Grid is their arrangement. The default is
+	// one column.
 	Partitions int
 	Grid       Grid
-	// InputOrder numbers vertices as the input does, not by falling degree, to compare the two:
-	// vertices without edges are among the others then.
+	// InputOrder numbers vertices in the order of the input, instead of by falling degree, for
+	// comparisons. Then vertices without edges are among the others.
 	InputOrder bool
-	// Duplicates and DropLoops say how parallel edges and edges from a vertex to itself are stored.
+	// Duplicates and DropLoops select how parallel edges and loops are stored.
 	Duplicates Duplicates
 	DropLoops  bool
-	// Weights is the type weights are stored in; Unweighted stores none.
+	// Weights is the type of stored weights. Unweighted means that none are stored.
 	Weights edges.Weights
-	// UnitWeights gives every edge the weight 1, whatever the list has.
+	// UnitWeights sets the weight of every edge to 1, also if the list has weights.
 	UnitWeights bool
-	// TupleDegrees keeps, for TEPS, how many tuples, loops apart, touch each vertex.
+	// TupleDegrees stores, for TEPS, the number of tuples, without loops, that touch each vertex.
 	TupleDegrees bool
-	// Team does the work; nil is one goroutine.
+	// Team does the work; nil means one goroutine.
 	Team *parallel.Team
-	// Progress, if not nil, is called now and then with the stage and how much of it is done.
+	// Progress, if not nil, is called from time to time with the stage and its progress.
 	Progress func(stage string, done, total int64)
-	// Budget, if not nil, takes the place of that of the process.
+	// Budget, if not nil, replaces the budget of the process.
 	Budget *mem.Budget
 }
 
-// Ordered reports whether the order of the input matters: which duplicate is the first, and how
-// sums are rounded.
+// Ordered reports whether the order of the input matters: for the first duplicate, or for the
+// rounding of sums.
 func (o Options) Ordered() bool {
 	return o.Duplicates == FirstDuplicate || o.Duplicates == SumDuplicates
 }
 
-// Graph is a loaded graph: its partitions, and the maps between vertex ids and the input.
+// Graph is a loaded graph: its partitions, and maps between vertex ids and the input.
 type Graph struct {
 	Name     string
-	N        int    // vertices, those that were removed included
-	Arcs     uint64 // stored adjacencies: an undirected edge counts twice, an undirected loop once
+	N        int    // number of vertex ids, including removed vertices
+	Arcs     uint64 // stored arcs; an undirected edge counts twice, an undirected loop once
 	Directed bool
 	Weights  edges.Weights
 	Options  Options
 
-	// Tuples, Loops and Dropped count the input's tuples, those that are loops, and the duplicates
-	// not stored.
+	// Tuples, Loops and Dropped are the numbers of the input's tuples, of loops among them, and of
+	// duplicates that were not stored.
 	Tuples, Loops, Dropped int
-	// LeastWeight is the least weight stored, or 0 if that is less.
+	// LeastWeight is the least stored weight, or 0 if that is less.
 	LeastWeight float64
-	// greatest is the greatest weight stored, or 0 if that is greater, if weighed says so.
+	// greatest is the greatest stored weight, or 0 if that is greater; valid if weighed is set.
 	greatest float64
 	weighed  bool
-	// Connected is the number of vertices with an edge: they have the ids below it. In the input's
-	// order it is N.
+	// Connected is the number of vertices with an edge; their ids are below it. With InputOrder it
+	// is N.
 	Connected int
 
-	// Order maps vertex ids to input vertices, and IDs the other way. Of a graph whose partitions
-	// are in several processes they are nil, and so is TupleDegrees: its partitions have their own.
+	// Order maps vertex ids to input vertices, and IDs the reverse. If several processes have
+	// partitions of the graph, these maps and TupleDegrees are nil: the partitions have their own.
 	Order, IDs []uint32
 	Labels     edges.Labels
-	// Names are what the input calls its vertices, by input id, or nil.
+	// Names has the names of the vertices by input id, or is nil.
 	Names *names.Dictionary
-	// TupleDegrees, by input vertex, if Options asked for it.
+	// TupleDegrees is by input vertex; nil unless requested in Options.
 	TupleDegrees []uint32
 
 	Parts []*Partition
 
-	added *added // vertices that came after loading, where the maps do not have them
+	added *added // vertices added after loading, if the maps do not have them; or nil
 	arena *mem.Arena
-	held  *held // of a graph of changed partitions
+	held  *held // of a graph of changed partitions; or nil
 	close sync.Once
 }
 
-// Label returns the input id of a vertex. If no process has the whole graph, the vertex must belong
-// to a partition of this process.
+// Label returns the input id of a vertex. If several processes have partitions of the graph, the
+// vertex must belong to a partition of this process.
 func (g *Graph) Label(id pregel.VertexID) uint64 {
 	if a := g.added; a != nil && id >= a.first {
 		return a.label + uint64(id-a.first)
@@ -133,8 +135,8 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	return g.Labels.Of(uint64(p.Inputs[id/n]))
 }
 
-// AppendName appends what the input calls a vertex, by its input id: its name, or the id where
-// there are no names or, of a vertex that came after loading, none for it.
+// AppendName appends the name of the vertex with an input id. It appends the id if there is no
+// name.
 func (g *Graph) AppendName(dst []byte, label uint64) []byte {
 	if g.Names != nil && label < uint64(g.Names.Len()) {
 		return g.Names.Append(dst, label)
@@ -142,8 +144,7 @@ func (g *Graph) AppendName(dst []byte, label uint64) []byte {
 	return strconv.AppendUint(dst, label, 10)
 }
 
-// NameOf returns what the input calls a vertex, by its input id, if it has a name for it that is in
-// this process.
+// NameOf returns the name of the vertex with an input id, if this process has it.
 func (g *Graph) NameOf(label uint64) (string, bool) {
 	if g.Names == nil || label >= uint64(g.Names.Len()) {
 		return "", false
@@ -151,8 +152,8 @@ func (g *Graph) NameOf(label uint64) (string, bool) {
 	return g.Names.Name(label), true
 }
 
-// TupleDegree returns how many tuples, loops apart, touch a vertex of a partition here, if Options
-// asked for it.
+// TupleDegree returns the number of tuples, without loops, that touch a vertex of a partition of
+// this process, if requested in Options.
 func (g *Graph) TupleDegree(p *Partition, local uint32) uint32 {
 	if g.TupleDegrees != nil {
 		return g.TupleDegrees[g.Order[p.Global(local)]]
@@ -160,8 +161,8 @@ func (g *Graph) TupleDegree(p *Partition, local uint32) uint32 {
 	return p.TupleDegrees[local]
 }
 
-// Find returns the vertex whose input id is given. It needs the maps of the whole graph: without
-// them it finds none.
+// Find returns the vertex with an input id. It needs the maps of the whole graph: without them it
+// finds none.
 func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
 	id, ok := g.find(label)
 	if !ok || g.Absent(id) {
@@ -170,7 +171,7 @@ func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
 	return id, true
 }
 
-// find returns the vertex, which may have been removed.
+// find is Find that also finds removed vertices.
 func (g *Graph) find(label uint64) (pregel.VertexID, bool) {
 	i, ok := g.Labels.Find(label, g.N)
 	if !ok || g.IDs == nil {
@@ -179,15 +180,15 @@ func (g *Graph) find(label uint64) (pregel.VertexID, bool) {
 	return pregel.VertexID(g.IDs[i]), true
 }
 
-// Absent reports whether a vertex was removed, of a partition that is here.
+// Absent reports whether a vertex of a partition in this process was removed.
 func (g *Graph) Absent(id pregel.VertexID) bool {
 	p := g.Parts[uint64(id)%uint64(len(g.Parts))]
 	return p != nil && p.Absent != nil &&
 		bitmap.Get(p.Absent, uint32(uint64(id)/uint64(len(g.Parts))))
 }
 
-// Vertices returns how many vertices there are: N without those that were removed, as far as their
-// partitions are here.
+// Vertices returns the number of vertices: N without removed vertices of partitions in this
+// process.
 func (g *Graph) Vertices() int {
 	n := g.N
 	for _, p := range g.Parts {
@@ -198,14 +199,13 @@ func (g *Graph) Vertices() int {
 	return n
 }
 
-// Bytes returns the memory the graph's arrays take.
+// Bytes returns the bytes of the graph's arrays.
 func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
 
-// Arena is the arena of the graph's arrays. It keeps spare arrays for jobs.
+// Arena returns the arena of the graph's arrays. It also keeps spare arrays for jobs.
 func (g *Graph) Arena() *mem.Arena { return g.arena }
 
-// Close frees the graph, which must not be used afterwards: it has no vertices any more. It is
-// idempotent.
+// Close frees the graph, which then has no vertices and must not be used. It is idempotent.
 func (g *Graph) Close() {
 	g.close.Do(func() {
 		g.N, g.Order, g.IDs, g.TupleDegrees, g.Parts = 0, nil, nil, nil, nil
@@ -215,11 +215,11 @@ func (g *Graph) Close() {
 	})
 }
 
-// Partition holds the vertices of one owner. Vertex id belongs to partition id mod P, as local
-// vertex id / P, so that every partition is in degree order and hubs are spread.
+// Partition has the vertices of one owner. Vertex id belongs to partition id mod P, with local
+// index id / P. So every partition is in degree order, and hubs are distributed evenly.
 type Partition struct {
 	Index, Of int
-	Owned     int // vertices
+	Owned     int // number of owned vertices
 	// Grid is P x 1 for all flat grids. Column and Row are the other partitions of the processor
 	// column and row, in the order in which this one sends to them.
 	Grid        Grid
@@ -228,31 +228,34 @@ type Partition struct {
 	// In has the in-edges of the owned vertices, Out the out-edges, in a flat grid. In an
 	// undirected graph they are the same.
 	In, Out *Adjacency
-	// Slots is the number of slots, a multiple of 64: of the owned, then of the ghosts.
+	// Slots is the number of slots, a multiple of 64: first those of owned vertices, then those of
+	// ghosts.
 	Slots int
-	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
+	// OutDegrees and InDegrees are the degrees of the owned vertices, padded to whole words.
 	OutDegrees, InDegrees []uint32
-	// Absent has the owned vertices that were removed: their ids are taken, but there are no such
-	// vertices. It is nil if all exist.
+	// Absent has the owned vertices that were removed: their ids are not reused. It is nil if all
+	// exist.
 	Absent []uint64
-	// Inputs are the input vertices of the owned ones, and TupleDegrees theirs if Options asked for
-	// them, where Graph has no maps. Inputs is nil, too, if input ids need more than 32 bits.
+	// Inputs has the input vertices of the owned ones, and TupleDegrees their tuple degrees if
+	// requested in Options. Both are nil if the Graph has maps. Inputs is also nil if input ids
+	// need more than 32 bits.
 	Inputs, TupleDegrees []uint32
-	// Measured is what the engine has measured on the partition, by kinds that it knows.
+	// Measured has the engine's measurements on the partition, by kind.
 	Measured sync.Map
 
 	graph *Graph
 	slots kernel.Slots
-	// input ids of the owned vertices, where there are neither Inputs nor the graph's maps
+	// input ids of the owned vertices, if there are neither Inputs nor the graph's maps
 	labels []uint64
-	// The blocks of the arcs, and of the reversed arcs. In a grid with both sides above 1 the
-	// latter are reversedPart's, which of directed graphs alone, and its slots continue these.
+	// The blocks of the arcs, and of the reversed arcs. In a 2D grid reversed is set in
+	// reversedPart instead, which only directed graphs have. The slots of reversedPart continue
+	// these.
 	along, reversed Blocks
 	reversedPart    *Partition
 	transposing     sync.Mutex
-	lightest        *kernel.Lists // once Lightest has made it
-	degrees         [3]*Degrees   // of Out, In and Both, once they are made
-	lists           *storage      // where the lists of a changed partition lie
+	lightest        *kernel.Lists // nil before Lightest has made it
+	degrees         [3]*Degrees   // for Out, In and Both; nil before they are made
+	lists           *storage      // the memory of a changed partition's lists
 }
 
 // Global returns the id of an owned vertex.
@@ -260,8 +263,8 @@ func (p *Partition) Global(local uint32) pregel.VertexID {
 	return pregel.VertexID(local)*pregel.VertexID(p.Of) + pregel.VertexID(p.Index)
 }
 
-// Words is the number of words in a bitmap over the owned vertices.
+// Words returns the number of words in a bitmap over the owned vertices.
 func (p *Partition) Words() int { return bitmap.Words(p.Owned) }
 
-// owned returns how many of n vertices partition p of P owns.
+// owned returns the number of vertices that partition p of P owns, of n vertices.
 func owned(n, p, P int) int { return (n - p + P - 1) / P }

@@ -8,20 +8,21 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Grid lays partitions out in processor rows and columns. Vertex id belongs to partition id mod
-// R*C, and partition b is in row b mod R and column b div R (Yoo's distribution: Nakao20, 3.3;
-// Ueno11). A 2 x 3 grid:
+// Grid arranges partitions in processor rows and columns. Vertex id belongs to partition id mod
+// R*C. Partition b is in row b mod R and column b div R (Yoo's distribution: Nakao20, 3.3; Ueno11).
+// A 2 x 3 grid:
 //
 //	        column 0   column 1   column 2
 //	row 0       0          2          4
 //	row 1       1          3          5
 type Grid struct{ Rows, Columns int }
 
-// Of returns the grid of N x 1, the one that a plain number of partitions means.
+// Of returns the N x 1 grid, which is the default for a number of partitions.
 func Of(partitions int) Grid { return Grid{partitions, 1} }
 
-// Squarest returns the grid of so many partitions whose sides differ least, no fewer rows than
-// columns: what each sends falls with both sides (Nakao20: R ~ C is best, else R > C).
+// Squarest returns the grid with this number of partitions whose sides differ least, with at least
+// as many rows as columns. A partition sends less the longer both sides are (Nakao20: R ~ C is
+// best, else R > C).
 func Squarest(partitions int) Grid {
 	columns := 1
 	for c := 2; c*c <= partitions; c++ {
@@ -32,7 +33,7 @@ func Squarest(partitions int) Grid {
 	return Grid{partitions / columns, columns}
 }
 
-// ParseGrid reads RxC.
+// ParseGrid parses the form RxC.
 func ParseGrid(s string) (Grid, error) {
 	rows, columns, ok := strings.Cut(strings.ToLower(s), "x")
 	r, err1 := strconv.Atoi(rows)
@@ -45,29 +46,29 @@ func ParseGrid(s string) (Grid, error) {
 
 func (g Grid) String() string { return fmt.Sprintf("%dx%d", g.Rows, g.Columns) }
 
-// Partitions is the number of partitions.
+// Partitions returns the number of partitions.
 func (g Grid) Partitions() int { return g.Rows * g.Columns }
 
-// Flat reports whether one side is 1. All flat grids of as many partitions are stored alike: each
-// partition has both its block of the 1 x P grid and that of the P x 1 grid.
+// Flat reports whether one side is 1. All flat grids with the same number of partitions are stored
+// in the same way: each partition has its block of the 1 x P grid and its block of the P x 1 grid.
 func (g Grid) Flat() bool { return g.Rows <= 1 || g.Columns <= 1 }
 
-// Row and Column say where a partition is, and At which one is there.
+// Row and Column return the position of a partition. At returns the partition at a position.
 func (g Grid) Row(partition int) int    { return partition % g.Rows }
 func (g Grid) Column(partition int) int { return partition / g.Rows }
 func (g Grid) At(row, column int) int   { return column*g.Rows + row }
 
-// Owner returns the partition that a vertex belongs to.
+// Owner returns the partition that owns a vertex.
 func (g Grid) Owner(v pregel.VertexID) int { return int(uint64(v) % uint64(g.Partitions())) }
 
-// Arc returns the partition whose block has the arc from u to v: in the row of v's owner, to which
-// it folds, and in the column of u's, from which it gets u's messages. In an R x 1 grid that is v's
-// owner, in a 1 x C grid u's; a flat graph stores either.
+// Arc returns the partition whose block has the arc from u to v: it is in the row of v's owner, to
+// which it folds, and in the column of u's owner, from which it gets u's messages. In an R x 1 grid
+// it is v's owner, in a 1 x C grid u's owner. A flat graph stores the arc in both.
 func (g Grid) Arc(u, v pregel.VertexID) int {
 	return g.At(g.Row(g.Owner(v)), g.Column(g.Owner(u)))
 }
 
-// row and column list the other partitions of a partition's processor row and column, beginning
+// row and column return the other partitions of a partition's processor row and column, beginning
 // with its next neighbour.
 func (g Grid) row(partition int) []int {
 	line := make([]int, 0, g.Columns-1)

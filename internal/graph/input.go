@@ -8,9 +8,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Input lists the stored edges as tuples again: an undirected edge once. Vertices that were removed
-// are not in it. The caller closes it, before the graph. It needs the maps of the whole graph; of
-// partitions that are elsewhere it has no edges.
+// Input returns the stored edges as tuples; an undirected edge is one tuple. Removed vertices are
+// omitted. The caller closes the result before the graph. Input needs the maps of the whole graph,
+// and omits the edges of partitions in other processes.
 func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
 		return g.inputOfPresent()
@@ -18,7 +18,7 @@ func (g *Graph) Input() *edges.Input {
 	return &edges.Input{Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Names: g.Names, Directed: g.Directed}
 }
 
-// inputOfPresent is Input for a graph of which vertices were removed: the others are numbered anew.
+// inputOfPresent is Input for a graph with removed vertices: the remaining vertices are renumbered.
 func (g *Graph) inputOfPresent() *edges.Input {
 	numbers, labels := make([]uint32, g.N), make([]uint64, 0, g.N)
 	for v, id := range g.IDs {
@@ -31,7 +31,8 @@ func (g *Graph) inputOfPresent() *edges.Input {
 		func(v uint32) bool { return !g.Absent(pregel.VertexID(g.IDs[v])) })
 }
 
-// input lists the edges between the input vertices that there are, by their numbers in the list.
+// input returns the edges between the input vertices for which is returns true. number returns a
+// vertex's number in the result.
 func (g *Graph) input(vertices int, labels edges.Labels, number func(v uint32) uint32, is func(v uint32) bool) *edges.Input {
 	n := 0
 	g.eachEdge(func(u, v uint32, _ float64) {
@@ -59,8 +60,8 @@ func (g *Graph) input(vertices int, labels edges.Labels, number func(v uint32) u
 	return &edges.Input{Name: g.Name, Edges: list, Vertices: vertices, Labels: labels, Names: g.Names, Directed: g.Directed, Free: list.Close}
 }
 
-// LightestEdge returns an edge of the least weight, by input ids. It needs the whole graph in this
-// process, and an edge in it: else ok is false.
+// LightestEdge returns an edge of the least weight, by input ids. ok is false if there is no edge,
+// or if the whole graph is not in this process.
 func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return 0, 0, 0, false
@@ -74,8 +75,7 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 	return from, to, weight, ok
 }
 
-// eachEdge calls f for every stored edge, between input vertices; for an undirected one once. It
-// needs the whole graph.
+// eachEdge calls f once for every stored edge, with input vertices. It needs the whole graph.
 func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 	list, b := &tupleList{g: g}, edges.Block{}
 	for i := range edges.Blocks(list) {

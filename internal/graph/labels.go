@@ -2,15 +2,15 @@ package graph
 
 import "github.com/superstep-go/superstep/pregel"
 
-// added are the vertices that came after loading: from first on, their input ids follow one
-// another, from label on.
+// added describes the vertices that were added after loading: the ids from first on have
+// consecutive input ids from label on.
 type added struct {
 	first pregel.VertexID
 	label uint64
 }
 
-// largestLabel returns the largest input id of the vertices that were loaded: of all, or if the
-// graph has no maps of the partition's, of which there may be none.
+// largestLabel returns the largest input id of the loaded vertices: of all or, if the graph has no
+// maps, of the partition's vertices. some is false if there are none.
 func (p *Partition) largestLabel() (some bool, largest uint64) {
 	g := p.graph
 	if g.Order != nil {

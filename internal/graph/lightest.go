@@ -11,27 +11,27 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// The lightest arcs of each receiver, lightest first, let a pull of shortest paths end early: an
-// arc so heavy that even the least distance sent could not improve the receiver's ends the list,
-// for those after it are heavier. Of a skewed graph with random weights all but a few in a hundred
-// arcs are never looked at (the pruning of Chakaravarthy and others, 2014, 3.2, for each receiver
-// by itself).
+// With the lightest arcs of each receiver, lightest first, a pull of shortest paths can end early.
+// It ends at an arc so heavy that even the least sent distance could not improve the receiver,
+// because the remaining arcs are heavier. In a skewed graph with random weights, all but a few
+// percent of the arcs are never visited. (This is the pruning of Chakaravarthy and others, 2014,
+// 3.2, for each receiver separately.)
 //
 //	a list        0:.9  3:.2  7:.5  9:.1
-//	its lightest  9:.1  3:.2               where two are kept
+//	its lightest  9:.1  3:.2               if two are kept
 
 const (
-	// wholeRow is the length of a list up to which all its arcs are kept, and restOfRow says which
-	// part of the arcs beyond is: one in so many.
+	// All arcs of a list are kept up to length wholeRow. Of the arcs beyond, one in restOfRow is
+	// kept.
 	wholeRow, restOfRow = 8, 16
-	// keptPart: the lightest arcs are kept where they are no more than one in so many.
+	// The lightest arcs are stored only if they are at most 1/keptPart of all arcs.
 	keptPart = 5
-	// drawnWeights is how many weights of a long list are drawn at the most to guess where its
-	// lightest end.
+	// drawnWeights is the size of the sample of a long list's weights, for a guess of the heaviest
+	// weight to keep.
 	drawnWeights = 256
 )
 
-// kept returns how many of the arcs of a list are kept.
+// kept returns how many arcs of a list are kept.
 func kept(degree uint32) uint32 {
 	if degree <= wholeRow {
 		return degree
@@ -39,10 +39,10 @@ func kept(degree uint32) uint32 {
 	return wholeRow + (degree-wholeRow)/restOfRow
 }
 
-// Lightest returns lists of the same rows as those by receiver, of a flat grid, with the lightest
-// arcs of each, lightest first. They are made at the first call, if accept allows so many bytes
-// more. It returns nil without them: where weights may be negative or there are none, and where
-// lists are short. The error is that ctx ended before they were made.
+// Lightest returns lists with the same rows as those by receiver, of a flat grid, with the lightest
+// arcs of each, lightest first. The first call makes them, if accept allows this number of
+// additional bytes. It returns nil if there are none: if weights may be negative, if there are no
+// weights, or if lists are short. An error means that ctx ended first.
 func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept func(bytes int64) bool) (*kernel.Lists, error) {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
@@ -102,8 +102,8 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	return l, nil
 }
 
-// lightest writes the lightest arcs of a list to the places from lo to hi, lightest first. Keys are
-// room to sort in.
+// lightest writes the lightest arcs of a list to positions [lo, hi), lightest first. keys is a
+// buffer.
 func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, list []uint32, of []W, keys []uint64) []uint64 {
 	n := int(hi - lo)
 	if n <= len(fewLightest[W]{}.weights) {
@@ -115,7 +115,8 @@ func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, lis
 		copy(weights[lo:hi], f.weights[:n])
 		return keys
 	}
-	// A key is a weight as float32, whose bits rise with it, and its place in the list.
+	// A key is the bits of a weight as float32, whose order is that of weights, and the arc's index
+	// in the list.
 	keys = keys[:0]
 	key := func(j int) uint64 { return uint64(math.Float32bits(float32(of[j])+0))<<32 | uint64(j) }
 	most := guess(of, n)
@@ -124,7 +125,7 @@ func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, lis
 			keys = append(keys, key(j))
 		}
 	}
-	for j := 0; j < len(of) && len(keys) < n; j++ { // there may be many of the same weight
+	for j := 0; j < len(of) && len(keys) < n; j++ { // many arcs may have the weight most
 		if of[j] == most {
 			keys = append(keys, key(j))
 		}
@@ -145,14 +146,14 @@ func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, lis
 	return keys
 }
 
-// fewLightest are the first few of a list by weight, and their places in it.
+// fewLightest has the first few arcs of a list by weight, and their indices.
 type fewLightest[W float32 | float64] struct {
 	weights [32]W
 	places  [32]uint32
 }
 
-// find finds n: each weight is put in its place among those found so far, from which the heaviest
-// falls out. Most weights are heavier than all.
+// find finds the n lightest arcs by insertion into a sorted array, which drops the heaviest. Most
+// weights are heavier than all in the array.
 func (f *fewLightest[W]) find(of []W, n int) {
 	found := 0
 	for j, w := range of {
@@ -172,8 +173,8 @@ func (f *fewLightest[W]) find(of []W, n int) {
 	}
 }
 
-// sortTies brings keys into the order of the weights where these are the same as float32: as many
-// of them as have to do with the first n.
+// sortTies sorts keys with equal float32 weights by their exact weights, as far as they may be
+// among the first n.
 func sortTies[W float32 | float64](keys []uint64, of []W, n int) {
 	if _, same := any(of).([]float32); same {
 		return
@@ -190,8 +191,8 @@ func sortTies[W float32 | float64](keys []uint64, of []W, n int) {
 	}
 }
 
-// guess returns a weight below which there are probably n of those of a list, and not many more: it
-// draws some of them.
+// guess estimates from a sample a weight such that at least n weights of a list are probably below
+// it, and not many more.
 func guess[W float32 | float64](of []W, n int) W {
 	var room [drawnWeights]W
 	drawn := room[:min(len(of)/8, drawnWeights)]

@@ -6,36 +6,39 @@ import (
 )
 
 const (
-	// MaxVertices is the largest number of vertices: while a graph is built ids take 32 bits, and
-	// so does one beyond the last.
+	// MaxVertices is the largest number of vertices. During the build an id, and one more than the
+	// last id, must fit into 32 bits.
 	MaxVertices = 1<<32 - 1<<20
 	// MaxPartitions is the largest number of partitions.
 	MaxPartitions = 4096
 
-	// maxArcs is the largest number of arcs of a partition in one direction, duplicates included:
-	// places in lists take 32 bits.
+	// maxArcs is the largest number of arcs of a partition in one direction, including duplicates,
+	// because positions in lists have 32 bits.
 	maxArcs = math.MaxUint32
-	// maxSlots is the largest number of slots of a partition: a multiple of 64 of which the end,
-	// too, takes 32 bits.
+	// maxSlots is the largest number of slots of a partition: a multiple of 64 that fits into 32
+	// bits.
 	maxSlots = 1<<32 - 64
 )
 
-// limits are the sizes from which on a graph is built in another way, in pieces, or not at all.
-// Tests change them, so that small graphs are built as large ones are.
+// limits has the sizes above which a graph is built by another method, in pieces, or not at all.
+// Tests change them, so that small graphs are built like large ones.
 var limits = struct {
-	linkGrain int // neighbours that are linked between two looks at whether to go on
-	// about how many arcs a bucket holds: its sort then works in the second-level cache
+	linkGrain int // number of neighbours between two checks for cancellation
+	// ^Approximate number of arcs in a bucket: it is sorted within the second-level cache.
 	bucketArcs    int
-	narrowBuckets int // how many buckets there may be of arcs of 32 bits
-	// from how many arcs on a bucket's weights are not sorted by their index: it has indexBits
+	narrowBuckets int // largest number of buckets with 32-bit arcs
+	// ^Number of arcs from which on a bucket is sorted without indices of weights, which have only
+	// indexBits bits.
 	indexedArcs int
-	// about how much work a chunk of a traversal is: edges, and 64 for each word of vertices
+	// ^Approximate work of a chunk of a traversal: its number of edges, plus 64 for each word of
+	// vertices.
 	chunkCost   int
-	idBits      int // how many bits of an arc tell its neighbour, at the least
-	arcs, slots int // the most that a partition may have
+	idBits      int // least number of bits for a neighbour's id in an arc
+	arcs, slots int // of a partition
 }{1 << 20, 1 << 16, 8 << 10, 1 << indexBits, 1 << 14, 1, maxArcs, maxSlots}
 
-// checkArcs refuses more arcs of a partition, in one direction, than have places of 32 bits.
+// checkArcs returns an error if a partition has more arcs in one direction than 32-bit positions
+// allow.
 func checkArcs(arcs int) error {
 	if arcs <= limits.arcs {
 		return nil
@@ -43,9 +46,9 @@ func checkArcs(arcs int) error {
 	return fmt.Errorf("%d edges in one partition: at most %d; use more partitions (--partitions, or --grid)", arcs, limits.arcs)
 }
 
-// checkSlots refuses more slots of a partition than have numbers of 32 bits. In a flat grid nearly
-// all vertices may be ghosts of every partition, however many there are; in one of R rows and C
-// columns one in R and one in C are.
+// checkSlots returns an error if a partition has more slots than 32-bit numbers allow. In a flat
+// grid nearly all vertices may be ghosts of every partition, whatever the number of partitions. In
+// a 2D grid of R rows and C columns, only one in R and one in C are.
 func checkSlots(slots int) error {
 	if slots <= limits.slots {
 		return nil
@@ -54,7 +57,8 @@ func checkSlots(slots int) error {
 		slots, limits.slots)
 }
 
-// checkChanges refuses more changes of a partition's edges at a time than have numbers of 32 bits.
+// checkChanges returns an error if there are more changes of a partition's edges at a time than
+// 32-bit numbers allow.
 func checkChanges(edges int) error {
 	if edges <= limits.arcs {
 		return nil
@@ -63,7 +67,7 @@ func checkChanges(edges int) error {
 		limits.arcs)
 }
 
-// TooManyVertices says that a graph has more than MaxVertices.
+// TooManyVertices returns the error for a graph with more than MaxVertices vertices.
 func TooManyVertices(n uint64) error {
 	return fmt.Errorf("%d vertices: at most %d", n, uint64(MaxVertices))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// link makes the blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P
-// grid with those of out-edges.
+// link makes the blocks of a flat grid: those of the P x 1 grid from the lists of in-edges, those
+// of the 1 x P grid from the lists of out-edges.
 func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
 	err := a.each(ctx, g.Parts, "linking the partitions", func(p *Partition) error {
@@ -44,7 +44,7 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	return err
 }
 
-// begin places the partition in its grid, and gives slots to the owned vertices.
+// begin sets the partition's position in its grid, and the slots of the owned vertices.
 func (p *Partition) begin(g Grid) {
 	p.Grid = g
 	p.Column, p.Row = p.Grid.column(p.Index), p.Grid.row(p.Index)
@@ -53,11 +53,11 @@ func (p *Partition) begin(g Grid) {
 	p.slots = kernel.Slots{First: uint64(p.Index), Stride: uint64(p.Of), Ghost: uint32(padded)}
 }
 
-// flatBlocks makes the blocks of a flat grid of the partition's lists, and the sides that have
-// ghosts.
+// flatBlocks makes the blocks of a flat grid from the partition's lists and from the sides that
+// have ghosts.
 func (p *Partition) flatBlocks(from, to *Side) {
 	owned := &Side{Groups: make([]Group, p.Of)}
-	if p.Of == 1 { // one block is both
+	if p.Of == 1 { // one block serves as both
 		owned.Peers = newPeers(nil, make([][]uint64, 1))
 		b := &Block{Senders: owned, Receivers: owned, ByReceiver: p.In, BySender: p.Out}
 		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
@@ -70,7 +70,8 @@ func (p *Partition) flatBlocks(from, to *Side) {
 	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
 }
 
-// side makes a side whose ghosts are those seen of each partition of a line, and gives them slots.
+// side makes a side and assigns slots to its ghosts. seen has the ghosts of each partition of the
+// line.
 func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) (*Side, error) {
 	s := &Side{Line: line, Groups: make([]Group, p.Of)}
 	if len(line) == 0 {
@@ -88,7 +89,7 @@ func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) (*Side, 
 	return s, checkSlots(p.Slots)
 }
 
-// name sets the vertices of the slots of new ghosts. It runs after the sides have their slots, and
+// name sets the vertices of the slots of new ghosts. It is called after the sides have slots, and
 // before share.
 func (p *Partition) name(arena *mem.Arena, sides ...*Side) {
 	ghosts := mem.Make[uint64](arena, p.Slots-int(p.slots.Ghost))
@@ -108,7 +109,8 @@ func (p *Partition) name(arena *mem.Arena, sides ...*Side) {
 	p.slots.FindBases(mem.Make[uint64](arena, p.Slots/64))
 }
 
-// weigh finds the least and the greatest weight, and refuses sums of weights that overflow.
+// weigh computes the least and the greatest weight, and returns an error if a sum of weights
+// overflows.
 func (g *Graph) weigh() error {
 	least, greatest := 0.0, 0.0
 	for p := range g.here() {
@@ -127,7 +129,7 @@ func (g *Graph) weigh() error {
 	return nil
 }
 
-// weightRange returns the least and the greatest of some lists' weights and 0.
+// weightRange returns the minimum and the maximum of some lists' weights and 0.
 func weightRange(l *kernel.Lists) (least, greatest float64) {
 	for _, w := range l.Weights32 {
 		least, greatest = min(least, float64(w)), max(greatest, float64(w))

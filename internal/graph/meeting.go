@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// meeting is where partitions in one process exchange messages: all wait for the last.
+// meeting exchanges messages between partitions in one process: each call waits for all partitions.
 type meeting struct {
 	mu  sync.Mutex
 	now *round
 }
 
-// round is one exchange: who has come, and what they sent.
+// round is one exchange: the number of partitions that have called, and their data.
 type round struct {
 	came  int
 	data  [][][]byte
@@ -48,7 +48,7 @@ func (m *meeting) exchange(p int) AllToAll {
 	}
 }
 
-// changeAll changes all partitions of a graph, which are in this process.
+// changeAll changes all partitions of a graph. All must be in this process.
 func (g *Graph) changeAll(ctx context.Context, changes []Change) ([]*Changed, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

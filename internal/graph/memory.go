@@ -8,9 +8,9 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// LeastBytes returns what building a graph is sure to take beside the list of its tuples: the
-// neighbours and weights of every arc, duplicates included; the maps between ids and input
-// vertices, its degrees and the starts of its lists.
+// LeastBytes returns a lower bound of the memory for building a graph, in addition to the list of
+// tuples: the neighbours and weights of every arc, including duplicates; the maps between ids and
+// input vertices, the degrees, and the starts of lists.
 func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	arc := 4.0
 	switch o.Weights {
@@ -24,7 +24,7 @@ func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 		vertex += 12
 	}
 	if directed && o.Duplicates != KeepDuplicates {
-		arcs = float64(tuples) // of the other direction only those that are left
+		arcs = float64(tuples) // in the other direction, only arcs that are not duplicates
 	}
 	if !directed && o.Duplicates == KeepDuplicates && !o.Grid.Flat() {
 		arcs *= 2 // by receiver and by sender
@@ -32,18 +32,18 @@ func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	return int64(min(arc*arcs+vertex*float64(vertices), math.MaxInt64/4))
 }
 
-// LeastShare is LeastBytes for a process that has so many of all partitions.
+// LeastShare is LeastBytes for a process that has own of all partitions.
 func LeastShare(own, all int, vertices uint64, tuples int, directed bool, o Options) int64 {
 	mine := float64(own) / float64(max(all, 1))
 	return LeastBytes(uint64(float64(vertices)*mine), int(float64(tuples)*mine), directed, o)
 }
 
-// little is a need in bytes for which the system is not asked how much memory it has: to ask takes
-// longer than to build a graph of that size.
+// little is the number of bytes below which Enough does not ask the system for its free memory,
+// because that would take longer than building such a graph.
 const little = 1 << 20
 
-// Enough refuses what takes more memory than is available, with what is held of the budget, if
-// there is one.
+// Enough returns an error if need bytes are more than the available memory. If there is a budget,
+// the error lists its use.
 func Enough(what string, need float64) error {
 	if need < little && mem.Process() == nil {
 		return nil

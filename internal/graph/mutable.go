@@ -6,11 +6,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Label returns the input id of one of the partition's vertices, or of one that was added to the
-// graph.
+// Label returns the input id of one of the partition's vertices, or of an added vertex.
 func (p *Partition) Label(id pregel.VertexID) uint64 { return p.graph.Label(id) }
 
-// Weigh returns a weight as the graph stores it, -0 as 0, and 1 if it has none.
+// Weigh returns a weight as the graph stores it: 0 for -0, and 1 in an unweighted graph.
 func (g *Graph) Weigh(w float64) float64 {
 	switch {
 	case g.Options.UnitWeights, g.Weights == edges.Unweighted:
@@ -22,8 +21,9 @@ func (g *Graph) Weigh(w float64) float64 {
 	}
 }
 
-// OutArcs returns the arcs that go out from vertices, without weights, as far as they are stored
-// here for a push: all of the partition's own in a flat grid, those of its block in another.
+// OutArcs returns the arcs that lead out of vertices, without weights, among the arcs that the
+// partition stores for pushes: in a flat grid all arcs of its own vertices, in a 2D grid those of
+// its block.
 func (p *Partition) OutArcs(from map[pregel.VertexID]bool) []Arc {
 	l := p.Layout(pregel.Out)
 	lists := l.Blocks[0].Push.BySender
@@ -39,12 +39,11 @@ func (p *Partition) OutArcs(from map[pregel.VertexID]bool) []Arc {
 	return arcs
 }
 
-// LeastWeight returns the least weight that is stored in the partition's graph, or 0 if that is
-// less.
+// LeastWeight returns the least stored weight of the partition's graph, or 0 if that is less.
 func (p *Partition) LeastWeight() float64 { return p.graph.LeastWeight }
 
-// GreatestWeight returns the greatest weight that is stored in the partition's graph, or 0 if that
-// is greater. It is not known of a graph that was changed or mapped.
+// GreatestWeight returns the greatest stored weight of the partition's graph, or 0 if that is
+// greater. It is unknown for a changed or mapped graph.
 func (p *Partition) GreatestWeight() (w float64, known bool) {
 	return p.graph.greatest, p.graph.weighed
 }

@@ -2,16 +2,17 @@ package graph
 
 import "math/bits"
 
-// radixBits is the digit of the radix sorts here: its counters fit in the first-level cache.
+// radixBits is the digit size of radix sorts. The counters of a digit fit into the first-level
+// cache.
 const radixBits = 11
 
-// ByFallingDegree sorts vertices by falling degree, stably, with the help of as much memory.
+// ByFallingDegree sorts vertices by falling degree, stably. spare is a buffer of the same length.
 func ByFallingDegree(vertices, spare []uint32, degree func(v uint32) uint32) {
 	largest := uint32(0)
 	for _, v := range vertices {
 		largest = max(largest, degree(v))
 	}
-	// Least significant digit first, each pass stable.
+	// Least significant digit first; each pass is stable.
 	passes := (bits.Len32(largest) + radixBits - 1) / radixBits
 	from, to := vertices, spare
 	for pass := range passes {

@@ -6,20 +6,21 @@ import (
 )
 
 // Peers has, for each partition q, the owned vertices that are ghosts on this side of q's block, in
-// the order of q's group: the list that a column between the two runs over. Of the senders' side it
-// is NBq of Ueno13: the vertices with an edge into q's block, the expand list; of the receivers'
-// side those with an edge in it, the fold list.
+// the order of q's group. It is the list of vertices of a column between the two partitions. On the
+// senders' side it is NBq of Ueno13, the list of expand: the vertices with an edge into q's block.
+// On the receivers' side it is the list of fold.
 //
-// All lists lie in three arrays, one after the other: with hundreds of partitions each is short.
+// All lists are in three arrays, one after another, because with hundreds of partitions each list
+// is short.
 type Peers struct {
 	words   []uint64
-	ranks   []uint32 // of each list one more than words
+	ranks   []uint32 // for each list one more element than words
 	members []uint32
-	// First[q] is where the list of q begins, in words and in members.
+	// first[q] is where the list of q begins, in words and in members.
 	first []struct{ word, member uint32 }
 }
 
-// newPeers makes lists of sets, of which some are nil.
+// newPeers makes the lists of sets; some sets are nil.
 func newPeers(arena *mem.Arena, sets [][]uint64) Peers {
 	s := Peers{first: make([]struct{ word, member uint32 }, len(sets)+1)}
 	for q, set := range sets {
@@ -38,7 +39,7 @@ func newPeers(arena *mem.Arena, sets [][]uint64) Peers {
 	return s
 }
 
-// Of returns the list of a partition.
+// Of returns the list for a partition.
 func (s *Peers) Of(q int) bitmap.List {
 	from, to := s.first[q], s.first[q+1]
 	return bitmap.List{
@@ -48,7 +49,7 @@ func (s *Peers) Of(q int) bitmap.List {
 	}
 }
 
-// Bytes returns the memory of the lists.
+// Bytes returns the bytes of the lists.
 func (s *Peers) Bytes() int {
 	return 8*len(s.words) + 4*len(s.ranks) + 4*len(s.members) + 8*len(s.first)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// divider divides ids by a number of partitions above 1: a product says what a division would
-// (Lemire, Kaser, Kurz 2019).
+// divider divides ids by a number of partitions above 1, with a multiplication (Lemire, Kaser, Kurz
+// 2019).
 type divider struct {
 	parts   uint32
 	inverse uint64 // 2^64 / parts, rounded up
@@ -21,28 +21,29 @@ func newDivider(parts int) divider {
 	return divider{uint32(parts), math.MaxUint64/uint64(parts) + 1}
 }
 
-// divide returns a vertex's place with its owner, and who that is.
+// divide returns a vertex's local index and its owner.
 func (d divider) divide(id uint32) (local, owner uint32) {
 	high, _ := bits.Mul64(d.inverse, uint64(id))
 	local = uint32(high)
 	return local, id - local*d.parts
 }
 
-// slotWord is 64 vertices of a partition: those that have slots here, and the slot of the first.
+// slotWord describes 64 vertices of a partition: which of them have slots here, and the slot of the
+// first of these.
 type slotWord struct {
 	bits  uint64
 	first uint32
 }
 
-// slotsOf is where the words of a partition's vertices begin. Owned vertices, whose slots are their
-// places, have but one word.
+// slotsOf has the index of the first word of a partition's vertices. Owned vertices, whose slots
+// are their local indices, have only one word.
 type slotsOf struct {
 	begin uint32
 	owned uint32 // all ones, or 0
 }
 
-// seen returns, for each partition of a line, which of its vertices are in the lists. It stops
-// half-way when ctx ends.
+// seen returns, for each partition of a line, which of its vertices occur in the lists. It is
+// incomplete if ctx ends.
 func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *mem.Arena) [][]uint64 {
 	if len(line) == 0 {
 		return nil
@@ -51,7 +52,7 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *m
 	for _, q := range line {
 		seen[q] = mem.Make[uint64](arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
 	}
-	// Nobody can predict which ids are of owned vertices: they are set, too.
+	// Owned vertices are marked too, because a branch for them would be unpredictable.
 	seen[p.Index] = mem.Make[uint64](arena, p.Words())
 	parts := newDivider(p.Of)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
@@ -67,9 +68,9 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *m
 	return seen
 }
 
-// relabel rewrites lists of ids to slots. It runs after the side's ghosts have their slots. As
-// owned vertices and ghosts are mixed at random, it does for both all that is done for either, and
-// takes one of the results.
+// relabel converts the ids in lists to slots. It is called after the side's ghosts have slots.
+// Owned vertices and ghosts are mixed at random, so it computes both results for each id and
+// selects one without a branch.
 func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 	if p.Of == 1 {
 		return nil
@@ -78,12 +79,12 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 	for q := range s.Ghosts {
 		all += len(s.Ghosts[q].Bits)
 	}
-	// of one in 64 vertices of the line: growing would take as much again
+	// one element per 64 vertices of the line; growing the slice would need twice the memory
 	words := append(make([]slotWord, 0, all), slotWord{bits: math.MaxUint64})
 	of := make([]slotsOf, p.Of)
 	for q := range of {
 		of[q] = slotsOf{begin: uint32(len(words))}
-		if s.Ghosts == nil || s.Ghosts[q].Bits == nil { // no neighbour is of it
+		if s.Ghosts == nil || s.Ghosts[q].Bits == nil { // no neighbour belongs to this partition
 			of[q] = slotsOf{owned: math.MaxUint32}
 			continue
 		}

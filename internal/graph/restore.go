@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Restorer makes a graph of partitions that were stored: of those that are in this process. The
-// arrays may come from anywhere: those that no partition can have are refused.
+// Restorer makes a graph from the stored partitions of this process. It checks the arrays, because
+// they are untrusted.
 //
 //	NewRestorer -> Partition ... -> Graph
 type Restorer struct {
@@ -20,8 +20,8 @@ type Restorer struct {
 	team *parallel.Team // does the work
 }
 
-// NewRestorer begins a graph of which the exported fields are set, except Parts. Arena has its
-// arrays, and is the graph's from now on.
+// NewRestorer begins a graph. The caller has set the exported fields of g, except Parts. arena has
+// its arrays, and then belongs to the graph.
 func NewRestorer(g *Graph, arena *mem.Arena, team *parallel.Team) (*Restorer, error) {
 	g.arena = arena
 	if err := g.Options.Place(); err != nil {
@@ -41,7 +41,7 @@ func NewRestorer(g *Graph, arena *mem.Arena, team *parallel.Team) (*Restorer, er
 	return &Restorer{g, team}, nil
 }
 
-// Partition restores a partition of its arrays.
+// Partition restores a partition from its arrays.
 func (r *Restorer) Partition(s Shape, from Arrays) error {
 	if err := r.fits(s); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (r *Restorer) Partition(s Shape, from Arrays) error {
 	return nil
 }
 
-// fits refuses a shape that is not of this graph.
+// fits returns an error if a shape does not fit the graph.
 func (r *Restorer) fits(s Shape) error {
 	g := r.g
 	n := uint64(g.N)
@@ -98,7 +98,7 @@ func (r *Restorer) fits(s Shape) error {
 	return nil
 }
 
-// restored makes a partition that has no arrays yet.
+// restored makes a partition without arrays.
 func (g *Graph) restored(s Shape) *Partition {
 	n := len(g.Parts)
 	p := &Partition{Index: s.Index, Of: n, Owned: owned(g.N, s.Index, n), graph: g}
@@ -134,7 +134,7 @@ func (g *Graph) restored(s Shape) *Partition {
 	return p
 }
 
-// derive makes what is not stored, after the arrays were checked.
+// derive computes the fields that are not stored, after the arrays were checked.
 func (p *Partition) derive() {
 	arena := p.graph.arena
 	p.slots.FindBases(mem.Make[uint64](arena, p.Slots/64))
@@ -155,7 +155,7 @@ func (p *Partition) derive() {
 	}
 }
 
-// deriveBlock does so for a block of a grid that is not flat.
+// deriveBlock is derive for a block of a 2D grid.
 func (p *Partition) deriveBlock(b *Block) {
 	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
 	b.ByReceiver.seconds(p.graph.arena)
@@ -169,8 +169,8 @@ func (p *Partition) deriveBlock(b *Block) {
 	}
 }
 
-// Graph returns the graph, after checking what the partitions here say of each other. Until it has
-// succeeded the arena is the caller's.
+// Graph returns the graph, after checking that the partitions of this process are consistent with
+// each other. Until it succeeds, the arena belongs to the caller.
 func (r *Restorer) Graph() (*Graph, error) {
 	g := r.g
 	for p := range g.here() {

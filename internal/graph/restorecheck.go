@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// checkStored refuses arrays that no partition has: after it no index that is stored leads out of
-// the array that it is of.
+// checkStored returns an error for arrays that are not valid. Afterwards every stored index is
+// within the bounds of its array.
 func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Team) error {
 	if err := p.checkVertices(s, labels); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Tea
 	return err
 }
 
-// checkVertices checks what is stored of each vertex.
+// checkVertices checks the arrays that have an element for each vertex.
 func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 	padded := (p.Owned + 63) &^ 63
 	if len(p.OutDegrees) != padded || len(p.InDegrees) != padded {
@@ -59,8 +59,8 @@ func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 	return nil
 }
 
-// checkArrays checks the lists and sides of a partition. It returns which slots there are; those
-// before are of the block whose slots this one's continue.
+// checkArrays checks the lists and sides of a partition, and returns the set of used slots. before
+// has the used slots of the block whose slots this one continues.
 func (p *Partition) checkArrays(before []uint64, team *parallel.Team) ([]uint64, error) {
 	valid, err := p.startSlots()
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *Partition) checkArrays(before []uint64, team *parallel.Team) ([]uint64,
 	return valid, nil
 }
 
-// startSlots returns a set of slots with those of the owned vertices.
+// startSlots returns the set of the owned vertices' slots.
 func (p *Partition) startSlots() ([]uint64, error) {
 	if p.Slots < int(p.slots.Ghost) || len(p.slots.Ghosts) != p.Slots-int(p.slots.Ghost) {
 		return nil, fmt.Errorf("found %d ghosts in %d slots of which %d are owned",
@@ -103,7 +103,7 @@ func (p *Partition) startSlots() ([]uint64, error) {
 	return valid, nil
 }
 
-// checkSide checks a side, and puts the slots of its ghosts into valid.
+// checkSide checks a side, and adds the slots of its ghosts to valid.
 func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	if len(s.Line) == 0 && p.Of == 1 {
 		return nil
@@ -163,7 +163,7 @@ func (p *Partition) checkGroup(q int, group Group, valid []uint64) error {
 	return nil
 }
 
-// endSlots checks that no slot stands for a vertex but those in valid.
+// endSlots checks that only slots in valid have a vertex.
 func (p *Partition) endSlots(valid []uint64) error {
 	for w := int(p.slots.Ghost) >> 6; w < len(valid); w++ {
 		for rest := ^valid[w]; rest != 0; rest &= rest - 1 {
@@ -176,7 +176,7 @@ func (p *Partition) endSlots(valid []uint64) error {
 	return nil
 }
 
-// check checks the lists of owned vertices that others have as ghosts.
+// check checks the lists of owned vertices that are ghosts elsewhere.
 func (s *Peers) check(p *Partition) error {
 	n := p.Of
 	if len(s.first) != n+1 || s.first[0] != (struct{ word, member uint32 }{}) {
@@ -225,7 +225,7 @@ func within(set []uint64, n int) bool {
 	return true
 }
 
-// ranked reports whether ranks are those of a set.
+// ranked reports whether ranks are the ranks of a set.
 func ranked(set []uint64, ranks []uint32) bool {
 	if len(ranks) != len(set)+1 || ranks[0] != 0 {
 		return false
@@ -240,7 +240,7 @@ func ranked(set []uint64, ranks []uint32) bool {
 	return true
 }
 
-// agrees checks that two partitions here have the same vertices as each other's ghosts.
+// agrees checks that two partitions of this process agree about each other's ghosts.
 func (p *Partition) agrees(q *Partition) error {
 	all := []error{
 		agree(p, q, &p.slots, p.along.Pull.Senders, q.along.Pull.Senders),
@@ -253,8 +253,7 @@ func (p *Partition) agrees(q *Partition) error {
 	return cmp.Or(all...)
 }
 
-// agree checks that the ghosts which p has of q at a side are the vertices that q shares with p
-// there.
+// agree checks that p's ghosts of q on a side are the vertices that q shares with p there.
 func agree(p, q *Partition, slots *kernel.Slots, mine, theirs *Side) error {
 	if len(mine.Line) == 0 {
 		return nil
@@ -275,7 +274,7 @@ func agree(p, q *Partition, slots *kernel.Slots, mine, theirs *Side) error {
 	return nil
 }
 
-// weighed reports whether lists have as many weights as their graph's kind asks for.
+// weighed reports whether the lists have the right number of weights of the graph's type.
 func (a *Adjacency) weighed(weights edges.Weights) bool {
 	narrow, wide := 0, 0
 	switch weights {

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// checkLists checks lists of neighbours in the slots that are valid.
+// checkLists checks lists whose neighbours must be in valid slots.
 func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Team) error {
 	words := len(a.Bits)
 	if words > bitmap.Words(a.rows) || words < p.Words() || !ranked(a.Bits, a.Rank) ||
@@ -23,7 +23,7 @@ func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Tea
 	}
 	rows := int(a.Rank[words])
 	heads := rows
-	if a.rising && p.Of > 1 { // lists by sender have none
+	if a.rising && p.Of > 1 { // lists by sender have no heads
 		heads = 0
 	}
 	if len(a.Starts) != rows+1 || len(a.Heads) != heads || a.Starts[0] != 0 ||
@@ -52,8 +52,9 @@ func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Tea
 	return a.checkDegrees(a.degrees)
 }
 
-// findBad returns a row with a neighbour that is no slot, with another head than its first
-// neighbour, or that does not rise if all do; or -1. If all slots are owned they are those below n.
+// findBad returns a row that is not valid, or -1. A row is not valid if a neighbour is not a valid
+// slot, if its head is not the first neighbour, or if rising is set and it is not ascending. With
+// allOwned, the valid slots are those below n.
 func (a *Adjacency) findBad(valid []uint64, n uint32, allOwned, rising bool, team *parallel.Team) int {
 	var bad atomic.Int64
 	bad.Store(-1)
@@ -68,7 +69,7 @@ func (a *Adjacency) findBad(valid []uint64, n uint32, allOwned, rising bool, tea
 					last = s
 				}
 			}
-			if allOwned && rising { // none is larger than the last
+			if allOwned && rising { // the last neighbour is the largest
 				ok = ok && last < n
 			} else {
 				for _, s := range list {
@@ -94,7 +95,8 @@ func (a *Adjacency) checkDegrees(degrees []uint32) error {
 	return nil
 }
 
-// checkSums compares the number of arcs with those of all partitions, and with their degrees.
+// checkSums compares the number of arcs and the sums of degrees of all partitions with the graph's
+// number of arcs.
 func (g *Graph) checkSums() error {
 	arcs, out, in := uint64(0), uint64(0), uint64(0)
 	for _, p := range g.Parts {

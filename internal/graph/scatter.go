@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	// narrowBits and wideBits are how many bits an arc has while it lies in a bucket: 32 in the
-	// place its neighbour will take, and, if there would be more than limits.narrowBuckets
-	// otherwise, 8 beside.
+	// narrowBits and wideBits are the sizes of an arc in a bucket. It has 32 bits, in the place of
+	// its neighbour, and 8 more bits elsewhere if there would otherwise be more than
+	// limits.narrowBuckets buckets.
 	narrowBits, wideBits = 32, 40
-	// singleRows is how many rows of a partition may each be a bucket of their own: the hubs. After
-	// them buckets begin at multiples of 64 rows, so that a row's bucket is found in a table that
-	// fits in a cache.
+	// singleRows is the number of rows of a partition, the hubs, that may each have their own
+	// bucket. After them buckets begin at multiples of 64 rows, so that the table for finding a
+	// row's bucket fits into a cache.
 	singleRows = 4096
 )
 
-// Scatter deals arcs to buckets: runs of rows, in the order of partitions and of vertices within,
-// each with a run of the adjacency array of the size its rows need, duplicates included. Until the
-// bucket is sorted, an arc lies anywhere in the run, as its row in the bucket and its neighbour's
-// id, so the array needs no second copy.
+// Scatter distributes arcs to buckets. A bucket is a range of rows, in the order of partitions and
+// of their vertices. It has a range of the adjacency array, large enough for its rows including
+// duplicates. Until the bucket is sorted, its arcs are there in any order, each as its row in the
+// bucket and its neighbour's id. So the array needs no second copy.
 //
 //	bits of an arc:  | row in bucket | neighbour's id |
 type Scatter struct {
 	a       *Builder
 	in      bool       // rows are receivers
-	tmp     *mem.Arena // of what is needed until the buckets are sorted
-	lists   *mem.Arena // of the lists
+	tmp     *mem.Arena // memory until the buckets are sorted
+	lists   *mem.Arena // memory of the lists
 	idBits  uint
 	arcBits uint
 	buckets []bucket
@@ -41,11 +41,10 @@ type Scatter struct {
 	high []uint8  // the arcs' other bits, if arcBits is wideBits
 	w    WeightColumn
 
-	plain bool // there is only low
+	plain bool // there are neither high bits nor weights
 }
 
-// place returns where in Deal.find a row's bucket stands. Nobody can predict what row comes next, so it
-// takes no branch.
+// place returns the index in Deal.find for a row. Rows are unpredictable, so it has no branch.
 func place(row uint32) uint32 {
 	behind := int64(row) - singleRows
 	single := behind >> 63
@@ -57,20 +56,20 @@ func rowOf(place uint32) uint32 {
 	return min(place, singleRows) + (max(place, singleRows)-singleRows)<<6
 }
 
-// idBits is how many bits a neighbour's id takes.
+// idBits returns the number of bits of a neighbour's id.
 func idBits(n int) uint { return uint(max(bits.Len(uint(max(n, 1)-1)), limits.idBits)) }
 
-// bucket is a run of rows and its run of places in the array.
+// bucket is a range of rows, and its range of the array.
 type bucket struct {
 	part      int
-	row, rows uint32 // local
+	row, rows uint32 // local indices
 	at, size  int
-	kept      int // after the sort: how many hold neighbours
+	kept      int // after the sort: the number of arcs without dropped duplicates
 	next      atomic.Int64
 }
 
 // newScatter makes empty buckets for the partitions' lists in one direction. length returns the
-// number of arcs of a row, with duplicates.
+// number of arcs of a row, including duplicates.
 func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Budget: a.o.Budget, Kind: mem.Loading},
@@ -105,7 +104,7 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	return s, nil
 }
 
-// Finish makes the lists, when all arcs have been put.
+// Finish makes the lists, after all arcs have been added.
 func (s *Scatter) Finish(ctx context.Context) error {
 	if err := s.flushAll(); err != nil {
 		return err
@@ -120,13 +119,13 @@ func (s *Scatter) Finish(ctx context.Context) error {
 	return nil
 }
 
-// wordBits is the bits of a row's number in the smallest bucket, of 64 rows.
+// wordBits is the number of bits of a row's number in the smallest bucket, which has 64 rows.
 const wordBits = 6
 
-// rowBits is how many of an arc's bits are left to number the rows of a bucket.
+// rowBits returns the number of an arc's bits that can number the rows of a bucket.
 func rowBits(arcBits, idBits uint) uint { return min(arcBits-idBits, 24) }
 
-// plan cuts the rows that have arcs into buckets.
+// plan divides the rows that have arcs into buckets.
 func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	g := s.a.g
 	s.buckets = nil
@@ -165,10 +164,10 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	return nil
 }
 
-// Tuples takes a block of tuples between input vertices, whose ids are given, to the buckets, which
-// d tells: each where its arcs of this direction belong, loops and weights as the options say. Each
-// worker of the team may call it at the same time. It goes one step at a time for all of them: a
-// loop that does little has more of its memory reads under way at once.
+// Tuples puts the arcs of a block of tuples into the buckets. The tuples are between input
+// vertices; ids has the vertices' ids. d finds the buckets. Loops and weights are treated by the
+// options. The workers of the team may call it at the same time. Each step is a separate loop over
+// the block: a short loop has more memory reads in flight.
 func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32, d *Deal) {
 	st, n := s.stage(worker), block.N
 	for i, u := range block.U[:n] {
@@ -191,7 +190,7 @@ func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32, d *Deal) 
 	}
 	step := n
 	if undirected && s.a.o.Ordered() {
-		step = 1 // both ends of a tuple before the next
+		step = 1 // both ends of a tuple before the next tuple
 	}
 	for lo := 0; lo < n; lo += step {
 		if s.in || undirected {
@@ -203,7 +202,7 @@ func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32, d *Deal) 
 	}
 }
 
-// put stages the arcs of tuples [lo, hi), with loops unless noLoops is set.
+// put stages the arcs of tuples [lo, hi). noLoops omits loops.
 func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, in *[edges.BlockSize]uint32, arcs *[edges.BlockSize]uint64, noLoops bool) {
 	for i := lo; i < hi; i++ {
 		if noLoops && block.U[i] == block.V[i] {
@@ -211,7 +210,8 @@ func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, in *[edges.Bloc
 		}
 		k, arc := in[i], arcs[i]
 		n := st.n[k]
-		// and was some time ago: what has just been written cannot be read in larger pieces at once
+		// Checked before the next put, not after the last: wide reads of bytes that have just been
+		// written are slow.
 		if n == staged {
 			s.flush(st, k)
 			n = 0

@@ -10,11 +10,11 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// indexBits is how many bits of a sort key tell an arc's weight: buckets of limits.indexedArcs and
-// more are sorted the slow way.
+// indexBits is the number of bits for an arc's weight index in a sort key. Buckets with
+// limits.indexedArcs or more arcs are sorted by a slower method.
 const indexBits = 64 - wideBits
 
-// sorter is a thread's memory for sorting buckets.
+// sorter has a thread's buffers for sorting buckets.
 type sorter struct {
 	arena       mem.Arena
 	keys, spare []uint64
@@ -23,13 +23,13 @@ type sorter struct {
 	arcs        []arc
 }
 
-// arc is an arc of a bucket too large for keys with indices.
+// arc is an arc of a bucket that is too large for keys with indices.
 type arc struct {
 	key    uint64
 	weight float64
 }
 
-// sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every
+// sort sorts each bucket by row and neighbour, and drops duplicates. It returns the length of every
 // row, by partition.
 func (s *Scatter) sort(ctx context.Context) ([][]uint32, error) {
 	a := s.a
@@ -89,7 +89,7 @@ func (s *Scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
 	b.kept = kept
 }
 
-// byNeighbor sorts keys by their id, of idBits from bit shift on, stably, least significant digit
+// byNeighbor sorts keys by the idBits bits from bit shift on, stably, least significant digit
 // first.
 func (t *sorter) byNeighbor(idBits, shift uint) []uint64 {
 	from, to := t.keys, t.spare
@@ -115,7 +115,7 @@ func (t *sorter) byNeighbor(idBits, shift uint) []uint64 {
 	return from
 }
 
-// byRow sorts keys by what stands above bit shift, stably.
+// byRow sorts keys by the bits from bit shift on, stably.
 func (t *sorter) byRow(from []uint64, shift uint, rows int) []uint64 {
 	t.rows = mem.Grow(&t.arena, t.rows[:0], rows)[:rows]
 	clear(t.rows)
@@ -136,8 +136,8 @@ func (t *sorter) byRow(from []uint64, shift uint, rows int) []uint64 {
 	return to
 }
 
-// sortWeighted sorts arcs and their weights: keys carry the places of the weights, in a bucket
-// small enough for that.
+// sortWeighted sorts arcs with their weights. In a bucket that is small enough, keys have the
+// indices of the weights.
 func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
 	t.weights = mem.Grow(&t.arena, t.weights[:0], n)[:n]
@@ -182,9 +182,9 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	b.kept = out.kept
 }
 
-// byWeight reports whether parallel edges are ordered by weight, where all are kept or the least
-// is: the order in which threads dealt them must not show. Where the first counts or all are added,
-// they stay in the order of the input.
+// byWeight reports whether parallel edges are sorted by weight. They are if all are kept or the
+// least is, so that the result does not depend on the order of threads. If the first is kept or all
+// are added, they stay in the order of the input.
 func (s *Scatter) byWeight() bool {
 	d := s.a.o.Duplicates
 	return d == KeepDuplicates || d == LeastDuplicate
@@ -197,7 +197,7 @@ func (s *Scatter) compare(x, y uint64, wx, wy float64) int {
 	return cmp.Compare(wx, wy)
 }
 
-// merger writes sorted arcs back, duplicates as the options say.
+// merger writes sorted arcs back, and treats duplicates by the options.
 type merger struct {
 	s      *Scatter
 	b      *bucket
@@ -224,5 +224,5 @@ func (m *merger) put(key uint64, weight float64) {
 }
 
 func (m *merger) store(i int, weight float64) {
-	m.s.w.Set(m.b.at+i, weight+0) // of two zeros there is one
+	m.s.w.Set(m.b.at+i, weight+0) // converts -0 to 0
 }

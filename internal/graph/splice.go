@@ -11,33 +11,33 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// splice replaces a run of Adj by other arcs. Splices are in the order of what they replace, and do
-// not overlap.
+// splice replaces a range of Adj by other arcs. Splices are in ascending order of their ranges,
+// which do not overlap.
 type splice struct {
-	at, drop     uint32 // the run
+	at, drop     uint32 // the range
 	first, count uint32 // of the inserted arcs
-	shift        int64  // by how much what is before at moves
+	shift        int64  // how far arcs before at move
 }
 
-// splices are what edits do to lists.
+// splices has the changes of lists that edits cause.
 type splices struct {
 	list []splice
-	// Inserted arcs: the neighbours' ids, weights, and where arcs of which only the weight changes
-	// were.
+	// The inserted arcs: the neighbours' ids, the weights, and the old indices of arcs of which
+	// only the weight changes.
 	ids     []uint32
 	weights []float64
 	places  []uint32
 	rows    []changedRow
-	shift   int64 // of what is behind all splices
+	shift   int64 // how far arcs after all splices move
 }
 
-// changedRow is a row that gets longer or shorter.
+// changedRow is a row that becomes longer or shorter.
 type changedRow struct {
 	id, count uint32
 	more      int64
 }
 
-// splicer finds out what some edits do to the lists of a block.
+// splicer computes the splices of some edits of a block.
 type splicer struct {
 	b      *blockChange
 	l      *kernel.Lists
@@ -45,16 +45,16 @@ type splicer struct {
 	splices
 }
 
-// mergedArc is one of the parallel arcs that edits make.
+// mergedArc is one of the parallel arcs that result from edits.
 type mergedArc struct {
 	weight float64
 	place  uint32
 }
 
-// editRows is about how many edits a worker takes at a time.
+// editRows is the approximate number of edits that a worker takes at a time.
 const editRows = 4096
 
-// splice finds out what the edits do to the block's lists.
+// splice computes the splices of the edits of the block's lists.
 func (b *blockChange) splice(ctx context.Context) error {
 	e, all := &b.e, &splices{}
 	if err := e.sort(); err != nil {
@@ -68,7 +68,7 @@ func (b *blockChange) splice(ctx context.Context) error {
 	}
 	l := &b.old.ByReceiver.Lists
 	chunks := make([]*splicer, (len(e.list)+editRows-1)/editRows)
-	borders := make([]int, len(chunks)+1) // found before the edits of a row are sorted
+	borders := make([]int, len(chunks)+1) // computed before the edits of a row are sorted
 	for c := 1; c < len(borders); c++ {
 		borders[c] = e.border(max(borders[c-1], c*editRows))
 	}
@@ -113,13 +113,13 @@ func (b *blockChange) splice(ctx context.Context) error {
 	return checkArcs(len(l.Adj) + int(all.shift))
 }
 
-// reserve makes room for so many splices and inserted arcs.
+// reserve allocates splices and inserted arcs.
 func (s *splices) reserve(list, inserted int) {
 	s.list, s.rows = make([]splice, 0, list), make([]changedRow, 0, list)
 	s.ids, s.places = make([]uint32, 0, inserted), make([]uint32, 0, inserted)
 }
 
-// border returns the first edit from i on that is of another row than the one before.
+// border returns the first edit from i on that has another row than the previous edit.
 func (e *edits) border(i int) int {
 	for i = min(i, len(e.list)); i > 0 && i < len(e.list) && e.row(i) == e.row(i-1); {
 		i++
@@ -127,7 +127,7 @@ func (e *edits) border(i int) int {
 	return i
 }
 
-// row goes through the edits of a vertex's row.
+// row processes the edits of a vertex's row.
 func (s *splicer) row(vertex uint32, edits []edit) {
 	at, hi := s.b.row(vertex)
 	count, before := hi-at, s.shift
@@ -150,7 +150,7 @@ func (s *splicer) row(vertex uint32, edits []edit) {
 	}
 }
 
-// id returns the neighbour at a place.
+// id returns the neighbour at an index.
 func (s *splicer) id(at uint32) uint32 {
 	if s.b.slotIDs == nil {
 		return s.l.Adj[at]
@@ -158,8 +158,8 @@ func (s *splicer) id(at uint32) uint32 {
 	return s.b.slotIDs[s.l.Adj[at]]
 }
 
-// search returns the first place from lo on, below hi, of a neighbour with the id or a larger one.
-// It looks near lo first.
+// search returns the first index in [lo, hi) of a neighbour whose id is at least id. It searches
+// near lo first.
 func (s *splicer) search(lo, hi, id uint32) uint32 {
 	for step := uint32(1); lo < hi; step *= 2 {
 		probe := lo + min(step, hi-lo) - 1
@@ -179,17 +179,17 @@ func (s *splicer) search(lo, hi, id uint32) uint32 {
 	return lo
 }
 
-// arcs says what edits of the arcs between a row's vertex and a neighbour do to those stored at
-// [at, run).
+// arcs computes the splice for edits of the arcs between a row's vertex and a neighbour. The stored
+// arcs are at [at, run).
 func (s *splicer) arcs(vertex, neighbor uint32, edits []edit, at, run uint32) {
-	kept := run // the stored arcs from kept on are removed
+	kept := run // stored arcs at [kept, run) are removed
 	for len(edits) > 0 && edits[0].what&removalEdit != 0 {
 		kept, edits = at, edits[1:]
 	}
 	if len(edits) == 0 && kept == run {
 		return
 	}
-	if len(edits) > 1 { // of the added ones, those given from the smaller end are first
+	if len(edits) > 1 { // first the added arcs that were given from the smaller end
 		first := uint64(0)
 		if neighbor < vertex {
 			first = mirroredEdit
@@ -221,8 +221,8 @@ func (s *splicer) arcs(vertex, neighbor uint32, edits []edit, at, run uint32) {
 	}
 }
 
-// combine makes of parallel arcs what the graph's options say, and reports whether that is more
-// than the first of them.
+// combine combines parallel arcs by the graph's options. It reports whether the result differs from
+// the first arc.
 func (s *splicer) combine() (changed bool) {
 	a := s.b.a
 	if a.p.graph.Options.Duplicates == KeepDuplicates {
@@ -245,16 +245,16 @@ func (s *splicer) combine() (changed bool) {
 	return changed
 }
 
-// relistGrain is how many old arcs a worker takes at a time.
+// relistGrain is the number of old arcs that a worker takes at a time.
 const relistGrain = 1 << 16
 
-// relist makes the new lists, of rows of the lengths given, but for their heads and chunks, and
-// tells where arcs were. Neighbours are places in slotIDs.
+// relist makes the new lists, of rows with these lengths, without their heads and chunks. It sets
+// places. Neighbours are indices of slotIDs.
 func (b *blockChange) relist(ctx context.Context, lengths []uint32) error {
 	a, old, arena := b.a, &b.old.ByReceiver.Lists, b.next.graph.arena
 	if a.p.Of > 1 {
 		from := len(b.slotIDs)
-		if n := from + len(b.s.ids); n > maxSlots { // which have no numbers of 32 bits
+		if n := from + len(b.s.ids); n > maxSlots { // 32-bit numbers do not suffice
 			return fmt.Errorf("%d vertices, ghosts and added edges in one partition: at most %d at a time",
 				n, maxSlots)
 		}
@@ -282,14 +282,14 @@ func (b *blockChange) relist(ctx context.Context, lengths []uint32) error {
 	return context.Cause(ctx)
 }
 
-// relister writes the lists that splices make of others.
+// relister writes the lists that result from splices.
 type relister struct {
 	b        *blockChange
 	old, new WeightColumn
-	list     []splice // the last one is behind all arcs
+	list     []splice // the last one is after all arcs
 }
 
-// grain writes what becomes of the old arcs [begin, end), and the arcs inserted there.
+// grain writes the new arcs for the old arcs [begin, end), including the inserted arcs.
 func (r *relister) grain(begin uint32, end uint64) {
 	s, adj, places := r.b.s, r.b.new.ByReceiver.Adj, r.b.places
 	k := sort.Search(len(r.list), func(k int) bool { return r.list[k].at >= begin })
@@ -316,7 +316,7 @@ func (r *relister) grain(begin uint32, end uint64) {
 	}
 }
 
-// copy writes the old arcs [lo, hi), which move by shift.
+// copy copies the old arcs [lo, hi), which move by shift.
 func (r *relister) copy(lo, hi uint32, shift int64) {
 	if lo >= hi {
 		return

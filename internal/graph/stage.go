@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// staged is how many arcs a thread gathers for a bucket before it writes them there: a cache
-	// line of places.
+	// staged is the number of arcs that a thread collects for a bucket before it writes them there:
+	// a cache line.
 	staged = 16
-	// mostReserved is how many places of a bucket a thread takes for itself at a time. An atomic
-	// addition waits for all that was written before it, a cache miss for each bucket: there is one
-	// for so many arcs.
+	// mostReserved is the largest number of places of a bucket that a thread reserves at a time.
+	// The atomic addition waits for all earlier stores, which often are cache misses. With this
+	// number, one addition serves many arcs.
 	mostReserved = 32 * staged
 )
 
-// stage is a thread's arcs on their way to the buckets.
+// stage has a thread's arcs that are not yet in the buckets.
 type stage struct {
 	low  []uint32
 	high []uint8
@@ -28,16 +28,16 @@ type stage struct {
 
 	weighted bool
 
-	// A block's tuples, step by step: ids, buckets, and the arcs there.
+	// Intermediate results for a block's tuples: ids, buckets, and arcs in the buckets.
 	a, z       [edges.BlockSize]uint32
 	inA, inZ   [edges.BlockSize]uint32
 	arcA, arcZ [edges.BlockSize]uint64
 }
 
-// placesLeft is the rest of the places that a thread has taken in a bucket.
+// placesLeft is the unused rest of the places that a thread has reserved in a bucket.
 type placesLeft struct{ at, end int }
 
-// overflow is an arc for which its bucket had no place left that others had not taken.
+// overflow is an arc whose bucket had only places that other threads have reserved.
 type overflow struct {
 	bucket uint32
 	high   uint8
@@ -62,7 +62,7 @@ func (s *Scatter) stage(worker int) *stage {
 	return s.stages[worker]
 }
 
-// coded are some arcs of a bucket.
+// coded has some arcs of a bucket.
 type coded struct {
 	low  []uint32
 	high []uint8 // or nil
@@ -77,7 +77,7 @@ func (a *coded) slice(lo, hi int) coded {
 	return s
 }
 
-// flush writes what a thread has staged for a bucket into it.
+// flush writes the arcs that a thread has staged for a bucket into it.
 func (s *Scatter) flush(st *stage, k uint32) {
 	from, n := int(k)*staged, int(st.n[k])
 	if n == staged && s.place(&st.runs[k], st.low[from:]) {
@@ -88,9 +88,9 @@ func (s *Scatter) flush(st *stage, k uint32) {
 	s.write(st, k, &all)
 }
 
-// place writes a full line of arcs that have nothing but their low bits, where a thread has places
-// for them. It is most of all that write does: what moves in structs waits until all stores before
-// have reached the cache.
+// place writes a full line of arcs without high bits and weights, if the thread has reserved enough
+// places. Most calls of write could do the same, but write passes structs, which wait until earlier
+// stores have reached the cache.
 func (s *Scatter) place(run *placesLeft, low []uint32) bool {
 	at := run.at
 	if run.end-at < staged || !s.plain {
@@ -123,8 +123,8 @@ func (s *Scatter) write(st *stage, k uint32, some *coded) {
 	}
 }
 
-// reserve takes places in a bucket, if it has any left: fewer where few are left, so that little
-// overflows when threads have taken some that they do not use.
+// reserve reserves places in a bucket, if there are any left. It reserves fewer if few are left, so
+// that little overflows while other threads have unused places.
 func (s *Scatter) reserve(k *bucket, run *placesLeft) bool {
 	end := k.at + k.size
 	left := end - int(k.next.Load())
@@ -137,7 +137,7 @@ func (s *Scatter) reserve(k *bucket, run *placesLeft) bool {
 	return run.at < run.end
 }
 
-// overflow keeps an arc for which there is no place yet.
+// overflow stores an arc for which there is no place yet.
 func (st *stage) overflow(k uint32, one *coded) {
 	o := overflow{bucket: k, low: one.low[0], w: one.w.At(0)}
 	if one.high != nil {
@@ -146,8 +146,7 @@ func (st *stage) overflow(k uint32, one *coded) {
 	st.over = append(st.over, o)
 }
 
-// flushAll writes what the workers still have into the buckets, and checks that each bucket got as
-// many arcs as it has room for.
+// flushAll writes all staged arcs into the buckets, and checks that each bucket is full.
 func (s *Scatter) flushAll() error {
 	for _, st := range s.stages {
 		if st == nil {
@@ -187,7 +186,7 @@ func (s *Scatter) flushAll() error {
 	return nil
 }
 
-// fill writes an arc into a place of its bucket that some thread took and has not used.
+// fill writes an arc into a place of its bucket that a thread has reserved and not used.
 func (s *Scatter) fill(o overflow) bool {
 	for _, st := range s.stages {
 		if st == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// storage is memory that changed partitions share: one makes it, and those that come from it by
-// further changes may use it. It is freed when nobody does.
+// storage is memory that changed partitions share: the partition that made it, and partitions made
+// from that one by further changes. It is freed when no partition uses it.
 type storage struct {
 	mem.Arena
 	users atomic.Int32
@@ -19,15 +19,15 @@ func (s *storage) release() {
 	}
 }
 
-// share has the new partition use storage, its own or the old one's, and returns it.
+// share makes the new partition a user of storage, its own or the old partition's, and returns it.
 func (a *changer) share(s *storage) *storage {
 	s.users.Add(1)
 	a.uses = append(a.uses, s)
 	return s
 }
 
-// keepLists has the partition keep lists made of its own, or else frees them: they stay as long as
-// the lists that they were made of.
+// keepLists makes the partition keep an arena of lists made from its own lists, for as long as
+// these. If keep is false, it frees the arena.
 func (p *Partition) keepLists(keep bool, arena *mem.Arena) {
 	if keep && p.lists != nil {
 		p.lists.Adopt(arena)
@@ -36,7 +36,7 @@ func (p *Partition) keepLists(keep bool, arena *mem.Arena) {
 	}
 }
 
-// keepIf has the graph keep the memory of an arena, or else frees it.
+// keepIf makes the graph keep the memory of an arena. If keep is false, it frees the arena.
 func (g *Graph) keepIf(keep bool, arena *mem.Arena) {
 	if keep {
 		g.arena.Adopt(arena)

@@ -7,30 +7,31 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Shape is what must be known of a partition before its arrays can be read.
+// Shape has the facts about a partition that are needed to read its arrays.
 type Shape struct {
 	Index    int
 	Grid     Grid // of the graph
-	Vertices int  // of the graph, those that were removed included
+	Vertices int  // of the graph, including removed vertices
 	Directed bool
 	Weights  edges.Weights
-	// Slots is the number of slots. Reversed says that a grid that is not flat has blocks of
-	// reversed arcs, with ReversedSlots.
+	// Slots is the number of slots. Reversed is set in a 2D grid of a directed graph: there are
+	// blocks of reversed arcs, with ReversedSlots slots.
 	Slots, ReversedSlots int
 	Reversed             bool
-	// Wide says that input ids are stored in 64 bits; else they are stored in 32, less First.
+	// Wide means that input ids are stored in 64 bits. Otherwise the differences to First are
+	// stored in 32 bits.
 	Wide  bool
 	First uint64
-	// Removed says that some vertices were removed.
+	// Removed means that some vertices were removed.
 	Removed bool
-	// Added is the first vertex that came after loading, and AddedLabel its input id, if any came;
-	// else Added is 0.
+	// Added is the first vertex that was added after loading, and AddedLabel its input id. If there
+	// is none, Added is 0.
 	Added      pregel.VertexID
 	AddedLabel uint64
 }
 
-// Arrays are called for each array of a partition, always in the same order: to store them all, or
-// to set them all to what was stored.
+// Arrays has methods that are called for each array of a partition, always in the same order. They
+// store all arrays, or set all arrays to stored values.
 type Arrays interface {
 	Uint32s(name string, array *[]uint32)
 	Uint64s(name string, array *[]uint64)
@@ -38,7 +39,7 @@ type Arrays interface {
 	Float64s(name string, array *[]float64)
 }
 
-// Shape returns the partition's.
+// Shape returns the partition's shape.
 func (p *Partition) Shape() Shape {
 	g := p.graph
 	s := Shape{
@@ -59,20 +60,20 @@ func (p *Partition) Shape() Shape {
 	return s
 }
 
-// Arrays calls to for each array of the partition. They are those that the partition uses, or
-// copies: they must not be changed.
+// Arrays calls to for each array of the partition. The arrays may be in use, so they must not be
+// changed.
 func (p *Partition) Arrays(to Arrays) {
 	stored := p.storedLabels()
 	p.visit(to, &stored)
 }
 
-// labelArrays are the input ids of the vertices that were loaded, in one of two ways.
+// labelArrays has the input ids of the loaded vertices, in one of two forms.
 type labelArrays struct {
 	narrow []uint32
 	wide   []uint64
 }
 
-// storedLabels returns the input ids of the vertices that were loaded.
+// storedLabels returns the input ids of the loaded vertices.
 func (p *Partition) storedLabels() labelArrays {
 	g := p.graph
 	switch {
@@ -98,7 +99,7 @@ func (p *Partition) storedLabels() labelArrays {
 	return labelArrays{wide: wide}
 }
 
-// visit calls v for all arrays. What follows from others is not stored: chunks, bases of slots,
+// visit calls v for all arrays. Data that can be derived are not stored: chunks, bases of slots,
 // ghosts by owner.
 func (p *Partition) visit(v Arrays, labels *labelArrays) {
 	directed := p.graph.Directed
@@ -127,8 +128,9 @@ func (p *Partition) visitLists(v Arrays, prefix string) {
 	}
 }
 
-// storedLists are lists of a partition: of rows below a number, as long as degrees say if these are
-// known. That neighbours rise by slot is said of what is restored, too.
+// storedLists are lists of a partition. Their rows are below rows and have the lengths degrees, if
+// these are known. rising tells whether they are in ascending order of slots, also before
+// Adjacency.Rising is set.
 type storedLists struct {
 	*Adjacency
 	name    string
@@ -142,8 +144,8 @@ type storedSide struct {
 	name string
 }
 
-// stored returns the lists and sides of the partition, in the order in which they are stored: those
-// of a flat grid, or those of its block, of arcs or of reversed arcs.
+// stored returns the lists and sides of the partition, in the order in which they are stored. In a
+// 2D grid they are those of its block, of arcs or of reversed arcs.
 func (p *Partition) stored() (lists []storedLists, sides []storedSide) {
 	if !p.Grid.Flat() {
 		b := p.along.Push
@@ -190,7 +192,7 @@ func (s *Side) visit(v Arrays, name string) {
 		groups = append(groups, g.Start, g.Count)
 	}
 	v.Uint32s(name+".groups", &groups)
-	if s.Groups == nil { // of a partition that is being restored
+	if s.Groups == nil { // the partition is being restored
 		for pair := range slices.Chunk(groups, 2) {
 			s.Groups = append(s.Groups, Group{pair[0], pair[len(pair)-1]})
 		}

@@ -6,12 +6,12 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Thinned makes lists by sender of arcs that lie in bins by sender, for pushes, in the memory that
-// to had before. The bins are several workers'; all have the same borders. Every slot has a row,
-// which may be empty. Weights are of the kind that like has.
+// Thinned makes lists by sender, for pushes, from arcs in bins by sender. It reuses the memory of
+// to. Each worker has bins; all have the same ranges. Every slot has a row, which may be empty.
+// Weights have the same type as those of like.
 func Thinned(to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots int, team *parallel.Team, store *mem.Arena) {
 	n, shift, words := len(bins[0].Arcs), bins[0].Shift, slots/64
-	arcs := make([]uint32, n+1) // before each bin
+	arcs := make([]uint32, n+1) // number of arcs before each bin
 	for k := range n {
 		arcs[k+1] = arcs[k]
 		for _, b := range bins {
@@ -46,7 +46,7 @@ func Thinned(to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots in
 		end := arcs[k]
 		for r, count := range starts {
 			end += count
-			starts[r] = end // of the row, until its arcs are placed from the last to the first
+			starts[r] = end // end of the row; decremented for each arc of the row
 		}
 		for _, b := range bins {
 			for _, a := range b.Arcs[k] {
@@ -60,7 +60,7 @@ func Thinned(to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots in
 	to.chunk(words, words)
 }
 
-// resize returns room for n elements, of which nothing is kept.
+// resize returns a slice of n elements with any values, possibly in the same memory.
 func resize[T any](store *mem.Arena, s []T, n int) []T {
 	return mem.Grow(store, s[:0], n)[:n]
 }

@@ -11,49 +11,50 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Tiles are the arcs of lists by receiver, cut by windows of receivers and ranges of senders. A
-// pull of all messages takes range by range, whose messages fit in a cache, and adds to the sums of
-// window by window. A receiver's arcs stay in the order of its list.
+// Tiles has the arcs of lists by receiver, divided by ranges of senders and windows of receivers. A
+// pull in which all vertices sent processes one range after another, whose messages fit into a
+// cache, and in each range adds to the sums of one window after another. A receiver's arcs stay in
+// the order of its list.
 //
 //	          senders 0..65535   65536..131071 ...
 //	window 0  tile               tile
 //	window 1  tile               tile
 //
-// An arc takes 2 bytes, and each part of a list, that has the arcs of a receiver in one range, 2
-// more; in degree order the first range has most of the arcs.
+// An arc takes 2 bytes. Each part, which has a receiver's arcs in one range, takes 2 more. In
+// degree order the first range has most of the arcs.
 type Tiles struct {
-	// Windows are the borders, in words, of the windows of receivers.
+	// Windows has the borders, in words, of the windows of receivers.
 	Windows []uint32
 	size    TileSize
 	ranges  []tileRange
 }
 
-// TileSize says how large tiles are.
+// TileSize has the sizes of tiles.
 type TileSize struct {
-	// Senders and Receivers are how many of both a tile has at the most: powers of two, Senders at
-	// most 2^16, Receivers 64 to 2^15.
+	// Senders and Receivers are the largest numbers of both in a tile. They are powers of two:
+	// Senders at most 2^16, Receivers from 64 to 2^15.
 	Senders, Receivers uint32
-	// Arcs is about how many arcs a window of more than one word has at the most, for there to be
+	// Arcs is the approximate largest number of arcs in a window of several words, so that there is
 	// work for many threads.
 	Arcs uint32
-	// Least is how many arcs a tile must have on the mean. Else no tiles are made: ranges would not
-	// be worth their cost.
+	// Least is the least mean number of arcs per tile. With fewer no tiles are made, because ranges
+	// would not be worth their cost.
 	Least int
-	// Spread: one tile in so many must have arcs, if it is not 0. Else no tiles are made:
-	// neighbours are close to each other, as in a grid, and their messages are in a cache anyway.
+	// Spread, if not 0: at least one in Spread tiles must have arcs. Otherwise no tiles are made:
+	// neighbours are close to each other, as in a mesh, and their messages are in a cache anyway.
 	Spread int
 }
 
-// tileRange has the tiles of a range of senders, window by window.
+// tileRange has the tiles of a range of senders, by window.
 type tileRange struct {
 	rows, arcs []uint16
-	starts     []tileStart // by window, and the end
+	starts     []tileStart // by window; the last element is the end
 }
 
-// tileStart is where a tile begins, in the rows and in the arcs of its range.
+// tileStart is where a tile begins in the rows and arcs of its range.
 type tileStart struct{ rows, arcs uint32 }
 
-// Ranges returns how many ranges of senders there are.
+// Ranges returns the number of ranges of senders.
 func (t *Tiles) Ranges() int { return len(t.ranges) }
 
 // Tile returns the tile of a range and a window.
@@ -64,16 +65,17 @@ func (t *Tiles) Tile(k, window int) kernel.Tile {
 }
 
 const (
-	// longPart is the length from which parts are not sorted by it: each is a group of its own.
+	// longPart is the length above which a part is a group of its own, instead of one with equally
+	// long parts.
 	longPart = 64
-	// longestPart is the most arcs that a part may have: more, where there are parallel edges, are
-	// two parts.
+	// longestPart is the largest number of arcs in a part. If parallel edges make it longer, it is
+	// divided.
 	longestPart = 1 << 16
 )
 
-// Tiles cuts the lists of the first receivers, each of which rises by slot, into tiles, which lie
-// in arena. It asks whether to go on before it takes so many bytes more, and returns nil if not, if
-// tiles would have too few arcs (TileSize), or if ctx ended.
+// Tiles divides lists, which must be in ascending order of slots, into tiles in arena. It calls
+// accept before it allocates memory. It returns nil if accept returns false, or if the tiles would
+// have too few arcs (TileSize). An error means that ctx ended.
 func (a *Adjacency) Tiles(
 	ctx context.Context, size TileSize, team *parallel.Team, arena *mem.Arena,
 	accept func(bytes int64) bool,
@@ -82,7 +84,7 @@ func (a *Adjacency) Tiles(
 	windows := len(c.t.Windows) - 1
 	last := uint32(0)
 	for r := range len(a.Starts) - 1 {
-		last = max(last, a.Adj[a.Starts[r+1]-1]) // no row is empty, and lists rise
+		last = max(last, a.Adj[a.Starts[r+1]-1]) // no row is empty, and lists are ascending
 	}
 	c.t.ranges = make([]tileRange, last/size.Senders+1)
 	if len(c.t.ranges) > 1<<16 || len(a.Adj) < size.Least*windows*len(c.t.ranges) {
@@ -119,7 +121,7 @@ func (a *Adjacency) Tiles(
 	return c.t, nil
 }
 
-// windows cuts the words of rows into windows.
+// windows divides the words of rows into windows.
 func (a *Adjacency) windows(size TileSize) []uint32 {
 	borders, first := []uint32{0}, 0
 	for w := range a.Bits {
@@ -140,7 +142,7 @@ type tiler struct {
 	scratch []tileScratch // by worker
 }
 
-// each calls f for each window, by the workers of the team.
+// each calls f for each window, on the workers of the team.
 func (c *tiler) each(ctx context.Context, f func(s *tileScratch, window int)) error {
 	c.team.For(len(c.t.Windows)-1, 1, func(worker, window, _ int) {
 		if ctx.Err() == nil {
@@ -155,27 +157,28 @@ func (c *tiler) each(ctx context.Context, f func(s *tileScratch, window int)) er
 
 // part is the part of a receiver's list whose senders are in one range.
 type part struct {
-	at                  uint32 // where it begins in the lists
-	k, receiver, length uint16 // the range; the length less 1
+	at                  uint32 // its index in the lists
+	k, receiver, length uint16 // k is the range; length is the length less 1
 }
 
-// tileScratch is a window's parts, and how they lie in the window's tiles.
+// tileScratch has the parts of a window, and their positions in the window's tiles.
 type tileScratch struct {
 	parts []part
-	most  int         // how many parts a window has had
+	most  int         // largest number of parts in a window so far
 	tiles []tileParts // by range
 }
 
 // tileParts counts a tile's parts.
 type tileParts struct {
-	long     tileStart           // the long ones: what they take of rows, and of arcs
-	lengths  uint64              // which lengths the others have
-	of       [longPart]uint32    // how many, by length
-	at       [longPart]tileStart // where the next part of a length goes
+	long     tileStart           // size of the long parts, in rows and in arcs
+	lengths  uint64              // set of the lengths of the other parts
+	of       [longPart]uint32    // number of parts by length
+	at       [longPart]tileStart // position of the next part of a length
 	longNext tileStart
 }
 
-// collect counts the parts of the lists of a window by tile and length, and keeps them if asked to.
+// collect counts the parts of a window's lists by tile and length. If keep is set, it also stores
+// them.
 func (c *tiler) collect(s *tileScratch, window int, keep bool) {
 	if s.tiles == nil {
 		s.tiles = make([]tileParts, len(c.t.ranges))
@@ -214,7 +217,7 @@ func (c *tiler) collect(s *tileScratch, window int, keep bool) {
 	s.parts, s.most = parts, max(s.most, found)
 }
 
-// measure finds how much room each tile of a window takes.
+// measure computes the size of each tile of a window.
 func (c *tiler) measure(s *tileScratch, window int) {
 	c.collect(s, window, false)
 	for k := range s.tiles {
@@ -231,8 +234,8 @@ func (c *tiler) measure(s *tileScratch, window int) {
 	}
 }
 
-// place finds where tiles begin by how much room they take, and how many bytes all take together.
-// It reports whether places are of 32 bits, and tiles spread.
+// place computes the beginnings of tiles from their sizes, and the bytes of all tiles. pays is
+// false if positions need more than 32 bits, or if too few tiles have arcs (TileSize.Spread).
 func (c *tiler) place() (bytes int64, ends []tileStart, pays bool) {
 	some := 0
 	for k := range c.t.ranges {
@@ -255,8 +258,8 @@ func (c *tiler) place() (bytes int64, ends []tileStart, pays bool) {
 		c.t.size.Spread == 0
 }
 
-// fill copies the arcs of a window to its tiles: long parts first, then the others, the longer ones
-// first.
+// fill copies the arcs of a window to its tiles: first the long parts, then the others in
+// descending order of length.
 func (c *tiler) fill(s *tileScratch, window int) {
 	c.collect(s, window, true)
 	for k := range s.tiles {
@@ -293,8 +296,8 @@ func (c *tiler) fill(s *tileScratch, window int) {
 	}
 }
 
-// below returns how many slots of a rising list are below a cut. Most lists are short: they are
-// counted through, without a branch that is mispredicted.
+// below returns the number of slots in an ascending list that are below cut. Most lists are short,
+// so it counts without an unpredictable branch.
 func below(list []uint32, cut uint32) (n int) {
 	if len(list) > 64 {
 		return sort.Search(len(list), func(j int) bool { return list[j] >= cut })

@@ -10,9 +10,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// tupleList is the stored edges of a graph as tuples between input vertices, read from the
-// partitions' lists by receiver: nothing is copied. An undirected edge is the arc from its smaller
-// id, and an arc of a list's beginning, for lists rise by the neighbours' ids.
+// tupleList has the stored edges of a graph as tuples between input vertices. It reads them from
+// the partitions' lists by receiver, without copying them all. An undirected edge is read as the
+// arc from its smaller id. Lists are in ascending order of ids, so these arcs are at the beginnings
+// of lists.
 type tupleList struct {
 	g      *Graph
 	once   sync.Once
@@ -20,15 +21,15 @@ type tupleList struct {
 	n      int
 }
 
-// tuplePlace is an arc of a partition: its row, and its place in the lists.
+// tuplePlace is an arc of a partition: its row, and its index in the lists.
 type tuplePlace struct{ part, row, arc uint32 }
 
-// lists returns what a partition's arcs lie in.
+// lists returns the lists with a partition's arcs.
 func (t *tupleList) lists(part int) *kernel.Lists {
 	return &t.g.Parts[part].along.Pull.ByReceiver.Lists
 }
 
-// row returns the arcs of a row that are tuples.
+// row returns the range of a row's arcs that are tuples.
 func (t *tupleList) row(p *Partition, l *kernel.Lists, slot uint32) (lo, hi uint32) {
 	lo, hi = l.Row(slot)
 	if t.g.Directed || lo == hi {
@@ -38,7 +39,7 @@ func (t *tupleList) row(p *Partition, l *kernel.Lists, slot uint32) (lo, hi uint
 	return lo, lo + uint32(sort.Search(int(hi-lo), func(i int) bool { return p.slots.ID(l.Adj[lo+uint32(i)]) > id }))
 }
 
-// find finds where blocks begin.
+// find finds the beginnings of blocks.
 func (t *tupleList) find() {
 	for part, p := range t.g.Parts {
 		if p == nil {
@@ -60,16 +61,16 @@ func (t *tupleList) find() {
 	}
 }
 
-// Len is edges.List.Len.
+// Len implements edges.List.
 func (t *tupleList) Len() int {
 	t.once.Do(t.find)
 	return t.n
 }
 
-// Weighted is edges.List.Weighted.
+// Weighted implements edges.List.
 func (t *tupleList) Weighted() bool { return t.g.Weights != edges.Unweighted }
 
-// Read is edges.List.Read. It never fails.
+// Read implements edges.List. It never fails.
 func (t *tupleList) Read(i int, b *edges.Block) error {
 	want := min(edges.BlockSize, t.Len()-i*edges.BlockSize)
 	at := t.blocks[i]
@@ -116,7 +117,7 @@ func (t *tupleList) append(b *edges.Block, p *Partition, l *kernel.Lists, slot, 
 	}
 }
 
-// WithoutWeights takes the weights from a graph that nobody uses yet.
+// WithoutWeights removes the weights from a graph that is not yet in use.
 func (g *Graph) WithoutWeights() {
 	g.Weights, g.Options.Weights, g.LeastWeight = edges.Unweighted, edges.Unweighted, 0
 	for p := range g.here() {

@@ -7,13 +7,13 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// WeightColumn is weights of the type that a graph stores, or none.
+// WeightColumn has weights of the type that a graph stores, or none.
 type WeightColumn struct {
 	Single []float32
 	Double []float64
 }
 
-// MakeWeights makes room for n weights.
+// MakeWeights allocates n weights.
 func MakeWeights(arena *mem.Arena, kind edges.Weights, n int) (c WeightColumn) {
 	switch kind {
 	case edges.Float32:
@@ -27,7 +27,7 @@ func MakeWeights(arena *mem.Arena, kind edges.Weights, n int) (c WeightColumn) {
 // weightsOf returns the weights of lists.
 func weightsOf(l *kernel.Lists) WeightColumn { return WeightColumn{l.Weights32, l.Weights64} }
 
-// makeWeights makes the weights of l's edges.
+// makeWeights allocates the weights of l's edges.
 func makeWeights(arena *mem.Arena, l *kernel.Lists, kind edges.Weights) {
 	c := MakeWeights(arena, kind, len(l.Adj))
 	l.Weights32, l.Weights64 = c.Single, c.Double
@@ -44,7 +44,7 @@ func (c WeightColumn) Slice(lo, hi int) WeightColumn {
 	return WeightColumn{}
 }
 
-// At returns weight i, 1 if there are none.
+// At returns weight i, or 1 if there are none.
 func (c WeightColumn) At(i int) float64 {
 	switch {
 	case c.Single != nil:
@@ -75,7 +75,7 @@ func (c WeightColumn) Put(to int, from WeightColumn, i int) {
 	}
 }
 
-// Copy copies all weights of a column of the same type to the places from at on.
+// Copy copies all weights of a column of the same type to positions from at on.
 func (c WeightColumn) Copy(at int, from WeightColumn) {
 	switch {
 	case c.Single != nil:
@@ -85,7 +85,7 @@ func (c WeightColumn) Copy(at int, from WeightColumn) {
 	}
 }
 
-// Append adds a weight of a type.
+// Append appends a weight of a type.
 func (c *WeightColumn) Append(kind edges.Weights, w float64) {
 	switch kind {
 	case edges.Float32:
@@ -95,10 +95,10 @@ func (c *WeightColumn) Append(kind edges.Weights, w float64) {
 	}
 }
 
-// Reset forgets all weights, but not their memory.
+// Reset removes all weights but keeps their memory.
 func (c *WeightColumn) Reset() { c.Single, c.Double = c.Single[:0], c.Double[:0] }
 
-// WeightBytes is the number of bytes of a weight.
+// WeightBytes returns the size of a weight in bytes.
 func WeightBytes(kind edges.Weights) int {
 	return [...]int{edges.Unweighted: 0, edges.Float32: 4, edges.Float64: 8}[kind]
 }
@@ -108,7 +108,7 @@ func (c WeightColumn) Encode(dst []byte) []byte {
 	return append(append(dst, wire.Bytes(c.Single)...), wire.Bytes(c.Double)...)
 }
 
-// DecodeWeights views what Encode has appended as weights.
+// DecodeWeights converts the bytes of Encode to weights, without a copy.
 func DecodeWeights(kind edges.Weights, data []byte) (c WeightColumn) {
 	switch kind {
 	case edges.Float32:

@@ -7,9 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// ask sends each question to the rank that of names, and returns the answers in the order of the
-// questions; of what is -1 the answer is all ones. All ranks call it together, each with as many
-// questions as it likes.
+// ask sends each question to the rank that of returns, and returns the answers in the order of the
+// questions. If of returns -1, the answer is all ones. All ranks call it together, each with any
+// number of questions.
 func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collective.Call, questions []Q, of func(Q) int, answer func(Q) A) ([]A, error) {
 	ranks := group.Link().Size()
 	out := make([][]byte, ranks)
@@ -57,7 +57,7 @@ func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collec
 	return answers, nil
 }
 
-// lied is the error of a message from a rank that makes no sense.
+// lied returns the error for an invalid message from a rank.
 func lied(rank int, format string, args ...any) error {
 	return fmt.Errorf("from rank %d: %w: %s", rank, collective.ErrMessage, fmt.Sprintf(format, args...))
 }

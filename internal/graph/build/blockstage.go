@@ -7,20 +7,21 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// blockEdges is how many edges or arcs travel together: a cache line of keys.
+// blockEdges is the number of edges or arcs in a block: a cache line of keys.
 const blockEdges = graph.BlockArcs
 
-// blockStage is a worker's keys on their way to numbered boxes, which are tiles or buckets, of all
-// ranks: up to a block for each. What is sent are blocks, a weight for each key apart:
+// blockStage buffers a worker's keys for the boxes of all ranks, up to one block per box. A box is
+// a tile of a store or a bucket of lists. A block is sent in this layout, with the weights of its
+// keys separate:
 //
 //	| box, among those of its rank << 5 | keys (8) | first 32 bits of each key ... | other bits of each ... |
 type blockStage struct {
-	high    int     // bytes of a key beside its first 32 bits
+	high    int     // bytes of a key in addition to its low 32 bits
 	count   []uint8 // by box
 	keys    []uint64
 	more    []uint64
-	low     []uint32 // of keys
-	other   []uint8  // of more
+	low     []uint32 // a view of keys
+	other   []uint8  // a view of more
 	weights []float64
 	kind    edges.Weights
 }
@@ -39,28 +40,28 @@ func newBlockStage(boxes, high int, kind edges.Weights, arena *mem.Arena) *block
 	return s
 }
 
-// blockWords is how many words a block takes in a message, with keys of so many bytes beside their
-// first 32 bits.
+// blockWords returns the number of words of a block in a message. high is the number of bytes of a
+// key in addition to its low 32 bits.
 func blockWords(high int) int { return 1 + blockEdges*(4+high)/8 }
 
-// full reports whether a box has a block, which must be sent before the next put. That comes some
-// time after the last put, as keys that have just been written cannot be read in larger pieces at
-// once.
+// full reports whether a box has a full block, which must be sent before the next put. It is
+// checked as late as possible: wide reads of bytes that have just been written separately are slow,
+// because they cannot use store forwarding.
 func (s *blockStage) full(box uint32) bool { return s.count[box] == blockEdges }
 
-// put adds a key to a box, which must not be full, and returns its place among all.
+// put adds a key to a box, which must not be full, and returns the key's index in the stage.
 func (s *blockStage) put(box uint32, key uint64) (at int) {
 	n := s.count[box]
 	at = int(box)*blockEdges + int(n)
 	s.low[at] = uint32(key)
-	for k := range s.high { // often none
+	for k := range s.high { // often 0
 		s.other[at*s.high+k] = uint8(key >> (32 + 8*k))
 	}
 	s.count[box] = n + 1
 	return at
 }
 
-// flush sends what a box has, whose number is that of the first one of its rank and some more.
+// flush sends the block of a box. first is the number of the first box of its rank.
 func (s *blockStage) flush(box, first uint32, to *sendBuffer, kind int) {
 	n := s.count[box]
 	s.count[box] = 0
@@ -78,7 +79,7 @@ func (s *blockStage) flush(box, first uint32, to *sendBuffer, kind int) {
 	}
 }
 
-// flushAll sends what the boxes [lo, hi) of a rank have.
+// flushAll sends the blocks of the boxes [lo, hi) of a rank.
 func (s *blockStage) flushAll(lo, hi int, to *sendBuffer, kind int) {
 	for box := lo; box < hi; box++ {
 		if s.count[box] > 0 {
@@ -87,27 +88,27 @@ func (s *blockStage) flushAll(lo, hi int, to *sendBuffer, kind int) {
 	}
 }
 
-// block is keys of a box that came together.
+// block has keys of a box that were received together.
 type block struct {
 	low    []uint32
-	high   []uint8 // the other bits of each, if there are any
+	high   []uint8 // the other bits of each key, or nil
 	weight graph.WeightColumn
 }
 
-// head returns what record i of a send buffer begins with as a block of so many words: the box, and
-// how many keys there are. ok is false if it is none.
+// head returns the box and the number of keys of record i in a send buffer. ok is false if it is
+// not a valid block.
 func (p *sendBuffer) head(kind, i, stride int) (box uint64, n int, ok bool) {
 	word := p.words[kind][i*stride]
 	n = int(word & (2*blockEdges - 1))
 	return word / (2 * blockEdges), n, n-1 < blockEdges && n > 0
 }
 
-// low returns the first 32 bits of the n keys of block i.
+// low returns the low 32 bits of the n keys of block i.
 func (p *sendBuffer) low(kind, i, stride, n int) []uint32 {
 	return wire.Slice[uint32](wire.Bytes(p.words[kind][i*stride+1 : i*stride+1+blockEdges/2]))[:n]
 }
 
-// other returns the other bits of the n keys of block i, if there are any.
+// other returns the other bits of the n keys of block i, or nil.
 func (p *sendBuffer) other(kind, i, stride, n int) []uint8 {
 	high := (stride-1)*8/blockEdges - 4
 	if high == 0 {

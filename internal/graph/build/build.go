@@ -14,65 +14,65 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// maxIDs is how many ids may be places by their own value.
+// maxIDs limits the number of ids that are used directly as places of the directory.
 const maxIDs = graph.MaxVertices
 
-// Tags is how many tags Graph uses, from the one it is given.
+// Tags is the number of tags that Graph uses, from its argument tag on.
 const Tags = 2
 
-// builder is a rank's part of a build.
+// builder is a rank's part of a distributed build.
 type builder struct {
 	group       *collective.Group
-	tag         uint32 // of Together; the next is that of other collectives
+	tag         uint32 // for Together; the next tag is for other collectives
 	rank, ranks int
 	in          *edges.RankInput
 	owner       []int
 	o           graph.Options
 	team        *parallel.Team
-	tmp, kept   *mem.Arena // what goes with the build, and with the directory
-	numbering   mem.Arena  // what goes when the edges have been routed: of ids that are not dense
+	tmp, kept   *mem.Arena // memory until the end of the build, and of the directory
+	numbering   mem.Arena  // memory of sparse ids, until the edges have been routed
 	g           *graph.Graph
 	parts       *graph.Builder
 
-	largest uint64 // endpoint here
+	largest uint64 // endpoint of this rank's tuples
 	all     whole
-	end     uint64 // ids are below it
-	dense   bool   // ids are places of the directory
+	end     uint64 // all ids are below it
+	dense   bool   // ids are used directly as places of the directory
 	ranges  *ranges
-	sizes   []int // places of each range: ids where they are dense, else vertices
+	sizes   []int // number of places in each range: ids if they are dense, else vertices
 
-	places  *ranges    // the places of all ranges, one after another
-	numbers []numbered // by range, of the ids in this rank's tuples, if ids are not dense
+	places  *ranges    // the places of all ranges, one range after another
+	numbers []numbered // the ids in this rank's tuples, by range, if ids are not dense
 
-	// of this range: the listed ids or, if ids are dense, which are listed; nil if no rank has a
-	// list
+	// ^The listed ids of this range or, if ids are dense, a bitmap of them. It is nil if no rank
+	// has a list.
 	declared []uint64
 	labels   *edges.Index // of this range, if ids are not dense
 	names    *Names       // of the vertices, or nil
-	present  []uint64     // of this range: which places are vertices; nil if all are
+	present  []uint64     // which places of this range are vertices; nil if all are
 
-	tuples    *tuples    // of a rank that is alone
-	store     *store     // of others
-	rows      counters   // of this range, duplicates dropped
-	wanted    [][]uint64 // by rank: which vertices of this range it has as other ends
+	tuples    *tuples    // if the rank is alone
+	store     *store     // otherwise
+	rows      counters   // of this range, without duplicates
+	wanted    [][]uint64 // by rank: the vertices of this range that are other ends of its edges
 	ids       []uint32   // of this range
-	loops     int        // here
-	dropped   int        // here
+	loops     int        // in this rank
+	dropped   int        // in this rank
 	mu        sync.Mutex
-	duplicate []uint64 // the places of the least edge found more than once
+	duplicate []uint64 // the places of the least edge that occurs more than once
 
-	piece int // bytes that this rank wants in a piece at most
-	// What shuffles use again and again: send buffers by worker and rank, and the messages of the
-	// round on its way and of the next.
+	piece int // most bytes that this rank accepts in a piece
+	// Buffers that all shuffles reuse: send buffers by worker and rank, and the messages of the
+	// current round and of the next.
 	out     [][]sendBuffer
 	buffers [2][][]byte
 }
 
-// Graph makes the graph of all ranks' tuples, and this rank's partitions of it: owner tells the
-// rank of each. All ranks call it at the same time, with the same owner, tag and options but for
-// Team, Progress and Budget. It closes the rank's tuples as soon as it has read them, unless Free is
-// nil; the Directory is open as long as the graph is. If it fails on one rank it fails on all, with
-// the same error.
+// Graph makes a graph of all ranks' tuples, with the partitions that this rank owns. owner has the
+// rank of each partition. All ranks call it at the same time. They must pass the same owner, tag
+// and options, except Team, Progress and Budget. Graph closes the rank's tuples as soon as it has
+// read them, unless Free is nil. The Directory is open as long as the graph is. If Graph fails on
+// one rank, it returns the same error on all ranks.
 func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*graph.Graph, *Directory, error) {
 	defer in.Close()
 	var g *graph.Graph
@@ -104,22 +104,22 @@ func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.R
 	return g, d, nil
 }
 
-// Local makes a graph in this process alone. The input's tuples are read in several passes, and
-// left as they are.
+// Local makes a graph in this process only. It reads the input's tuples several times and does not
+// close them.
 func Local(ctx context.Context, in *edges.Input, o graph.Options) (*graph.Graph, error) {
 	g, _, err := Graph(ctx, collective.Alone(), 0, alone(in), nil, o)
 	return g, err
 }
 
-// alone returns an input as that of the only rank, which leaves it open.
+// alone returns an input as that of the only rank. The build does not close it.
 func alone(in *edges.Input) *edges.RankInput {
 	whole := edges.Whole(in, 0)
 	whole.Free = nil
 	return whole
 }
 
-// newBuilder checks what the rank was given. Without owners it is alone, and its list of tuples
-// stays.
+// newBuilder makes a builder and checks its arguments. Without owner the rank is alone, and the
+// list of tuples is kept and read several times.
 func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*builder, error) {
 	if err := o.Place(); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner 
 	return b, b.check()
 }
 
-// check refuses what makes no sense.
+// check checks the arguments.
 func (b *builder) check() error {
 	var errs []error
 	if b.o.Partitions != len(b.owner) {
@@ -195,7 +195,7 @@ func (b *builder) build(ctx context.Context) (err error) {
 	return nil
 }
 
-// begin finds what all ranks have together, and cuts the ids into ranges.
+// begin computes the facts about all ranks' tuples, and divides the ids into ranges.
 func (b *builder) begin(ctx context.Context) error {
 	if err := b.discover(ctx); err != nil {
 		return err
@@ -222,8 +222,9 @@ func (b *builder) begin(ctx context.Context) error {
 	return nil
 }
 
-// collect finds the degrees of all vertices of this range, duplicates dropped. What is not alone
-// brings all edges to those who own the entries of their rows.
+// collect counts the degrees of all vertices of this range, without duplicates. If there are
+// several ranks, it first sends all edges to the ranks that own the directory entries of their
+// rows.
 func (b *builder) collect(ctx context.Context) error {
 	b.places = b.ranges
 	if b.tuples != nil {
@@ -255,7 +256,7 @@ func (b *builder) collect(ctx context.Context) error {
 	return nil
 }
 
-// findPresent finds which places of this range are vertices, if not all are.
+// findPresent finds the places of this range that are vertices, if not all are.
 func (b *builder) findPresent(ctx context.Context) error {
 	if b.in.Naming == edges.Numbers || !b.dense {
 		return nil
@@ -266,7 +267,7 @@ func (b *builder) findPresent(ctx context.Context) error {
 		}
 	}
 	if b.in.Naming == edges.Named {
-		for i, word := range b.declared { // if there is a list beside the edges
+		for i, word := range b.declared { // there may be a list in addition to the edges
 			b.present[i] |= word
 		}
 		return nil
@@ -279,8 +280,8 @@ func (b *builder) findPresent(ctx context.Context) error {
 	return b.checkEndpoints(ctx, undeclared)
 }
 
-// enough refuses an input that the memory left is too small for: the system would kill the process
-// in the middle.
+// enough returns an error if the free memory is too small for the input. Otherwise the system might
+// kill the process during the build.
 func (b *builder) enough(context.Context) error {
 	what, n, tuples := "the graph", uint64(b.in.Vertices), b.all.tuples
 	if b.in.Naming == edges.Numbers {
@@ -293,7 +294,6 @@ func (b *builder) enough(context.Context) error {
 		float64(graph.LeastShare(len(b.own()), len(b.owner), n, tuples, b.in.Directed, b.o)))
 }
 
-// own returns the partitions of this rank.
 func (b *builder) own() []int {
 	var own []int
 	for p, rank := range b.owner {
@@ -310,7 +310,7 @@ func (b *builder) progress(stage string, done, total int64) {
 	}
 }
 
-// outside says that an edge has an end that no vertex can have.
+// outside returns the error for an edge with an end that is not a possible vertex.
 func outside(u, v, end uint64) error {
 	return fmt.Errorf("edge %d-%d: the graph has vertices 0..%d", u, v, int(end)-1)
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// countsAtOnce is how many counts are encoded before there is to be room for more.
+// countsAtOnce is the number of counts that are encoded before the buffer grows.
 const countsAtOnce = 1 << 14
 
-// sendCounts sends the counts of other ends to the rank that owns their directory entries, so many
-// ranks on, and adds what comes from as many ranks back to the rows. Whose count is not 0 that rank
-// will want the ids of.
+// sendCounts sends the counts of other ends to the rank that owns their directory entries: the one
+// step ranks after this. It adds the counts received from the rank step ranks before this to the
+// rows. That rank will need the ids of the vertices whose counts are not 0.
 func (b *builder) sendCounts(ctx context.Context, step int, there *counters) error {
 	arena := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 	defer arena.Close()
@@ -51,7 +51,7 @@ func (b *builder) sendCounts(ctx context.Context, step int, there *counters) err
 	return nil
 }
 
-// appendWord and words are numbers as messages have them.
+// appendWord and words encode and decode numbers in messages.
 func appendWord(dst []byte, x uint64) []byte { return binary.LittleEndian.AppendUint64(dst, x) }
 
 func words(data []byte, n int) ([]uint64, error) {

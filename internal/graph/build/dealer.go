@@ -9,20 +9,21 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// dealer sends the edges of the store as arcs to those who make the lists that they belong to, in
-// blocks of arcs of a bucket there: who receives them has only to copy them. All ranks know what
-// buckets all have.
+// dealer sends the edges of the store as arcs to the ranks that make their lists. It sends blocks
+// of arcs of one bucket of the lists, so the receiver only copies them. All ranks know the buckets
+// of all ranks.
 type dealer struct {
 	b *builder
-	// of in-edges and, of a directed graph, out-edges: the kinds of what is sent
+	// ^For in-edges and, in a directed graph, for out-edges. The index is the kind of the sent
+	// records.
 	lists   []*graph.Scatter
 	to      []*graph.Deal // by kind
-	high    int           // bytes of a code beside its first 32 bits
+	high    int           // bytes of a code in addition to its low 32 bits
 	workers []dealerWorker
 	arena   mem.Arena
 }
 
-// dealerWorker is what a worker needs.
+// dealerWorker has the buffers of a worker.
 type dealerWorker struct {
 	stages     [kinds]*blockStage
 	row, other [mostChunk]uint32 // ids of a chunk's rows and other ends
@@ -30,7 +31,7 @@ type dealerWorker struct {
 	codes      [mostChunk]uint64
 }
 
-// newDealer exchanges the plans of the lists.
+// newDealer makes a dealer. The ranks exchange the plans of their lists.
 func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*dealer, error) {
 	d := &dealer{b: b, lists: lists, workers: make([]dealerWorker, b.team.Size())}
 	d.arena.Budget, d.arena.Kind = b.o.Budget, mem.Loading
@@ -49,15 +50,15 @@ func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*deale
 	return d, nil
 }
 
-// piece is a chunk of the store, and what tile it is in.
+// piece is a chunk of the store, with the position and way of its tile.
 type piece struct {
 	c          *chunk
 	row, other uint32
 	way        int
 }
 
-// send deals the arcs of a side of the store, of whose other ends the ids are given. After the last
-// one, no block is kept back.
+// send sends the arcs of a side of the store. there has the ids of the side's other ends. After the
+// last side, it sends incomplete blocks too.
 func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool) error {
 	b := d.b
 	var all []piece
@@ -90,8 +91,8 @@ func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool
 	})
 }
 
-// translate puts a chunk's arcs into the blocks of their buckets. It goes one step at a time for
-// all of them: a loop that does little has more of its memory reads under way at once.
+// translate puts a chunk's arcs into the blocks of their buckets. Each step is a separate loop over
+// the chunk: a short loop has more memory reads in flight.
 func (d *dealer) translate(w *dealerWorker, p piece, t *tiling, there []uint32, out []sendBuffer) {
 	here, there := d.b.ids[p.row:], there[p.other:]
 	if t.high == 0 {
@@ -113,11 +114,11 @@ func (d *dealer) translate(w *dealerWorker, p piece, t *tiling, there []uint32, 
 	if d.b.in.Directed {
 		d.deal(w, 1, from, into, false, p.c.weight, out)
 	} else {
-		d.deal(w, 0, from, into, true, p.c.weight, out) // a loop is stored once
+		d.deal(w, 0, from, into, true, p.c.weight, out) // an undirected loop is stored once
 	}
 }
 
-// deal puts arcs of a kind, of rows to their neighbours, into blocks.
+// deal puts arcs of a kind, from rows to their neighbours, into blocks.
 func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoops bool, weights graph.WeightColumn, out []sendBuffer) {
 	to, st := d.to[kind], w.stages[kind]
 	if st == nil {
@@ -142,7 +143,7 @@ func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoo
 	}
 }
 
-// flush sends what all buckets have.
+// flush sends the blocks of all buckets.
 func (d *dealer) flush(out [][]sendBuffer) {
 	for worker := range d.workers {
 		for kind, st := range d.workers[worker].stages {
@@ -157,7 +158,7 @@ func (d *dealer) flush(out [][]sendBuffer) {
 	}
 }
 
-// consume adds arcs that came to the lists here.
+// consume adds received arcs to this rank's lists.
 func (d *dealer) consume(from []sendBuffer) error {
 	stride := blockWords(d.high)
 	return d.b.eachRun(from, stride, blockEdges, func(worker int, r run) error {

@@ -13,9 +13,9 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// registerVertices sends each declared vertex id to the rank that owns its directory entry:
-// b.declared marks them where ids are dense, and has them, rising, where they are not. An id that
-// is listed twice is an error.
+// registerVertices sends each declared vertex id to the rank that owns its directory entry.
+// b.declared becomes a bitmap if ids are dense, else an ascending list. An id that is listed twice
+// is an error.
 func (b *builder) registerVertices(ctx context.Context) error {
 	first := b.ranges.starts[b.rank]
 	var twice atomic.Bool
@@ -47,8 +47,8 @@ func (b *builder) registerVertices(ctx context.Context) error {
 	return b.repeated(ctx)
 }
 
-// eachListed sends all listed ids, with their places in the whole list, to the owners of their
-// entries, and calls f there.
+// eachListed sends all listed ids, with their positions in the whole list, to the owners of their
+// entries. The owners call f for each.
 func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uint64)) error {
 	next, count := 0, b.roundRecords(b.all.listed, 16)
 	return b.shuffle(ctx, &shuffle{
@@ -78,7 +78,7 @@ func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uin
 	})
 }
 
-// any reports whether something is true on any rank.
+// any reports whether here is true on any rank.
 func (b *builder) any(ctx context.Context, here bool) (bool, error) {
 	x := uint64(0)
 	if here {
@@ -88,10 +88,10 @@ func (b *builder) any(ctx context.Context, here bool) (bool, error) {
 	return x != 0, err
 }
 
-// place is one of a list or of the tuples, and what is wrong with it.
+// place is a position in the list or in the tuples, with a wrong id.
 type place struct{ At, ID uint64 }
 
-// repeated finds the first listed id that has come before, and returns the error of it.
+// repeated returns the error for the first listed id that has occurred before.
 func (b *builder) repeated(ctx context.Context) error {
 	var all []place
 	if err := b.eachListed(ctx, func(_ int, id, at uint64) { all = append(all, place{at, id}) }); err != nil {
@@ -107,11 +107,12 @@ func (b *builder) repeated(ctx context.Context) error {
 	return b.first(ctx, least, b.all.listed, b.all.listedBefore, len(b.in.IDs), b.in.Repeated)
 }
 
-// noPlace is after all places.
+// noPlace is greater than all positions.
 const noPlace = 1<<64 - 1
 
-// first returns the error of the least place, of so many in all, that any rank has found, which say
-// has on the rank whose place it is: of n from before on.
+// first returns the error for the lowest position that any rank has found, of total positions in
+// all. The rank that has the position, among its n positions from before on, makes the error with
+// say.
 func (b *builder) first(ctx context.Context, mine place, total, before, n int, say func(ctx context.Context, at int, id uint64) error) error {
 	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
@@ -132,12 +133,12 @@ func (b *builder) first(ctx context.Context, mine place, total, before, n int, s
 	if least.At == noPlace {
 		return errors.New("an end of an edge is not listed")
 	}
-	<-ctx.Done() // for the error that another rank is about to return
+	<-ctx.Done() // another rank is about to return the error
 	return context.Cause(ctx)
 }
 
-// checkEndpoints fails if any rank has met an end of an edge that is not listed: with what the
-// first such tuple is to be told of.
+// checkEndpoints returns an error if any rank has found an end of an edge that is not listed. The
+// error is about the first such tuple.
 func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 	found, err := b.any(ctx, undeclared)
 	if err != nil || !found {
@@ -160,7 +161,8 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 		if here.At != noPlace {
 			mine = place{here.At + uint64(b.all.before+i*edges.BlockSize), here.ID}
 		}
-		// the place that has been found, twice, or where this rank would go on, and then it is odd
+		// Twice the position found, or an odd number: the position where this rank continues, times
+		// two, plus one.
 		next := uint64(noPlace)
 		if mine.At != noPlace {
 			next = 2 * mine.At

@@ -8,11 +8,11 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// checkDegrees refuses a graph of which a vertex has more edges than a counter of 32 bits counts:
-// one that has run over makes the sum of all less than what was counted. here is how much all
-// counters of degrees on all ranks were raised by this one, and touched, unless it is nil, what
-// they say of how many tuples, loops apart, touch a vertex of this range. With no more tuples than
-// a counter counts there is nothing to check.
+// checkDegrees returns an error if a vertex has more edges than a 32-bit counter can count: an
+// overflow makes the sum of the counters smaller than the number of increments. here is the number
+// of increments by this rank, of degree counters on all ranks. touched, if not nil, returns the
+// number of tuples, without loops, that touch a vertex of this range. If a counter can count all
+// tuples, there is nothing to check.
 func (b *builder) checkDegrees(ctx context.Context, degrees *counters, here uint64, touched func(v uint32) uint32) error {
 	if uint64(b.all.tuples) <= limits.sureTuples {
 		return nil

@@ -11,20 +11,20 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Directory finds vertices by their input ids and tells the input ids of vertices, wherever they
-// are. A rank knows the ids of those whose entries it owns, and the input ids of those that belong
-// to its partitions; for others it asks.
+// Directory finds vertices by their input ids, and input ids of vertices, on all ranks. A rank has
+// the ids for the directory entries that it owns, and the input ids for the vertices of its
+// partitions. It asks other ranks for the rest.
 type Directory struct {
 	rank   int
 	graph  *graph.Graph
 	owners owners
 	ranges *ranges
 	size   int          // of this rank's range
-	first  uint64       // input id of the range's first place, less its number among all
+	first  uint64       // input id of place 0 of all places, if ids are dense
 	labels *edges.Index // of the range, if ids are not dense
 	ids    []uint32
 	arena  *mem.Arena
-	// Names are those of the graph's vertices, if it has any.
+	// Names has the names of the graph's vertices, if it has any.
 	Names *Names
 }
 
@@ -38,17 +38,17 @@ func (b *builder) directory() *Directory {
 	return d
 }
 
-// Bytes returns the memory that the directory's arrays take.
+// Bytes returns the bytes of the directory's arrays.
 func (d *Directory) Bytes() int64 { return d.arena.Bytes() + d.Names.Bytes() }
 
-// Close frees the directory.
 func (d *Directory) Close() {
 	d.ids, d.labels, d.size = nil, nil, 0
 	d.arena.Close()
 }
 
-// Share returns this rank's run of the vertices, by rising input id, and the rank: the runs of all
-// ranks follow one another. The input ids are nil if they follow one another from the first one on.
+// Share returns this rank's range of the vertices, in ascending order of input ids, and the rank.
+// The ranges of the ranks follow one another. labels is nil if the input ids are consecutive
+// numbers from first on.
 func (d *Directory) Share() (rank int, ids []uint32, labels []uint64, first uint64) {
 	if d.labels != nil {
 		return d.rank, d.ids, d.labels.IDs(), 0
@@ -66,8 +66,8 @@ func (d *Directory) Share() (rank int, ids []uint32, labels []uint64, first uint
 	return d.rank, ids, labels, 0
 }
 
-// Local returns the vertex with an input id whose entry this rank owns. Of every input id that
-// there is, one rank knows.
+// Local returns the vertex with an input id, if this rank owns its entry. Exactly one rank owns the
+// entry of each input id.
 func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
 	if d.owner(label) != d.rank {
 		return pregel.None, false
@@ -86,7 +86,7 @@ func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
 	return pregel.VertexID(d.ids[place]), true
 }
 
-// owner returns the rank that owns an input id's entry, or -1 if none does.
+// owner returns the rank that owns an input id's entry, or -1 if there is none.
 func (d *Directory) owner(label uint64) int {
 	if label < d.first || label-d.first >= d.ranges.end {
 		return -1
@@ -94,8 +94,9 @@ func (d *Directory) owner(label uint64) int {
 	return d.ranges.of(label - d.first)
 }
 
-// Find returns the vertices with the input ids given, None where there is none. It is a collective
-// of the ranks that Build had: each calls it with its own ids, as many as fit into messages.
+// Find returns the vertices with the input ids labels, or None if there is none. It is a collective
+// of the ranks that built the graph. Each rank calls it with its own ids, as many as fit into
+// messages.
 func (d *Directory) Find(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64) ([]pregel.VertexID, error) {
 	return ask(ctx, group, call, labels, d.owner, func(label uint64) pregel.VertexID {
 		id, _ := d.Local(label)
@@ -103,8 +104,9 @@ func (d *Directory) Find(ctx context.Context, group *collective.Group, call coll
 	})
 }
 
-// Labels returns the input ids of vertices, all ones of what is none. It is a collective of the
-// ranks that Build had: each calls it with its own vertices, as many as fit into messages.
+// Labels returns the input ids of vertices, or all ones for an id that is not a vertex. It is a
+// collective of the ranks that built the graph. Each rank calls it with its own vertices, as many
+// as fit into messages.
 func (d *Directory) Labels(ctx context.Context, group *collective.Group, call collective.Call, ids []pregel.VertexID) ([]uint64, error) {
 	n := pregel.VertexID(d.graph.N)
 	of := func(id pregel.VertexID) int {

@@ -18,11 +18,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// owners tells which rank has the partition of a vertex.
+// owners finds the rank that has the partition of a vertex.
 type owners struct {
 	rank       []int
 	partitions uint64
-	// 2^64 / partitions, rounded up: two products give a remainder (Lemire, Kaser, Kurz 2019)
+	// ^2^64 / partitions, rounded up. Two products with it give a remainder (Lemire, Kaser, Kurz
+	// 2019).
 	inverse uint64
 }
 
@@ -38,7 +39,7 @@ func (o *owners) of(id uint32) int {
 	return o.rank[part]
 }
 
-// distribute brings vertices and arcs to the owners of partitions, who make them.
+// distribute sends vertices and arcs to the owners of partitions, and makes this rank's partitions.
 func (b *builder) distribute(ctx context.Context) error {
 	g, a := b.g, b.parts
 	g.Tuples, g.Names = b.all.tuples, b.in.Names
@@ -63,7 +64,7 @@ func (b *builder) distribute(ctx context.Context) error {
 	return b.total(ctx, g)
 }
 
-// facts returns what is known of a vertex of this range.
+// facts returns the facts about a vertex of this range.
 func (b *builder) facts(v uint32) graph.Facts {
 	f := graph.Facts{Label: b.label(v), Out: b.rows.out[v], Tuples: b.rows.tuples(v)}
 	if b.in.Directed {
@@ -72,7 +73,8 @@ func (b *builder) facts(v uint32) graph.Facts {
 	return f
 }
 
-// lists brings facts and edges to the owners of partitions, and makes the lists of this rank's.
+// lists sends facts and edges to the owners of partitions, and makes the lists of this rank's
+// partitions.
 func (b *builder) lists(ctx context.Context) error {
 	a := b.parts
 	if err := b.vertices(ctx, a); err != nil {
@@ -103,7 +105,7 @@ func (b *builder) lists(ctx context.Context) error {
 	return nil
 }
 
-// vertices brings the facts of this range's vertices to their owners.
+// vertices sends the facts of this range's vertices to their owners.
 func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 	const stride = 3
 	o := newOwners(b.owner)
@@ -155,8 +157,8 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 	return nil
 }
 
-// arcs brings the edges of the store to the owners of their ends' partitions, side by side: first
-// come the ids of the other ends.
+// arcs sends the edges of the store, one side after another, to the owners of their ends'
+// partitions. For each side it first gets the ids of the other ends.
 func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
 	d, err := b.newDealer(ctx, lists)
 	if err != nil {
@@ -180,8 +182,8 @@ func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
 	return nil
 }
 
-// idsOf returns the ids of the places of the range so many ranks on, as far as this rank wants
-// them, and tells the rank as far back what it wants.
+// idsOf returns the ids of the places in the range of the rank step ranks after this one, as far as
+// this rank needs them. It sends the rank step ranks before this one the ids that it needs.
 func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint32, error) {
 	if step == 0 {
 		return b.ids, nil
@@ -216,7 +218,7 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 	return table, nil
 }
 
-// total makes the graph's counts those of the whole.
+// total sets the graph's counts to those of the whole graph.
 func (b *builder) total(ctx context.Context, g *graph.Graph) error {
 	sums, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, g.Arcs,
 		uint64(b.loops), uint64(b.dropped))

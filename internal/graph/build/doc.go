@@ -1,27 +1,27 @@
-// Package build is kernel 1: it makes graphs of lists of tuples, over the ranks of a group. Each
-// rank has a part of the tuples and gets its partitions, and nobody ever holds more than a part of
+// Package build is kernel 1: it makes graphs from lists of tuples, on the ranks of a group. Each
+// rank has a part of the tuples and gets its partitions. No rank ever has more than a part of
 // anything that grows with the graph: tuples, degrees, ids, labels. A group of one rank is the
-// local case.
+// local case. Read build.go first.
 //
 //	terms -> endpoints numbered -> degrees, duplicates -> order: ids -> facts, arcs -> graph.Builder: lists -> link
 //
-// A directory stands between tuples and partitions. Each rank owns the entries of a range of the
-// input's ids, cut so that all have about as much to do. An edge is stored with the rank that owns
-// the entry of one of its ends, its row; the lowest bit of a hash says which end, so that a hub's
-// edges lie with many.
+// A directory connects tuples and partitions. Each rank owns the directory entries of a range of
+// the input's ids. The ranges have about equal work. An edge is stored by the rank that owns the
+// entry of one of its ends, the row. A bit of a hash selects the end, so the edges of a hub are
+// distributed over many ranks.
 //
 //	tuples --route--> directory: store -> duplicates -> degrees -> order: ids --vertices, arcs--> partitions -> link
 //	  |                                        |                    |
 //	  +-- name: ids that are not dense         +-- counts, ids -----+   between the rank of the row and that of the other end
 //	      are numbered first
 //
-// A rank that is alone, and whose list of tuples stays, needs no store: it reads the list once for
-// each step instead (tuples.go, keys.go). All else is the same.
+// A rank that is alone, and whose list of tuples is kept, has no store: it reads the list once for
+// each step instead (tuples.go, keys.go). All other steps are the same.
 //
-// Edges and arcs travel in blocks of a cache line, each of edges of a tile of the store (tiling.go)
-// or of arcs of a bucket of the lists (dealer.go): who sends them has put them there already, and
-// who receives them copies a block at a time.
+// Edges and arcs are sent in blocks of a cache line. A block has edges of one tile of the store
+// (tiling.go), or arcs of one bucket of the lists (dealer.go). The sender groups them, and the
+// receiver copies a block at a time.
 //
-// Whatever moves, moves in rounds of bounded size. An error anywhere ends all ranks with that
-// error.
+// All transfers are in rounds of bounded size. An error on one rank ends the build on all ranks
+// with that error.
 package build

@@ -12,9 +12,10 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// counters counts what touches the vertices of a range: the edges from them and to them, where the
-// graph is directed, else both in out; and, for TEPS, by how much tuples, loops apart, are more
-// than these: duplicates less loops, modulo 2^32.
+// counters has counters for the vertices of a range. In a directed graph, out and in count the
+// edges from and to a vertex; otherwise out counts all its edges. more is for TEPS: the number of
+// tuples without loops that touch the vertex, minus these counts, modulo 2^32. So it counts
+// duplicates minus loops.
 type counters struct{ out, in, more []uint32 }
 
 func (b *builder) newCounters(arena *mem.Arena, n int) counters {
@@ -28,7 +29,7 @@ func (b *builder) newCounters(arena *mem.Arena, n int) counters {
 	return t
 }
 
-// columns returns the counters there are.
+// columns returns the existing counters.
 func (t *counters) columns() [][]uint32 {
 	all := [][]uint32{t.out}
 	if t.in != nil {
@@ -40,7 +41,8 @@ func (t *counters) columns() [][]uint32 {
 	return all
 }
 
-// tuples returns how many tuples, loops apart, touch a vertex; 0 if they are not counted.
+// tuples returns the number of tuples, without loops, that touch a vertex, or 0 if they are not
+// counted.
 func (t *counters) tuples(v uint32) uint32 {
 	if t.more == nil {
 		return 0
@@ -52,25 +54,25 @@ func (t *counters) tuples(v uint32) uint32 {
 	return n
 }
 
-// deduplicator drops duplicates and counts what is left.
+// deduplicator drops duplicates and counts the remaining edges.
 type deduplicator struct {
 	b       *builder
-	shared  bool // counters have several writers
+	shared  bool // several threads write to the counters
 	dropped atomic.Int64
-	// ends of edges, in the counters of degrees: two of each, one of an undirected loop
+	// ^Ends of edges in the degree counters: two per edge, one per undirected loop.
 	counted atomic.Int64
-	largest atomic.Int64 // edges of a tile that were too many
+	largest atomic.Int64 // the number of edges of a tile that has too many; else 0
 }
 
 // scratch is a thread's memory for a bucket.
 type scratch struct {
-	table   []uint32 // of the places of keys, from 1
+	table   []uint32 // indices of keys, plus 1
 	keys    []uint64
 	weights []float64
 }
 
-// distinct drops duplicates and counts degrees, side by side: what concerns the others goes to them
-// after each.
+// distinct drops duplicates and counts degrees, one side of the store after another. After each
+// side it sends the counts to the rank that owns the other ends.
 func (b *builder) distinct(ctx context.Context) error {
 	s := &deduplicator{b: b, shared: b.team.Size() > 1}
 	scratches := make([]scratch, b.team.Size())
@@ -113,13 +115,13 @@ func (b *builder) distinct(ctx context.Context) error {
 	return b.refuse(ctx)
 }
 
-// tileEnds are the counters that the edges of a tile are counted in, and where in them its windows
-// begin.
+// tileEnds has the counters for the edges of a tile, and the beginnings of the tile's windows in
+// them.
 type tileEnds struct {
 	here, other []uint32
-	there       *counters // of all other ends
+	there       *counters // for all other ends
 	row, end    uint32
-	diagonal    bool // both are counters of this rank: there may be loops
+	diagonal    bool // both counters are of this rank, so there may be loops
 }
 
 // ends returns the counters of a tile.
@@ -136,7 +138,7 @@ func (b *builder) ends(d *side, tile int, there *counters) *tileEnds {
 	return e
 }
 
-// tile searches a tile of a side, and counts it.
+// tile drops the duplicates of a side's tile, and counts its edges.
 func (s *deduplicator) tile(t *scratch, d *side, tile int, there *counters) {
 	all, total := d.join(tile)
 	if total == 0 {
@@ -148,7 +150,7 @@ func (s *deduplicator) tile(t *scratch, d *side, tile int, there *counters) {
 		return
 	}
 	if b.o.Duplicates != graph.KeepDuplicates {
-		if total > math.MaxUint32 { // places of the table take 32 bits
+		if total > math.MaxUint32 { // indices in the table have 32 bits
 			s.largest.Store(int64(total))
 			return
 		}
@@ -170,7 +172,7 @@ func (s *deduplicator) tile(t *scratch, d *side, tile int, there *counters) {
 	}
 }
 
-// twice takes note of an edge that has come before.
+// twice records an edge that has occurred before.
 func (s *deduplicator) twice(d *side, e *tileEnds, way int, key uint64) {
 	b := s.b
 	u, v := d.split(key)
@@ -196,7 +198,7 @@ func (s *deduplicator) add(counts []uint32, i, n uint32) {
 	}
 }
 
-// loop counts a loop, which is in the counts of the row's side already: an undirected one is stored
+// loop counts a loop that is already in the counts of the row's side. An undirected loop is stored
 // once.
 func (s *deduplicator) loop(v uint32) {
 	ends := uint32(1)
@@ -211,8 +213,8 @@ func (s *deduplicator) loop(v uint32) {
 	}
 }
 
-// search keeps one of all edges with the same key: the first, with the weight that the options ask
-// for. It calls twice with the keys of the others.
+// search keeps one of all edges with the same key: the first, with the weight that the options
+// select. It calls twice with the key of each other edge.
 func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice func(key uint64)) {
 	size := 1 << bits.Len(uint(total+total/2)) // at most two thirds full
 	t.table = slices.Grow(t.table[:0], size)[:size]

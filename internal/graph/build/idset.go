@@ -6,22 +6,23 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// idSet is a hash set of ids in an arena. A slot holds an id's complement, so that 0 is free: no id
-// is all ones, b.end is above them. When it has as many slots as it may have, what is in it becomes
-// a rising list: the table is read and written at random, which files are not for.
+// idSet is a hash set of ids in an arena. A slot has the complement of an id, so 0 means free. No
+// id is all ones, because ids are below b.end. When the table has its largest size and is half
+// full, its ids are moved to an ascending list: the table is read and written at random, which
+// would be slow in spill files.
 type idSet struct {
 	arena *mem.Arena
-	most  int      // slots
-	slots []uint64 // a power of two, at most half of them taken
+	most  int      // largest number of slots
+	slots []uint64 // a power of two; at most half of them are in use
 	count int
-	ids   []uint64 // rising, that are no longer in slots
+	ids   []uint64 // ascending; no longer in slots
 }
 
-// leastSlots is what a set begins with.
+// leastSlots is the initial number of slots of a set.
 const leastSlots = 1 << 12
 
-// mostSlots returns how many slots each of so many sets may have: all of them together take a
-// sixteenth of the budget.
+// mostSlots returns the largest number of slots of each of several sets: all of them together take
+// at most a sixteenth of the memory budget.
 func mostSlots(sets int) int {
 	limit := mem.Process().Limit()
 	if limit == 0 {
@@ -44,7 +45,7 @@ func (s *idSet) add(id uint64) {
 	}
 }
 
-// find returns the slot that holds an id, or the free one where it belongs.
+// find returns the slot of an id, or the free slot for it.
 func (s *idSet) find(id uint64) uint64 {
 	mask := uint64(len(s.slots) - 1)
 	at := mix(id) & mask
@@ -70,7 +71,7 @@ func (s *idSet) grow() {
 	mem.Free(s.arena, old)
 }
 
-// flush moves what is in the slots to the rising list.
+// flush moves the ids from the slots to the ascending list.
 func (s *idSet) flush() {
 	some := mem.Make[uint64](s.arena, s.count)[:0]
 	for _, slot := range s.slots {
@@ -83,7 +84,7 @@ func (s *idSet) flush() {
 	s.ids = union(s.arena, s.ids, some)
 }
 
-// rising returns the ids, which are the caller's to free, and empties the set.
+// rising returns the ids in ascending order and empties the set. The caller frees them.
 func (s *idSet) rising() []uint64 {
 	if s.count > 0 {
 		s.flush()
@@ -94,7 +95,7 @@ func (s *idSet) rising() []uint64 {
 	return ids
 }
 
-// union returns the union of two rising lists of an arena, which it frees.
+// union returns the union of two ascending lists of an arena, and frees both.
 func union(arena *mem.Arena, a, z []uint64) []uint64 {
 	switch {
 	case len(z) == 0:
@@ -110,7 +111,7 @@ func union(arena *mem.Arena, a, z []uint64) []uint64 {
 	return all
 }
 
-// merge returns the union of two rising lists, in an arena. It shares no memory with them.
+// merge returns the union of two ascending lists, in an arena. It shares no memory with them.
 func merge(arena *mem.Arena, a, z []uint64) []uint64 {
 	all := mem.Make[uint64](arena, len(a)+len(z))
 	n := 0

@@ -11,23 +11,23 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// chunkKeys is how many keys a bucket's chunk holds: 4 KiB.
+// chunkKeys is the number of words in a chunk of a bucket: 4 KiB.
 const chunkKeys = 512
 
-// keyPool hands out chunks of keys to buckets. A chunk's last word names the bucket's chunk before
-// it.
+// keyPool provides chunks of keys for buckets. The last word of a chunk links to the bucket's
+// previous chunk.
 type keyPool struct {
 	words []uint64
 	taken atomic.Int64
 }
 
-// cursor is where a thread writes the next key of a bucket.
+// cursor is the position of a thread's next key in a bucket.
 type cursor struct{ at, end int }
 
 func (c *cursor) put(pool *keyPool, key uint64) {
 	if c.at == c.end {
 		start := int(pool.taken.Add(chunkKeys)) - chunkKeys
-		before := c.end // 0 for none: chunk 0 ends at chunkKeys-1
+		before := c.end // 0 means none, because chunk 0 ends at chunkKeys-1
 		c.at, c.end = start, start+chunkKeys-1
 		pool.words[c.end] = uint64(before)
 	}
@@ -35,9 +35,9 @@ func (c *cursor) put(pool *keyPool, key uint64) {
 	c.at++
 }
 
-// distinct takes duplicates off the degrees: keys of the tuples are dealt to buckets by hash, and
-// each bucket, small enough for a cache, is searched with a hash table. The tuples themselves stay
-// as they are; sorting the lists drops duplicates.
+// distinct subtracts duplicates from the degrees. It distributes keys of the tuples to buckets by
+// hash, and then searches each bucket, which fits into a cache, with a hash table. The tuples do
+// not change; sorting the lists will drop the duplicates.
 func (t *tuples) distinct(ctx context.Context) error {
 	b := t.b
 	n := b.in.Edges.Len()
@@ -87,8 +87,8 @@ func (t *tuples) distinct(ctx context.Context) error {
 	return b.refuse(ctx)
 }
 
-// searchBucket takes one off the degrees of both ends of every duplicate, and returns how many
-// there are. The table is for the next call, too.
+// searchBucket subtracts 1 from the degrees of both ends of every duplicate, and returns the number
+// of duplicates. memory is reused by the next call.
 func (t *tuples) searchBucket(pool *keyPool, heads [][]cursor, bucket int, width uint, memory *[]uint64) (dropped int64) {
 	total := 0
 	eachRun(pool, heads, bucket, func(keys []uint64) { total += len(keys) })
@@ -107,7 +107,8 @@ func (t *tuples) searchBucket(pool *keyPool, heads [][]cursor, bucket int, width
 				i = (i + 1) & mask
 			}
 			if table[i] == 0 {
-				// 0 is free; no key is all ones, for width <= 32 leaves an endpoint below 2^32-1
+				// 0 means free; no key is all ones, because width <= 32 and endpoints are below
+				// 2^32-1
 				table[i] = ^key
 				continue
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// messages is a graph.Exchange: rounds of messages, each as a message to the rank of the partition
-// it is for, with whether there are more.
+// messages is a graph.Exchange. It sends rounds of messages. In each round every rank gets one
+// buffer with the messages to its partitions, and a flag that tells whether more rounds follow:
 //
 //	| more (1) | from (4) | to (4) | bytes (8) | ... | from (4) | ...
 func (b *builder) messages(ctx context.Context, send iter.Seq[graph.Message], take func(graph.Message) error) error {
@@ -57,7 +57,7 @@ func (b *builder) messages(ctx context.Context, send iter.Seq[graph.Message], ta
 	}
 }
 
-// eachMessage calls take with the messages of a message, and reports whether more will come.
+// eachMessage calls take with the messages in a buffer, and reports whether more rounds follow.
 func eachMessage(data []byte, take func(graph.Message) error) (more bool, err error) {
 	if len(data) == 0 || data[0] > 1 {
 		return false, fmt.Errorf("%w: no messages", collective.ErrMessage)

@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// name numbers ids that are not dense: those of each range by rising id, in the order of the
-// ranges. What routes the edges then has numbers alone, and a table of the ids that this rank's
-// tuples have.
+// name numbers ids that are not dense: in ascending order within each range, and the ranges one
+// after another. Afterwards edges are routed by numbers. Each rank has a table of the ids in its
+// tuples.
 func (b *builder) name(ctx context.Context) error {
 	ids, err := b.endpoints(ctx)
 	if err != nil {
@@ -48,7 +48,8 @@ func (b *builder) name(ctx context.Context) error {
 	return nil
 }
 
-// endpoints returns the distinct ids that this rank's tuples have as ends, by range, rising.
+// endpoints returns the distinct ids of the ends of this rank's tuples, by range, in ascending
+// order.
 func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 	sets := make([][]idSet, b.team.Size())
 	for worker := range sets {
@@ -74,8 +75,8 @@ func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 	return ids, err
 }
 
-// exchangeNames finds the ids of this rank's range, in b.labels: the listed ones or, unless these
-// are all, also the ends of all ranks' tuples.
+// exchangeNames finds the ids of this rank's range and sets b.labels. If the input lists all
+// vertices, these are the listed ids; otherwise also the ends of all ranks' tuples.
 func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 	mine := b.declared
 	listed := b.in.Naming == edges.Listed
@@ -95,7 +96,7 @@ func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 			mem.Free(b.kept, mine)
 			mine = all
 		}
-		mem.Free(&b.numbering, asked) // those of this rank's own range are in mine
+		mem.Free(&b.numbering, asked) // the ids of this rank's own range are in mine
 		if uint64(len(mine)) > graph.MaxVertices {
 			return graph.TooManyVertices(uint64(len(mine)))
 		}
@@ -109,8 +110,8 @@ func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 	return nil
 }
 
-// sendIDs sends the rank so many ranks on its ids among this rank's, and returns those that come
-// from as many ranks back, which are the caller's to free.
+// sendIDs sends the ids in the range of the rank step ranks after this one to that rank. It returns
+// the ids received from the rank step ranks before this one. The caller frees them.
 func (b *builder) sendIDs(ctx context.Context, step int, ids [][]uint64) ([]uint64, error) {
 	data, err := b.sendReceive(ctx, step, wire.Bytes(ids[(b.rank+step)%b.ranks]), &b.numbering)
 	if err != nil {
@@ -123,7 +124,7 @@ func (b *builder) sendIDs(ctx context.Context, step int, ids [][]uint64) ([]uint
 	return asked, nil
 }
 
-// subset reports whether all of a rising list is in another.
+// subset reports whether an ascending list is a subset of another.
 func subset(some, all []uint64) bool {
 	at := 0
 	for _, id := range some {
@@ -137,7 +138,7 @@ func subset(some, all []uint64) bool {
 	return true
 }
 
-// risingIDs views a message as ids of this rank's range that rise.
+// risingIDs converts a message to ascending ids of this rank's range, without a copy.
 func (b *builder) risingIDs(data []byte) ([]uint64, error) {
 	ids := wire.Slice[uint64](data)
 	if len(data)%8 != 0 {
@@ -151,14 +152,14 @@ func (b *builder) risingIDs(data []byte) ([]uint64, error) {
 	return ids, nil
 }
 
-// numbered is ids of a range that this rank's tuples have, and their numbers; those of its own
-// range are the range's places.
+// numbered has the ids of a range that occur in this rank's tuples, and their numbers. For the own
+// range, numbers is nil: they are the range's places.
 type numbered struct {
 	ids     *edges.Index
 	numbers []uint32
 }
 
-// number returns the number of an id that this rank's tuples have.
+// number returns the number of an id that occurs in this rank's tuples.
 func (b *builder) number(id uint64) uint64 {
 	rank := b.ranges.of(id)
 	n := &b.numbers[rank]
@@ -169,8 +170,9 @@ func (b *builder) number(id uint64) uint64 {
 	return b.places.starts[rank] + at
 }
 
-// askNumbers asks the rank so many ranks on for the numbers of its ids, and answers the one as many
-// ranks back. The ids are sent once more rather than kept here for everybody.
+// askNumbers gets the numbers of ids from the rank step ranks after this one, and answers the rank
+// step ranks before this one. The ids are sent again, because storing the ids of all ranks here
+// would take too much memory.
 func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) error {
 	if step == 0 {
 		b.numbers[b.rank].ids = b.labels

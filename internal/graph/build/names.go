@@ -11,16 +11,16 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// Names are the names of a graph's vertices by their input ids, of which each rank has those of a
-// range: the ranges of all ranks follow one another. Nil stands for a graph without names.
+// Names has the names of a graph's vertices by their input ids. Each rank has the names of a range,
+// and the ranges follow one another. A nil *Names is for a graph without names.
 type Names struct {
 	rank    int
-	starts  []uint64 // of the ranges, and how many names there are
-	longest int      // bytes of a name of any rank
+	starts  []uint64 // of the ranges; the last element is the number of names
+	longest int      // bytes of the longest name of all ranks
 	own     *names.Dictionary
 }
 
-// newNames puts the ranges of all ranks together. All ranks call it at the same time.
+// newNames combines the ranges of all ranks, which all call it at the same time.
 func newNames(ctx context.Context, group *collective.Group, call collective.Call, own *names.Dictionary) (*Names, error) {
 	longest := 0
 	for c := own.Cursor(0, uint64(own.Len())); c.Next(); {
@@ -41,7 +41,7 @@ func newNames(ctx context.Context, group *collective.Group, call collective.Call
 	return x, nil
 }
 
-// maxName bounds the bytes of a name: lines of files are no longer than 1 MiB.
+// maxName limits the bytes of a name. Lines of files are at most 1 MiB long.
 const maxName = 1 << 24
 
 // Len returns the number of names of all ranks.
@@ -52,7 +52,7 @@ func (x *Names) Len() uint64 {
 	return x.starts[len(x.starts)-1]
 }
 
-// Bytes returns the memory of this rank's names.
+// Bytes returns the bytes of this rank's names.
 func (x *Names) Bytes() int64 {
 	if x == nil {
 		return 0
@@ -71,7 +71,7 @@ func (x *Names) Share() (own *names.Dictionary, first uint64) {
 	return x.own, x.starts[x.rank]
 }
 
-// Find returns the input id of a name of this rank's range.
+// Find returns the input id of a name in this rank's range.
 func (x *Names) Find(name string) (label uint64, ok bool) {
 	if x == nil {
 		return 0, false
@@ -80,7 +80,8 @@ func (x *Names) Find(name string) (label uint64, ok bool) {
 	return x.starts[x.rank] + at, ok
 }
 
-// Append appends the name of an input id of this rank's range, and reports whether it is one.
+// Append appends the name of an input id in this rank's range. It returns false if the id is not in
+// the range.
 func (x *Names) Append(dst []byte, label uint64) ([]byte, bool) {
 	if x == nil || label < x.starts[x.rank] || label >= x.starts[x.rank+1] {
 		return dst, false
@@ -91,7 +92,7 @@ func (x *Names) Append(dst []byte, label uint64) ([]byte, bool) {
 // Owner returns the rank that has the name of an input id below Len.
 func (x *Names) Owner(label uint64) int {
 	at, found := slices.BinarySearch(x.starts, label)
-	for found && at+1 < len(x.starts) && x.starts[at+1] == label { // empty ranges
+	for found && at+1 < len(x.starts) && x.starts[at+1] == label { // skip empty ranges
 		at++
 	}
 	if !found {
@@ -100,16 +101,16 @@ func (x *Names) Owner(label uint64) int {
 	return at
 }
 
-// What a rank asks all others for in a round, and about how many bytes of names it then gets from
-// all of them.
+// The number of names that a rank requests from each other rank in a round, and the approximate
+// number of bytes that it receives in the round.
 const (
 	fetchLabels = 1 << 14
 	fetchBytes  = 4 << 20
 )
 
-// Fetch calls use with the names of input ids, which all are below Len and none of them twice, in
-// any order. It is a collective of the ranks: each calls it with its own ids, in rounds until all
-// have got all. A name is use's until it returns.
+// Fetch calls use with the names of input ids, in any order. The ids must be below Len and
+// distinct. It is a collective of the ranks: each calls it with its own ids, and it runs until all
+// ranks have their names. use must not retain name.
 func (x *Names) Fetch(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64, use func(label uint64, name []byte)) error {
 	ranks := group.Link().Size()
 	pending := make([][]uint64, ranks)
@@ -154,8 +155,8 @@ func (x *Names) Fetch(ctx context.Context, group *collective.Group, call collect
 	}
 }
 
-// answer answers what ranks ask for: at least one name each, and then as many as fit. more reports
-// that a rank asks for any.
+// answer makes the answers to the ranks' requests: at least one name each, and then as many as fit.
+// more tells whether any rank still needs names.
 func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
 	back = make([][]byte, len(in))
 	for rank, data := range in {
@@ -179,8 +180,8 @@ func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
 	return back, more, nil
 }
 
-// eachName calls use with names that another rank has sent for some of what it was asked for, and
-// returns for how many.
+// eachName calls use with the names that another rank has sent. They answer the first n requests in
+// asked.
 func eachName(data []byte, asked []uint64, use func(label uint64, name []byte)) (n int, err error) {
 	for ; len(data) > 0; n++ {
 		size, i := binary.Uvarint(data)

@@ -12,20 +12,21 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// noID stands for the id of what is not a vertex.
+// noID is the id for a place that is not a vertex.
 const noID = math.MaxUint32
 
-// degreeRun is how many vertices of a degree have their entries with a rank.
+// degreeRun is the number of vertices of one degree in a rank's range.
 type degreeRun struct {
 	Degree uint32
 	N      uint64
 	rank   int
 }
 
-// order gives ids to the vertices of this range: their ranks among all by falling degree, of equals
-// the smaller input id first. Hot vertices get small ids, so that the bits and values looked at
-// most lie together (Nakao20, 3.2). Asked for the input's order, it keeps that. All ranks send how
-// many vertices they have of each degree; a rank's vertices of a degree then follow one another.
+// order assigns ids to the vertices of this range: their positions among all vertices by falling
+// degree, then by ascending input id. Frequently used vertices get small ids, so the most used bits
+// and values are close together (Nakao20, 3.2). With InputOrder, it keeps the input's order. Each
+// rank sends the number of its vertices of each degree. A rank's vertices of one degree get
+// consecutive ids.
 func (b *builder) order(ctx context.Context) error {
 	n := b.sizes[b.rank]
 	tmp := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
@@ -40,7 +41,7 @@ func (b *builder) order(ctx context.Context) error {
 			return 1
 		case b.in.Directed:
 			sum, over := bits.Add32(b.rows.out[v], b.rows.in[v], 0)
-			return sum | -over // all that do not fit are the largest
+			return sum | -over // sums that overflow become the largest degree
 		}
 		return b.rows.out[v]
 	}
@@ -106,5 +107,4 @@ func (b *builder) order(ctx context.Context) error {
 	return nil
 }
 
-// exists reports whether a place of this rank's range is a vertex.
 func (b *builder) exists(v uint32) bool { return b.present == nil || bitmap.Get(b.present, v) }

@@ -8,17 +8,16 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// What ranks send each other lies on Go's heap only in pieces, and in rounds, of bounded size,
-// smaller where a budget of memory is small: what there is of it as a whole lies in arenas, which
-// are counted and spilled.
+// Data between ranks are on Go's heap only in pieces, in rounds of bounded size. Both are smaller
+// if the memory budget is small. The whole data are in arenas, which the budget counts and spills.
 
-// Bounds of a piece, and of a round, in bytes.
+// Limits of a piece and of a round, in bytes.
 const (
 	leastPiece = 64 << 10
 	mostPiece  = 4 << 20
 )
 
-// pieceBytes returns how many bytes this rank wants in a piece at most.
+// pieceBytes returns the largest piece that this rank accepts, in bytes.
 func pieceBytes() int {
 	if limit := mem.Process().Limit(); limit > 0 {
 		return int(min(max(limit/128, leastPiece), mostPiece))
@@ -26,16 +25,16 @@ func pieceBytes() int {
 	return mostPiece
 }
 
-// mostSent bounds what a rank may say that it sends another: some words for each vertex.
+// mostSent limits the bytes that a rank may send to another: some words for each vertex.
 const mostSent = 1 << 38
 
-// sent is what ranks tell each other before the pieces: the bytes that one sends in all, and that
-// it wants in a piece at most.
+// sent is what ranks exchange before the pieces: the number of bytes that a rank sends, and the
+// largest piece that it accepts.
 type sent struct{ Bytes, Piece int }
 
-// sendReceive sends data to the rank so many ranks on, and returns what comes from as many ranks
-// back, in an arena. All ranks call it together; pieces are as small as the rank wants them that
-// has the least memory.
+// sendReceive sends data to the rank step ranks after this one, and returns the data from the rank
+// step ranks before this one, in an arena. All ranks call it together. The rank with the least
+// memory determines the size of pieces.
 func (b *builder) sendReceive(ctx context.Context, step int, data []byte, into *mem.Arena) ([]byte, error) {
 	to, from := (b.rank+step)%b.ranks, (b.rank-step+b.ranks)%b.ranks
 	all, err := gather(ctx, b.group, b.call(), &sent{len(data), b.piece})
@@ -72,12 +71,13 @@ func (b *builder) sendReceive(ctx context.Context, step int, data []byte, into *
 	return came, nil
 }
 
-// edgeBytes is about what an edge takes in a round, with its weight.
+// edgeBytes is the approximate size of an edge in a round, with its weight.
 const edgeBytes = 16
 
-// roundRecords is about how many records of so many bytes a rank sends in a round: more only where
-// there are enough of them to fill many rounds, so that what is on its way stays small beside the
-// tuples, and no more than a piece where memory is bounded.
+// roundRecords returns the approximate number of records that a rank sends in a round. all is the
+// number of records of all ranks, bytes the size of one. The number is limited to a fraction of all
+// records, so that data in flight are small in comparison with the tuples. With a memory budget it
+// is at most a piece.
 func (b *builder) roundRecords(all, bytes int) int {
 	n := min(max(all/b.ranks/16, 1<<13), 1<<18)
 	if mem.Process() != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// plain reports whether a tile is one that plainTile can do: most are.
+// plain reports whether plainTile can process a side's tiles; mostly it can.
 func (s *deduplicator) plain(d *side) bool {
 	return d.high == 0 && d.weights == 0 && s.b.o.Duplicates != graph.RefuseDuplicates
 }
 
-// plainTile does what tile does, in one pass over edges that are their keys and nothing else.
+// plainTile does the same as tile, in one pass, for edges that have 32-bit keys and no weights.
 func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *tileEnds) {
 	b := s.b
 	seen := keySet{}
@@ -23,7 +23,7 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 	}
 	here, other := e.here[e.row:], e.other[e.end:]
 	shift, mask := d.otherBits&31, uint32(1)<<d.otherBits-1
-	to, kept := all.first, 0 // where the next edge that stays goes
+	to, kept := all.first, 0 // position of the next edge that is kept
 	dropped := 0
 	for c := all.first; c != nil; c = c.next {
 		for _, key := range c.low[:c.n] {
@@ -61,15 +61,15 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 	s.counted.Add(2 * int64(total-dropped))
 }
 
-// keySet is a hash set of keys. A slot holds a key's complement, so that 0 is free; the key of all
-// ones has a place of its own.
+// keySet is a hash set of keys. A slot has the complement of a key, so 0 means free. The key of all
+// ones is stored in ones.
 type keySet struct {
-	table []uint32 // at most half full, unless there are 2^31 keys or more
+	table []uint32 // at most half full, unless there are 2^31 or more keys
 	shift uint
 	ones  bool
 }
 
-// newKeySet makes an empty set for so many keys, of which no more than 2^32 differ.
+// newKeySet makes an empty set for n keys, of which at most 2^32 are different.
 func newKeySet(t *scratch, n int) keySet {
 	width := min(uint(bits.Len(uint(2*n-1))), 32)
 	t.table = slices.Grow(t.table[:0], 1<<width)[:1<<width]
@@ -77,7 +77,7 @@ func newKeySet(t *scratch, n int) keySet {
 	return keySet{table: t.table, shift: 32 - width}
 }
 
-// has reports whether a key is in the set, and puts it there.
+// has reports whether a key is in the set, and adds it.
 func (s *keySet) has(key uint32) bool {
 	if key == math.MaxUint32 {
 		was := s.ones

@@ -7,22 +7,20 @@ import (
 	"slices"
 )
 
-// ranges cut the input's ids into as many runs as there are ranks: rank d owns the directory
-// entries of those from starts[d] on, before starts[d+1]. Some may be empty.
+// ranges divides the input's ids into one range per rank. Rank d owns the directory entries of the
+// ids in [starts[d], starts[d+1]). A range may be empty.
 type ranges struct {
 	starts []uint64
-	ends   []uint64 // the next one's start; of the last, what no id is
-	end    uint64   // ids are below it; it is at least 1
+	ends   []uint64 // the start of the next range; for the last range the largest integer
+	end    uint64   // all ids are below it; at least 1
 	table  []uint32
 	shift  uint
 }
 
-// tableBits is the size of the table that says in which range the ids with the same high bits
-// begin.
+// tableBits is the number of high bits of an id that are looked up in the table of ranges.
 const tableBits = 12
 
-// newRanges makes ranges of their first ids, rising, the first of them 0, and what all ids are
-// below.
+// newRanges makes ranges from their first ids, which are ascending from 0. All ids are below end.
 func newRanges(starts []uint64, end uint64) *ranges {
 	r := &ranges{starts: starts, ends: append(slices.Clone(starts[1:]),
 		math.MaxUint64), end: end, shift: uint(max(bits.Len64(end-1)-tableBits, 0))}
@@ -37,8 +35,8 @@ func newRanges(starts []uint64, end uint64) *ranges {
 	return r
 }
 
-// of returns the range of an id. Which range that is cannot be predicted, so the first step, nearly
-// always the last, is no branch.
+// of returns the range of an id. The range is unpredictable, so the first step, which mostly is the
+// last, has no branch.
 func (r *ranges) of(id uint64) int {
 	d := uint64(r.table[id>>r.shift])
 	_, before := bits.Sub64(id, r.ends[d], 0)
@@ -47,7 +45,7 @@ func (r *ranges) of(id uint64) int {
 	return int(d)
 }
 
-// sizes returns how many ids each range has.
+// sizes returns the number of ids in each range.
 func (r *ranges) sizes() []int {
 	n := make([]int, len(r.starts))
 	for d := range n {
@@ -60,12 +58,11 @@ func (r *ranges) sizes() []int {
 	return n
 }
 
-// point is an id of a sample, and how much work it stands for.
+// point is an id of a sample, with the work that it represents.
 type point struct{ ID, Cost uint64 }
 
-// cut returns the first ids of n runs of the ids below end that are about the same work: that of
-// the sample's points, and each for every id, whether it occurs or not. All together must be below
-// 2^64.
+// cut returns the first ids of n ranges of the ids below end with about equal work. The work is
+// that of the sample's points, plus each for every id. The total must be below 2^64.
 func cut(sample []point, end, each uint64, n int) []uint64 {
 	slices.SortFunc(sample, func(a, b point) int { return cmp.Compare(a.ID, b.ID) })
 	total := each * end
@@ -73,7 +70,7 @@ func cut(sample []point, end, each uint64, n int) []uint64 {
 		total += p.Cost
 	}
 	starts := make([]uint64, n)
-	before := uint64(0) // the points that were passed
+	before := uint64(0) // work of the points passed so far
 	next := 0
 	for d := 1; d < n; d++ {
 		high, low := bits.Mul64(total, uint64(d))
@@ -82,7 +79,7 @@ func cut(sample []point, end, each uint64, n int) []uint64 {
 			before += sample[next].Cost
 			next++
 		}
-		// The run begins between the point that was passed last and the next one.
+		// The range begins between the last passed point and the next one.
 		first := uint64(0)
 		if each > 0 {
 			first = (goal - min(before, goal)) / each

@@ -9,12 +9,12 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// inputError is what the input itself says is wrong: it names the file.
+// inputError is an error that the input has returned, so it includes the file.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
 
-// ofInput marks an error as one that the input has said.
+// ofInput marks an error as returned by the input.
 func ofInput(err error) error {
 	if err == nil {
 		return nil
@@ -22,7 +22,7 @@ func ofInput(err error) error {
 	return inputError{err}
 }
 
-// named says which graph an error is about, unless the error does.
+// named adds the graph's name to an error, unless the error comes from the input.
 func named(graph string, err error) error {
 	if told := (inputError{}); errors.As(err, &told) {
 		return told.error
@@ -38,7 +38,7 @@ func (b *builder) label(v uint32) uint64 {
 	return b.in.Labels.Of(b.ranges.starts[b.rank] + uint64(v))
 }
 
-// found takes note of an edge between two places that occurs more than once.
+// found records an edge between two places that occurs more than once.
 func (b *builder) found(u, v uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,8 +47,9 @@ func (b *builder) found(u, v uint64) {
 	}
 }
 
-// refuse fails if any rank has found an edge more than once and that is not wanted: with the least
-// of them. The rank that owns the entry of an end knows its id.
+// refuse returns an error if duplicates are not allowed and any rank has found an edge more than
+// once. The error is about the least such edge. It asks the owners of the entries for the input ids
+// of the ends.
 func (b *builder) refuse(ctx context.Context) error {
 	if b.o.Duplicates != graph.RefuseDuplicates {
 		return nil

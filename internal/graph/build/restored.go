@@ -13,33 +13,33 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// Share is what a rank knows of a run of the vertices of a graph that was stored, by rising input
-// id: the runs of all ranks follow one another.
+// Share is a rank's part of the vertex index of a stored graph: a range of the vertices in
+// ascending order of input ids. The ranges of the ranks follow one another.
 type Share struct {
-	// Of says which graph, stored how: all ranks must say the same.
+	// Of identifies the graph and how it is stored. It must be the same on all ranks.
 	Of string
-	// IDs are the vertices, and Labels their input ids, unless those of all vertices follow one
-	// another.
+	// IDs has the vertices. Labels has their input ids; it is nil if the input ids of all vertices
+	// are consecutive.
 	IDs    []uint32
 	Labels []uint64
-	// Names are those of a range of the vertices, by rising input id, as IDs are of a run of them;
-	// nil of a graph without names. The ranges of all ranks follow one another.
+	// Names has the names of a range of the vertices, in ascending order of input ids. It is nil if
+	// the graph has no names. The ranges of the ranks follow one another, but may differ from those
+	// of IDs.
 	Names *names.Dictionary
 }
 
-// restoredTerms are what ranks tell each other of their shares.
+// restoredTerms is what ranks exchange about their shares.
 type restoredTerms struct {
 	Of          string
 	Owner       []int
 	Count       int
 	Named       bool
-	First, Last uint64 // input ids, if there are any
+	First, Last uint64 // input ids, if Labels is not empty
 }
 
-// Restored returns the directory of a graph of which each rank has opened its partitions, as they
-// were stored, and its share of the index. All ranks call it at the same time, with the same owner
-// and tag. If it fails on one rank it fails on all, with the same error, and the graph is still the
-// caller's.
+// Restored returns the directory of a stored graph, of which each rank has opened its partitions
+// and its share of the index. All ranks call it at the same time, with the same owner and tag. If
+// it fails on one rank, it returns the same error on all ranks. The caller still owns the graph.
 func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph.Graph, owner []int, x Share) (*Directory, error) {
 	var d *Directory
 	err := group.Together(ctx, tag, func(ctx context.Context) (err error) {

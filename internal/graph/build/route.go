@@ -10,24 +10,24 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// How an edge is stored: from the row to the other end, or reversed. Edges of undirected graphs all
-// count as from the row.
+// The way an edge is stored: from the row to the other end, or from the other end to the row. For
+// undirected graphs it is always fromRow.
 const (
 	fromRow = iota
 	toRow
 )
 
-// router reads this rank's tuples and sends them to the owners of their rows' directory entries, as
-// blocks of edges of a tile.
+// router reads this rank's tuples, and sends them to the ranks that own the directory entries of
+// their rows, as blocks of edges of a tile.
 type router struct {
 	b      *builder
 	tiles  *tiling
-	next   int // block
+	next   int // next block to read
 	blocks []edges.Block
 	stages []*tileStage // by worker
 	errs   []error      // by worker
 	loops  atomic.Int64
-	count  int // blocks a round
+	count  int // number of blocks in a round
 	arena  mem.Arena
 }
 
@@ -46,8 +46,8 @@ func (b *builder) newRouter() *router {
 	return r
 }
 
-// produce sends the tuples of the next blocks. Where the order of tuples matters it is done by one
-// worker.
+// produce sends the tuples of the next blocks. If the order of tuples matters, only one worker does
+// it.
 func (r *router) produce(out [][]sendBuffer) (bool, error) {
 	b := r.b
 	list := b.in.Edges
@@ -91,7 +91,7 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 	return more, nil
 }
 
-// put puts a block's tuples, their ends numbered, into the tiles of their rows and other ends.
+// put converts a block's tuples to numbers, and puts them into their tiles.
 func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error {
 	b := r.b
 	if !b.dense {
@@ -107,7 +107,7 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 		return err
 	}
 	loops := 0
-	// no vertex is one by a loop alone
+	// a loop alone does not make an id a vertex
 	dropLoops := b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense)
 	for i, tile := range st.tiles[:block.N] {
 		if block.U[i] == block.V[i] {
@@ -128,7 +128,7 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 	return nil
 }
 
-// locate finds the tiles of a block's edges, and their keys.
+// locate finds the tiles of a block's edges, and the keys in the tiles.
 func (r *router) locate(block *edges.Block, st *tileStage) error {
 	t, places := r.tiles, r.b.places
 	end, others, ways := places.end, uint32(t.others()), uint32(t.ways-1)
@@ -154,15 +154,15 @@ func (r *router) locate(block *edges.Block, st *tileStage) error {
 	return nil
 }
 
-// reversed is 1 if an edge's second end is its row, and 0 if its first is. It must not depend on
-// how a tuple names an undirected edge: the hash takes both ends alike, and says whether the
-// smaller one is the row. A loop is not reversed. Numbers are below 2^32.
+// reversed returns 1 if an edge's second end is its row, and 0 if its first end is. The result must
+// not depend on the order of an undirected edge's ends in a tuple. So the hash is symmetric, and
+// decides whether the smaller end is the row. A loop is not reversed. Numbers are below 2^32.
 func reversed(u, v uint64) uint64 {
 	const golden = 0x9e3779b97f4a7c15
 	return ((u^v)*golden ^ (u - v)) >> 63
 }
 
-// weight returns what is stored for a tuple's weight.
+// weight returns the stored weight of a tuple.
 func (b *builder) weight(w float64) float64 {
 	if b.o.UnitWeights {
 		return 1
@@ -170,8 +170,8 @@ func (b *builder) weight(w float64) float64 {
 	return w
 }
 
-// lanes is on how many lanes edges are stored: one for each thread or, where their order matters,
-// one for each sender.
+// lanes returns the number of lanes on which edges are stored: one per thread or, if the order of
+// edges matters, one per sending rank.
 func (b *builder) lanes() int {
 	if b.o.Ordered() {
 		return b.ranks
@@ -179,13 +179,14 @@ func (b *builder) lanes() int {
 	return b.team.Size()
 }
 
-// run is some records of a sendBuffer.
+// run is a range of records in a sendBuffer.
 type run struct {
 	rank, way, lo, hi int
 }
 
-// eachRun calls f for all records that came in a round, on the team, each of which is so many edges
-// or vertices: run by run, or, where their order matters, all of a rank and way in one.
+// eachRun calls f on the team for all records received in a round, in runs. records is the number
+// of edges or vertices in a record. If the order of edges matters, all records of a rank and way
+// are one run.
 func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker int,
 	r run) error,
 ) error {
@@ -213,8 +214,8 @@ func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker 
 	return err
 }
 
-// route sends the edges, their ends numbered, to the owners of their rows' directory entries, into
-// the store.
+// route sends the edges, with their ends converted to numbers, to the ranks that own the directory
+// entries of their rows. The receivers put them into the store.
 func (b *builder) route(ctx context.Context) error {
 	r := b.newRouter()
 	defer r.arena.Close()
@@ -246,8 +247,8 @@ func (b *builder) route(ctx context.Context) error {
 	return err
 }
 
-// takeBlock stores the n edges of block i that came. It reports whether they are edges of places
-// that there are.
+// takeBlock stores the n edges of received block i. It returns false if an edge has a place that
+// does not exist.
 func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) bool {
 	s := b.store
 	others := s.others()
@@ -258,7 +259,7 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 	row, other := int(window)/others, int(window)%others
 	d := s.sides[s.rankOfOther[other]]
 	other -= s.firstOther[d.at]
-	// Where the last windows end, and beyond: no edge is there.
+	// the sizes of the windows; the last ones are smaller
 	rows, ends := min(s.places[s.rank]-row<<s.rowBits, 1<<s.rowBits),
 		min(s.places[d.at]-other<<s.otherBits, 1<<s.otherBits)
 	loops := d.at == b.rank && b.o.DropLoops && b.present != nil
@@ -293,7 +294,7 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 	return true
 }
 
-// fit reports whether all keys are known to have no more bits than they should.
+// fit reports whether all keys are known to have at most keyBits bits.
 func (t *tiling) fit(low []uint32) bool {
 	all := uint32(0)
 	for _, x := range low {

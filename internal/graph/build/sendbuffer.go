@@ -10,22 +10,22 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be
-// reversed, or in- and out-arcs.
+// kinds is the number of kinds of records in a sendBuffer: edges from the row and to the row, or
+// in-arcs and out-arcs.
 const kinds = 2
 
-// sendBuffer is what one rank has for another in a round: records of a fixed number of words, each
-// with a weight, or some, if the graph has weights. As a message, all little-endian:
+// sendBuffer has the records that one rank sends to another in a round. A record has a fixed number
+// of words and, if the graph has weights, a fixed number of weights. As a message, little-endian:
 //
 //	| more (8) | records of kind 0 (8) | of kind 1 (8) | words ... | words ... | weights ... | weights ... |
 //
-// more says that the sender will have something in the next round.
+// more tells whether the sender has records for the next round.
 type sendBuffer struct {
 	words   [kinds][]uint64
 	weights [kinds]graph.WeightColumn
 }
 
-// header is the size of what stands before the words, in words.
+// header is the number of words before the records.
 const header = 1 + kinds
 
 func (p *sendBuffer) reset() {
@@ -35,7 +35,7 @@ func (p *sendBuffer) reset() {
 	}
 }
 
-// encode appends the message of send buffers that follow one another.
+// encode appends the message with the records of several send buffers.
 func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
 	flag := uint64(0)
 	if more {
@@ -62,7 +62,7 @@ func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
 	return dst
 }
 
-// decode views a message as a sendBuffer, whose memory it shares. Records have so many bytes of
+// decode converts a message to a sendBuffer that shares its memory. A record has weigh bytes of
 // weights.
 func decode(data []byte, stride, weigh int, kind edges.Weights) (p sendBuffer, more bool, err error) {
 	if len(data) < 8*header {

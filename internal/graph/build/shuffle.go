@@ -9,16 +9,16 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// shuffle moves records from all ranks to all ranks, in rounds. While one round is on its way the
-// next is produced.
+// shuffle sends records from all ranks to all ranks, in rounds. It produces the next round while
+// the current one is transferred.
 type shuffle struct {
-	stride  int           // words of a record
-	weights edges.Weights // that records have
-	weighs  int           // weights of a record; 0 is 1
-	// produce puts what a round has into send buffers, by worker and rank, and reports whether
-	// there is more. It is called until there is none.
+	stride  int           // words in a record
+	weights edges.Weights // type of the records' weights
+	weighs  int           // number of weights in a record; 0 means 1
+	// produce puts the records of a round into send buffers, by worker and rank, and reports
+	// whether there are more. It is called until there are none.
 	produce func(out [][]sendBuffer) (more bool, err error)
-	// consume takes in what came, by rank.
+	// consume processes the records received in a round, by rank.
 	consume func(from []sendBuffer) error
 }
 
@@ -51,7 +51,7 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		return err
 	}
 	for round := 0; ; round++ {
-		if ctx.Err() != nil { // a rank that is alone waits for nobody, and would not notice
+		if ctx.Err() != nil { // a single rank never waits, where it would notice this
 			return context.Cause(ctx)
 		}
 		last := !more
@@ -96,5 +96,5 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 	}
 }
 
-// call is how the builder's collectives are done.
+// call returns the parameters of the builder's collectives.
 func (b *builder) call() collective.Call { return collective.Call{Tag: b.tag + 1, Bytes: 1 << 20} }

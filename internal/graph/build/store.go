@@ -9,50 +9,50 @@ import (
 )
 
 const (
-	// A chunk holds from leastChunk to mostChunk edges; at most mostSlab chunks share an array.
+	// A chunk has room for leastChunk to mostChunk edges. At most mostSlab chunks share an array.
 	leastChunk, mostChunk = 2 * blockEdges, 1024
 	mostSlab              = 1024
 )
 
-// store holds the edges of a directory: those of whose rows this rank owns the entries, apart by
-// the rank that owns the entry of the other end and by tile. Edges come on lanes, one a writer.
-// Each tile is a chain of chunks for every lane.
+// store has the edges of a directory whose rows' entries this rank owns. They are grouped by the
+// rank that owns the entry of the other end, and by tile. Each writer has its own lane. A tile has
+// a chain of chunks for every lane.
 type store struct {
 	*tiling
 	rank    int
 	places  []int // by rank
-	chunk   int   // edges
-	slab    int   // chunks
+	chunk   int   // edges in a chunk
+	slab    int   // chunks in a slab
 	lanes   int
 	weights edges.Weights
 	sides   []*side
 }
 
-// side is the edges of whose other ends one rank owns the directory entries.
+// side has the edges whose other ends have their directory entries in one rank.
 type side struct {
 	*store
-	at           int // the rank
-	rows, others int // windows
+	at           int // that rank
+	rows, others int // number of windows
 	chains       []chain
 	arena        mem.Arena
 
 	mu   sync.Mutex
-	rest chunk // of the slab
+	rest chunk // the unused part of the slab
 }
 
-// chunk is some edges of a tile.
+// chunk has some edges of a tile.
 type chunk struct {
-	low    []uint32 // bits of keys
-	high   []uint8  // the other bits of each, if there are any
+	low    []uint32 // low bits of keys
+	high   []uint8  // the other bits of each key, if there are any
 	weight graph.WeightColumn
 	n      int
 	next   *chunk
 }
 
-// chain is the chunks of a tile and lane, in the order in which edges came.
+// chain has the chunks of a tile and lane, in the order in which edges were received.
 type chain struct{ first, last *chunk }
 
-// newStore makes an empty store of a rank for about so many edges.
+// newStore makes an empty store for about expected edges.
 func newStore(t *tiling, rank int, places []int, expected, lanes int, weights edges.Weights, budget *mem.Budget) *store {
 	s := &store{tiling: t, rank: rank, places: places, lanes: lanes, weights: weights}
 	rows := t.firstRow[rank+1] - t.firstRow[rank]
@@ -60,7 +60,7 @@ func newStore(t *tiling, rank int, places []int, expected, lanes int, weights ed
 	for s.chunk > leastChunk && s.chunk*4*lanes*max(rows*t.others()*t.ways, 1) > expected {
 		s.chunk /= 2
 	}
-	// so that what is left of the last ones is little
+	// small enough that the unused part of the last slab does not matter
 	s.slab = min(max(expected/len(places)/s.chunk/4, 1), mostSlab)
 	for at := range places {
 		d := &side{store: s, at: at, rows: rows, others: t.firstOther[at+1] - t.firstOther[at]}
@@ -71,12 +71,12 @@ func newStore(t *tiling, rank int, places []int, expected, lanes int, weights ed
 	return s
 }
 
-// tiles is how many the side has. A tile is the window of its row, that of its other end, and its
-// way.
+// tiles returns the number of the side's tiles. A tile has a window of rows, a window of other
+// ends, and a way.
 func (d *side) tiles() int { return d.rows * d.others * d.ways }
 
-// tile returns what tile i is: the first row and other end, from the first of the rank's, and the
-// way.
+// tile returns the first row and the first other end of tile i, counted from the beginning of their
+// ranks' ranges, and its way.
 func (d *side) tile(i int) (row, other uint32, way int) {
 	window := i / d.ways
 	return uint32(window/d.others) << d.rowBits, uint32(window%d.others) << d.otherBits, i % d.ways
@@ -85,7 +85,7 @@ func (d *side) tile(i int) (row, other uint32, way int) {
 // chain returns the chain of a lane in a tile.
 func (d *side) chain(lane, tile int) *chain { return &d.chains[tile*d.lanes+lane] }
 
-// putLine adds a full block of edges that are nothing but 32 bits, if the chunk has room.
+// putLine adds a full block of 32-bit keys without weights, if the last chunk has room.
 func (d *side) putLine(lane, tile int, low []uint32) bool {
 	c := d.chain(lane, tile).last
 	if d.high > 0 || d.weights != edges.Unweighted || len(low) < blockEdges || c == nil ||
@@ -128,7 +128,8 @@ func (d *side) more(to *chain) *chunk {
 	return c
 }
 
-// take cuts a chunk off the slab, or a new one. The caller holds the lock.
+// take returns a new chunk of the slab. It allocates a slab if there is none left. The caller holds
+// the lock.
 func (d *side) take() *chunk {
 	rest, n := &d.rest, d.chunk
 	if len(rest.low) == 0 {
@@ -143,8 +144,8 @@ func (d *side) take() *chunk {
 	return c
 }
 
-// join puts the lanes of a tile one after the other, which is the order of the input where that
-// matters, and returns how many edges they have.
+// join concatenates the lanes of a tile, and returns the number of their edges. If the order
+// matters, the result has the input's order.
 func (d *side) join(tile int) (all chain, n int) {
 	for lane := range d.lanes {
 		c := d.chain(lane, tile)
@@ -172,14 +173,15 @@ func (d *side) close() {
 	d.arena.Close()
 }
 
-// close frees what is left.
+// close frees all edges.
 func (s *store) close() {
 	for _, d := range s.sides {
 		d.close()
 	}
 }
 
-// key returns key i of a chunk; each has so many bytes beside its first 32 bits.
+// key returns key i of a chunk. high is the number of bytes of a key in addition to its low 32
+// bits.
 func (c *chunk) key(i, high int) uint64 {
 	key := uint64(c.low[i])
 	for k := range high {
@@ -188,7 +190,7 @@ func (c *chunk) key(i, high int) uint64 {
 	return key
 }
 
-// move makes edge i of a chunk edge to of it.
+// move copies edge i of a chunk to index to.
 func (c *chunk) move(to, i, high int) {
 	c.low[to] = c.low[i]
 	copy(c.high[to*high:(to+1)*high], c.high[i*high:])

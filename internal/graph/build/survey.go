@@ -11,22 +11,23 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Survey is what can be said of an input without building it.
+// Survey has the facts about an input that are known without building a graph.
 type Survey struct {
 	Vertices, Tuples int
 	Loops            int // tuples from a vertex to itself
-	Duplicates       int // tuples that join the same vertices, the same way, as one before
-	Isolated         int // vertices without an edge, loops counted
+	Duplicates       int // tuples with the same ends, in the same direction, as an earlier one
+	Isolated         int // vertices without an edge; a loop counts as an edge
 	Directed         bool
 	Weighted         bool
 
-	// Degrees of the vertices that have any, all tuples counted; in a directed graph out plus in.
+	// Degrees of the vertices that have edges, counting all tuples. In a directed graph a degree is
+	// out-degree plus in-degree.
 	LeastDegree, MedianDegree, LargestDegree int
 	MeanDegree                               float64
-	Largest                                  uint64 // input id of a vertex of LargestDegree
+	Largest                                  uint64 // input id of a vertex with LargestDegree
 
-	// ListBytes is the memory of the tuples as they are held, GraphBytes of the built graph,
-	// LoadBytes of both and what building takes at its peak.
+	// ListBytes is the memory of the list of tuples, GraphBytes that of the built graph, and
+	// LoadBytes the peak during loading.
 	ListBytes, GraphBytes, LoadBytes int64
 }
 
@@ -50,12 +51,12 @@ func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey
 	return s, nil
 }
 
-// survey builds no further than to the degrees.
+// survey runs the build up to the degrees.
 func (b *builder) survey(ctx context.Context) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
-	// Degrees, twice, and a word for each tuple.
+	// degrees, twice, and a word for each tuple
 	if err := graph.Enough("counting its edges",
 		8*float64(b.end)+8*float64(b.all.tuples)); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (s *Survey) degrees(b *builder) {
 			s.LargestDegree, s.Largest = d, b.label(i)
 		}
 		sum += d
-		// of these the least and the median are taken
+		// for the least degree and the median
 		all = append(all, uint32(min(d, math.MaxUint32)))
 	}
 	if len(all) == 0 {
@@ -90,8 +91,8 @@ func (s *Survey) degrees(b *builder) {
 		float64(sum)/float64(len(all))
 }
 
-// memory predicts what the graph takes, duplicates kept: neighbours and, if any, weights; for each
-// vertex its handle and back, degree, first neighbour and start of its list.
+// memory estimates the memory of the graph, including duplicates: neighbours and, if any, weights;
+// for each vertex two maps of its id, its degree, its first neighbour and the start of its list.
 func (s *Survey) memory(b *builder) {
 	edge, sides := int64(4), int64(1)
 	if s.Weighted {

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// terms are what all ranks must have been given alike, each with the words that name it.
+// terms are the arguments that must be equal on all ranks, each with its description.
 type terms struct {
 	Owner      []int            `is:"workers of the partitions"`
 	Grid       graph.Grid       `is:"grid of partitions"`
@@ -33,7 +33,7 @@ type terms struct {
 	First      uint64           `is:"first vertex id"`
 }
 
-// facts are what a rank sends the others before anything else.
+// facts are what a rank sends to the others first.
 type facts struct {
 	Terms   terms
 	Tuples  int
@@ -45,18 +45,19 @@ type facts struct {
 	Skipped []string // malformed lines
 }
 
-// whole is what is known of all ranks' tuples together.
+// whole has the facts about all ranks' tuples together.
 type whole struct {
 	tuples, listed int
 	largest        uint64 // endpoint
 	last           uint64 // endpoint or listed id
-	// before is how many tuples, and listedBefore how many ids, lower ranks have.
+	// before and listedBefore are the numbers of tuples and listed ids of lower ranks.
 	before, listedBefore int
 	balance              [2]uint64
 	skipped              []string // malformed lines
 }
 
-// exchangeTerms sends what this rank was given, and checks that all were given parts of one whole.
+// exchangeTerms exchanges the arguments and facts of all ranks, and checks that they belong to the
+// same graph.
 func (b *builder) exchangeTerms(ctx context.Context) error {
 	first, _ := b.in.Labels.First()
 	mine := facts{
@@ -83,7 +84,7 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 	return b.compare(ctx, ranks)
 }
 
-// gather returns what all ranks say, by rank.
+// gather returns the values of all ranks, by rank.
 func gather[T any](ctx context.Context, group *collective.Group, call collective.Call, mine *T) ([]T, error) {
 	data, err := json.Marshal(mine)
 	if err != nil {
@@ -98,7 +99,7 @@ func gather[T any](ctx context.Context, group *collective.Group, call collective
 		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
 			return nil, fmt.Errorf("what rank %d was given: %w: %w", rank, collective.ErrMessage, err)
 		}
-		// what JSON leaves out, or has more of, would pass for zeros
+		// missing or unknown JSON fields would otherwise be ignored
 		if again, err := json.Marshal(&ranks[rank]); err != nil || !bytes.Equal(again, data) {
 			return nil, lied(rank, "%.100s", data)
 		}
@@ -106,7 +107,7 @@ func gather[T any](ctx context.Context, group *collective.Group, call collective
 	return ranks, nil
 }
 
-// compare adds up what all ranks were given.
+// compare adds up the facts of all ranks.
 func (b *builder) compare(ctx context.Context, ranks []facts) error {
 	w := &b.all
 	for rank := range ranks {
@@ -153,7 +154,7 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 	return nil
 }
 
-// same says what two ranks were given differently.
+// same returns an error about the first difference between two ranks' terms.
 func same(a, z *terms) error {
 	x, y := reflect.ValueOf(*a), reflect.ValueOf(*z)
 	for i := range x.NumField() {
@@ -164,7 +165,7 @@ func same(a, z *terms) error {
 	return nil
 }
 
-// follow checks that each of a rank's parts of files begins where the rank before ends.
+// follow checks that each of a rank's parts of files begins where the previous rank's part ends.
 func follow(before, after []edges.Span) error {
 	if len(before) != len(after) {
 		return fmt.Errorf("parts of %d and of %d files", len(before), len(after))
@@ -177,7 +178,8 @@ func follow(before, after []edges.Span) error {
 	return nil
 }
 
-// plan says what places the directory has: ids where they are dense, else numbers.
+// plan decides what the places of the directory are: the ids themselves if they are dense, else
+// numbers.
 func (b *builder) plan() (end uint64, dense bool) {
 	if b.in.Naming == edges.Numbers {
 		n := uint64(b.in.Vertices)
@@ -186,8 +188,8 @@ func (b *builder) plan() (end uint64, dense bool) {
 		}
 		return n, true
 	}
-	// An id of a dense space costs some words with the rank that owns its entry, and a tuple as
-	// many: no more are worth it.
+	// Each id of a dense range takes some words in the rank that owns its entry; a tuple takes
+	// about as many. So ids are used directly only if they are not much more numerous than tuples.
 	end = b.all.last + 1
 	if b.all.tuples+b.all.listed == 0 {
 		return 0, true
@@ -198,20 +200,21 @@ func (b *builder) plan() (end uint64, dense bool) {
 	return math.MaxUint64, false
 }
 
-// sampled is how many endpoints a rank looks at, and sent how many quantiles of them it tells.
+// sampledBlocks is the number of blocks of endpoints that a rank samples, and quantiles the number
+// of quantiles that it sends.
 const (
 	sampledBlocks = 16
 	quantiles     = 512
 )
 
-// What an endpoint and an id cost, as bytes with the rank that owns their entries.
+// The memory of an endpoint and of an id, in bytes, in the rank that owns their entries.
 const (
 	endpointCost = 3
 	idCost       = 16
 	maxCost      = 1 << 48 // of a point of a sample, so that sums do not overflow
 )
 
-// divide cuts the ids into ranges, by samples of all ranks.
+// divide divides the ids into ranges, by samples of all ranks.
 func (b *builder) divide(ctx context.Context) error {
 	mine, err := b.sample(b.end)
 	if err != nil {
@@ -236,7 +239,8 @@ func (b *builder) divide(ctx context.Context) error {
 	return nil
 }
 
-// sample returns quantiles of some endpoints and of the list, and what each stands for.
+// sample returns quantiles of some endpoints and of the listed ids, with the work that each
+// represents.
 func (b *builder) sample(end uint64) ([]point, error) {
 	var ends []uint64
 	var block edges.Block
@@ -247,7 +251,7 @@ func (b *builder) sample(end uint64) ([]point, error) {
 		}
 		ends = append(append(ends, block.U[:block.N]...), block.V[:block.N]...)
 	}
-	// an error that route finds
+	// route reports these as errors
 	ends = slices.DeleteFunc(ends, func(id uint64) bool { return id >= end })
 	points := represent(ends, 2*endpointCost*uint64(b.in.Edges.Len()))
 	some := make([]uint64, 0, 1<<14)
@@ -257,7 +261,7 @@ func (b *builder) sample(end uint64) ([]point, error) {
 	return append(points, represent(some, idCost*uint64(len(b.in.IDs)))...), nil
 }
 
-// represent returns quantiles of ids that together cost so much.
+// represent returns quantiles of ids that together have this cost.
 func represent(ids []uint64, cost uint64) []point {
 	slices.Sort(ids)
 	n := min(len(ids), quantiles)

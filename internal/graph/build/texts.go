@@ -15,8 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// takeNames takes over the names that this rank has: of its range, where the endpoints are numbers,
-// else of its tuples.
+// takeNames sets the names of this rank's range. If the endpoints are names, it first numbers them.
 func (b *builder) takeNames(ctx context.Context) (err error) {
 	if b.in.Naming == edges.Texts {
 		return b.numberNames(ctx)
@@ -26,15 +25,15 @@ func (b *builder) takeNames(ctx context.Context) (err error) {
 	return err
 }
 
-// numberNames numbers vertices that ranks call by names: each rank has a dictionary of those in its
-// own tuples. All names together, in rising order, are cut into pieces of about as many bytes, some
-// for each rank, which follow one another: a rank's range. In each round every rank sends each
-// other rank what it has of one piece of that one's range; who gets the piece merges what came,
-// adds it to the dictionary of its range and returns the places that the names have there. Only
-// distinct names move, and nobody has more than its range, its own and one piece.
+// numberNames numbers vertices that the input identifies by names. Each rank has a dictionary of
+// the names in its own tuples. All names together, in ascending order, are divided into pieces with
+// about equal numbers of bytes. Each rank gets consecutive pieces: its range. In each round every
+// rank sends every other rank its names of one piece of the receiver's range. The receiver merges
+// the names, adds them to the dictionary of its range, and returns their places there. Only
+// distinct names are sent, and a rank has at most its range, its own names and one piece in memory.
 //
-// A vertex's number, and its input id, is its name's place among all names: that of a process that
-// reads the whole file.
+// A vertex's number, which is also its input id, is the position of its name among all names. It is
+// the same as if one process read the whole file.
 func (b *builder) numberNames(ctx context.Context) error {
 	own := b.in.Names
 	rounds, cuts, err := b.cutNames(ctx, own)
@@ -80,13 +79,13 @@ func (b *builder) numberNames(ctx context.Context) error {
 	return nil
 }
 
-// renumbered is a list of tuples whose endpoints are places of a table of numbers.
+// renumbered is a list of tuples whose endpoints are indices of a table of numbers.
 type renumbered struct {
 	edges.List
 	numbers []uint32
 }
 
-// Read is edges.List.Read.
+// Read implements edges.List.
 func (r renumbered) Read(i int, b *edges.Block) error {
 	if err := r.List.Read(i, b); err != nil {
 		return err
@@ -102,8 +101,7 @@ type textExchange struct {
 	b      *builder
 	own    *names.Dictionary
 	rounds int
-	// piece i of all, those of rank 0 first, has the own names from bounds[i] on, before
-	// bounds[i+1]
+	// ^Piece i of all pieces, those of rank 0 first, has the own names in [bounds[i], bounds[i+1]).
 	bounds []uint64
 	places []uint32 // of the own names, each in its range
 	merged names.Builder
@@ -137,13 +135,13 @@ func (x *textExchange) round(ctx context.Context, round int) error {
 	return nil
 }
 
-// mergePieces adds the names of pieces, one from each rank, to a dictionary in rising order, and
-// returns for each rank the places of its names there: varints, the first place and then what each
-// adds to the one before.
+// mergePieces adds the names of pieces, one from each rank, to a dictionary in ascending order. It
+// returns for each rank the places of its names there, as varints: the first place, and then
+// differences.
 func mergePieces(to *names.Builder, pieces [][]byte) ([][]byte, error) {
 	readers, back := make([]*names.Reader, len(pieces)), make([][]byte, len(pieces))
 	before := make([]int, len(pieces))
-	var waiting []int // ranks with a name left, by that name, the least last
+	var waiting []int // ranks with names left, in descending order of their next name
 	order := func(a, z int) int {
 		return cmp.Or(bytes.Compare(readers[z].Name(), readers[a].Name()), cmp.Compare(z, a))
 	}
@@ -190,7 +188,7 @@ func mergePieces(to *names.Builder, pieces [][]byte) ([][]byte, error) {
 	return back, nil
 }
 
-// decodePlaces reads rising places, as many as there is room for.
+// decodePlaces decodes len(places) ascending places.
 func decodePlaces(places []uint32, data []byte) error {
 	place := uint64(0)
 	for i := range places {
@@ -210,22 +208,22 @@ func decodePlaces(places []uint32, data []byte) error {
 	return nil
 }
 
-// What a rank tells of its names so that they can be cut: at most so many texts, which have at most
-// so many bytes if there are two or more.
+// Limits of the sample that a rank sends of its names: the number of texts, and their bytes if
+// there are two or more.
 const (
 	textSamples     = 4096
 	textSampleBytes = 256 << 10
 )
 
-// textPoint is a text between a rank's names, and how many bytes the names have from there to the
-// next.
+// textPoint is a text between two of a rank's names, with the number of bytes of the names from
+// there to the next point.
 type textPoint struct {
 	Text   []byte
 	Weight uint64
 }
 
-// cutNames returns in how many pieces each rank's range comes, and the texts at which all pieces
-// but the first begin, by samples of all ranks.
+// cutNames returns the number of pieces of each rank's range, and the texts at which all pieces
+// except the first begin. It uses samples of all ranks.
 func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds int, cuts [][]byte, err error) {
 	mine := sampleNames(own)
 	all, err := gather(ctx, b.group, b.call(), &mine)
@@ -243,8 +241,8 @@ func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds i
 	return (len(cuts) + 1) / b.ranks, cuts, nil
 }
 
-// sampleNames returns texts between a rank's names about every so many bytes: the shortest that are
-// greater than the name before and not than the next.
+// sampleNames returns texts between a rank's names at about equal distances in bytes. Each is the
+// shortest text that is greater than the previous name and not greater than the next one.
 func sampleNames(d *names.Dictionary) []textPoint {
 	n, total := uint64(d.Len()), uint64(0)
 	for c := d.Cursor(0, n); c.Next(); {
@@ -275,8 +273,8 @@ func sampleNames(d *names.Dictionary) []textPoint {
 	}
 }
 
-// cutPoints returns the points at which the pieces of all ranks' ranges begin, but the first: each
-// piece has about as many bytes, of all ranks together, as a round may have.
+// cutPoints returns the texts at which the pieces of all ranks' ranges begin, except the first.
+// Each piece has about textRound bytes of all ranks together.
 func cutPoints(points []textPoint, ranks int) [][]byte {
 	slices.SortFunc(points, func(a, z textPoint) int { return bytes.Compare(a.Text, z.Text) })
 	total := uint64(0)
@@ -305,6 +303,6 @@ func cutPoints(points []textPoint, ranks int) [][]byte {
 	return cuts
 }
 
-// maxWeight bounds the bytes of names that a point of a sample stands for, so that sums do not
+// maxWeight limits the bytes of names that a point of a sample represents, so that sums do not
 // overflow.
 const maxWeight = 1 << 50

@@ -5,13 +5,13 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// tileStage is a worker's edges on their way to the tiles of all ranks.
+// tileStage buffers a worker's edges for the tiles of all ranks.
 type tileStage struct {
 	*blockStage
 	t    *tiling
-	each int // tiles of a window of rows
+	each int // tiles in a window of rows
 
-	// Of a block's tuples, step by step.
+	// Tiles and keys of a block's tuples.
 	tiles [edges.BlockSize]uint32
 	found [edges.BlockSize]uint64 // keys
 }
@@ -21,13 +21,13 @@ func newTileStage(t *tiling, kind edges.Weights, arena *mem.Arena) *tileStage {
 		arena), t: t, each: t.others() * t.ways}
 }
 
-// flushTile sends what a tile has to the rank of its rows.
+// flushTile sends the block of a tile to the rank of its rows.
 func (s *tileStage) flushTile(tile uint32, out []sendBuffer) {
 	rank := s.t.rankOfRow[int(tile)/s.each]
 	s.flush(tile, uint32(s.t.firstRow[rank]*s.each), &out[rank], 0)
 }
 
-// flushTiles sends what all tiles have. A worker that had nothing to do has no stage.
+// flushTiles sends the blocks of all tiles. A worker that has read no tuples has no stage.
 func (s *tileStage) flushTiles(out []sendBuffer) {
 	if s == nil {
 		return

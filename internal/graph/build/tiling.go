@@ -6,56 +6,54 @@ import (
 )
 
 const (
-	// leastKey is the number of bits of a key that every edge has; a wide key has up to mostBytes
-	// bytes more.
+	// leastKey is the number of bits that every key has. A wide key has up to mostBytes more bytes.
 	leastKey, mostBytes = 32, 2
 )
 
-// limits are sizes that tests change, so that small graphs are built as large ones are.
+// limits has sizes that tests change, so that small graphs are built like large ones.
 var limits = struct {
-	// about how many edges lie in a tile: what looks for duplicates among them stays in a cache
+	// ^Approximate number of edges in a tile: the data for its duplicates stay in a cache.
 	tileEdges int
-	// about how many tiles there may be before keys get another byte: each rank has a cache line
-	// for each
+	// ^Approximate number of tiles above which keys get another byte: each rank has a cache line
+	// for each tile.
 	tiles     int
-	textRound int // about how many bytes of names a rank gets in a round
-	// sureTuples is of how many tuples no vertex can have more edges than a counter of 32 bits
-	// counts.
+	textRound int // approximate bytes of names that a rank gets in a round
+	// sureTuples is the largest number of tuples for which no 32-bit degree counter can overflow.
 	sureTuples uint64
 }{1 << 14, 1 << 16, 8 << 20, math.MaxUint32}
 
-// tiling cuts the pairs of places, a row and another end, into tiles: a window of rows by a window
-// of other ends, small enough for what is known of the places of both to stay in a cache. Windows
-// do not cross the borders of ranks' ranges. Each way in which edges may be reversed has a tile of
-// its own.
+// tiling divides the pairs of places, a row and another end, into tiles. A tile is a window of rows
+// by a window of other ends, so small that the data about the places of both stay in a cache.
+// Windows do not cross the borders of ranks' ranges. In a directed graph each way of storing edges
+// has its own tiles.
 //
 //	            other ends of rank 0   of rank 1
 //	          +---------+---------+----+---------+---+
 //	rows of   | tile 0  |    1    | 2  |    3    | 4 |      key of an edge in its tile:
 //	rank 0    +---------+---------+----+---------+---+
-//	          |    5    |    6    | 7  |    8    | 9 |      | row, from the first of its window | other end, likewise |
+//	          |    5    |    6    | 7  |    8    | 9 |    | row in window | other end in window |
 //	          +---------+---------+----+---------+---+
 //	rows of 1 |    0    |   ...
 type tiling struct {
 	ways               int
 	rowBits, otherBits uint // of a place in its window
-	high               int  // bytes of a key beside its first 32 bits
-	// number of the first window of each rank's rows, and the number of all
+	high               int  // bytes of a key in addition to its low 32 bits
+	// ^Number of the first window of each rank's rows; the last element is the number of windows.
 	firstRow   []int
-	firstOther []int // the same of other ends
-	// The same once more, as it is looked up.
+	firstOther []int // the same for other ends
+	// The same data in the form that lookups use.
 	ranks                  []rankWindows
 	rankOfRow, rankOfOther []int32 // by window
 }
 
-// rankWindows is the first place of a rank, and its first windows.
+// rankWindows has the first place of a rank, and its first windows.
 type rankWindows struct {
 	start      uint64
 	row, other uint32
 }
 
-// newTiling makes tiles for so many edges of all ranks, of which each has so many places, from
-// starts on.
+// newTiling makes tiles for edges edges of all ranks. Rank r has places[r] places from starts[r]
+// on.
 func newTiling(places []int, starts []uint64, edges, ways int) *tiling {
 	all, most := 0, 1
 	for _, n := range places {
@@ -84,7 +82,8 @@ func newTiling(places []int, starts []uint64, edges, ways int) *tiling {
 	return t
 }
 
-// cut makes windows of pairs of so many bits; a place in a window needs no more than most.
+// cut sets the sizes of windows so that a pair of places has pair bits. A place in a window has at
+// most most bits.
 func (t *tiling) cut(places []int, pair, most uint) {
 	t.rowBits = min((pair+1)/2, most)
 	t.otherBits = min(pair-t.rowBits, most)
@@ -98,17 +97,17 @@ func (t *tiling) cut(places []int, pair, most uint) {
 	t.firstRow, t.firstOther = windows(t.rowBits), windows(t.otherBits)
 }
 
-// rows and others are how many windows there are of all ranks' rows, and of other ends.
+// rows and others return the numbers of windows of all ranks' rows and other ends.
 func (t *tiling) rows() int   { return t.firstRow[len(t.firstRow)-1] }
 func (t *tiling) others() int { return t.firstOther[len(t.firstOther)-1] }
 
-// tiles is how many there are of all ranks' rows.
+// tiles returns the number of tiles of all ranks' rows.
 func (t *tiling) tiles() int { return t.rows() * t.others() * t.ways }
 
-// keyBits is how many bits of a key are used.
+// keyBits returns the number of used bits of a key.
 func (t *tiling) keyBits() uint { return t.rowBits + t.otherBits }
 
-// split splits a key into the row and the other end, in their windows.
+// split splits a key into the row and the other end, each in its window.
 func (t *tiling) split(key uint64) (row, other uint32) {
 	return uint32(key >> t.otherBits), uint32(key & (1<<t.otherBits - 1))
 }

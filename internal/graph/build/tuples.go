@@ -13,18 +13,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// tuples are the edges of a rank that is alone: its list of tuples, read once to count degrees,
-// once to find duplicates, if they matter, and once for the lists of each direction. A store of the
-// edges would take a third more memory at the peak, as long as the list has to stay, and a quarter
-// more time.
+// tuples has the edges of a rank that is alone: its list of tuples. It reads the list once to count
+// degrees, once to find duplicates, if they matter, and once for the lists of each direction. A
+// store of the edges would take a third more memory at the peak, because the list is kept, and a
+// quarter more time.
 type tuples struct {
 	b       *builder
-	raw     counters // duplicates included
+	raw     counters // including duplicates
 	unique  mem.Arena
-	touched []uint32 // for TEPS: how many tuples, loops apart, touch each vertex
+	touched []uint32 // for TEPS: the number of tuples, without loops, that touch each vertex
 }
 
-// discover finds the largest endpoint, if the number of vertices depends on it and nobody knows it
+// discover finds the largest endpoint, if the number of vertices depends on it and it is not known
 // yet.
 func (b *builder) discover(ctx context.Context) error {
 	b.largest = b.in.Largest
@@ -61,7 +61,7 @@ func (t *tuples) degrees(ctx context.Context) error {
 	return t.distinct(ctx)
 }
 
-// newCounters makes counters of degrees alone.
+// newCounters makes counters of degrees only.
 func (t *tuples) newCounters(arena *mem.Arena) counters {
 	n := t.b.sizes[0]
 	c := counters{out: mem.Make[uint32](arena, n)}
@@ -71,11 +71,11 @@ func (t *tuples) newCounters(arena *mem.Arena) counters {
 	return c
 }
 
-// count counts degrees, duplicates included, and loops.
+// count counts loops, and degrees including duplicates.
 func (t *tuples) count(ctx context.Context) error {
 	b := t.b
 	arena := b.tmp
-	loops := b.o.TupleDegrees && !b.o.DropLoops // are counted in degrees, but not in touched
+	loops := b.o.TupleDegrees && !b.o.DropLoops // loops are counted in degrees, but not in touched
 	if b.o.TupleDegrees {
 		if arena = b.parts.Arena(); loops || b.in.Directed {
 			arena, t.touched = b.tmp, mem.Make[uint32](arena, b.sizes[0])
@@ -85,7 +85,7 @@ func (t *tuples) count(ctx context.Context) error {
 	private := []counters{t.raw}
 	tmp := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 	defer tmp.Close()
-	// Counters of their own spare threads the atomics, where the memory for them is small beside
+	// Separate counters for each thread avoid atomics, if their memory is small in comparison with
 	// the edges.
 	shared := b.team.Size() > 1 && b.team.Size()*b.sizes[0] > b.in.Edges.Len()
 	for i := 1; i < b.team.Size() && !shared; i++ {
@@ -124,7 +124,7 @@ func (t *tuples) count(ctx context.Context) error {
 	if b.o.TupleDegrees && t.touched == nil {
 		t.touched = t.raw.out
 	}
-	ends := 2 * uint64(b.all.tuples) // that were counted
+	ends := 2 * uint64(b.all.tuples) // ends of edges that were counted
 	switch {
 	case b.o.DropLoops:
 		ends -= 2 * uint64(b.loops)
@@ -220,8 +220,8 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 	return s.Finish(ctx)
 }
 
-// scan calls f for every block of the list, from the team's goroutines, until one fails or ctx
-// ends; in order, from one.
+// scan calls f for every block of the list, until one call fails or ctx ends. The team's goroutines
+// do it; with inOrder only the caller, in order.
 func (b *builder) scan(ctx context.Context, stage string, inOrder bool, f func(worker int,
 	block *edges.Block) error,
 ) error {
