@@ -66,7 +66,7 @@ type cluster struct {
 	probed  time.Duration         // when cuts were last probed
 
 	changed  []change        // changes not yet written to the state
-	known    bool            // the catalog was restored: other graphs that workers offer are ignored
+	known    bool            // the catalog was restored: ignore other offered graphs
 	expected map[string]bool // workers known before the restart that are not back
 
 	last    uint64 // last incarnation assigned
